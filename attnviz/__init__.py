@@ -8,10 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnviz.activation_cache import from_cache
 from attnviz.capture import loading
 from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
 from attnviz.capture.model import Candidate, Model, ModelInput, Prediction, Writing
+from attnviz.capture.selection import MAX_WEIGHT_BYTES, Numbers, Store, selection
 from attnviz.errors import (
     AttnvizError,
     EmptyText,
@@ -67,6 +69,7 @@ __all__ = [
     "WrongSetting",
     "borrowed",
     "decomposition",
+    "from_cache",
     "links_table",
     "look",
     "models",
@@ -96,6 +99,12 @@ def trace(
     tokenizer: object = None,
     dtype: object = None,
     device: object = None,
+    *,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    queries: Numbers = None,
+    store: Store = "auto",
+    max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Trace:
     """Run a model over a text and return what its attention did.
 
@@ -109,6 +118,12 @@ def trace(
     True
     >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # silent
     0.0
+
+    >>> of_it = trace(tired, layers=3, heads=[1, 5], queries=9).block("encoder", layer=3)
+    >>> of_it.weights.shape, of_it.query_tokens[0].text  # [head, query, key]
+    ((2, 1, 15), 'it')
+    >>> of_it.top(head=1, k=2).keys  # numbers are the model's and the text's
+    array([[2, 7]])
 
     For a model with attention that cannot be decomposed, the trace has only the weights that transformers
     returns, as `Trace.from_weights` makes it; a warning explains why.
@@ -134,6 +149,14 @@ def trace(
         dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
         device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
             wherever one is taken: "owner/name#bfloat16#cuda".
+        layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
+            places in the text. The model runs no further than the last of these layers.
+        store: "weights" keeps the weights that the model computed with, to the bit. "vectors" keeps queries,
+            keys and rules for masks and biases, O(tokens) in place of O(tokens²), while the model runs
+            PyTorch's fast attention; weights of the rows that are read are computed then, and agree with
+            those up to rounding. "auto" keeps vectors where the weights, or those of any one layer, would
+            take more than `max_weight_bytes` as float32, unless the attention is changed.
+        max_weight_bytes: the limit for "auto", and for an array made of vectors, such as `Block.weights`.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
@@ -143,11 +166,13 @@ def trace(
         ModelFilesDamaged: its files are missing or changed.
         ModelNotSupported: its attention cannot be shown exactly, or it cannot read or write like that.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
+        InvalidTrace: the model or the text has no such layer, head or query.
         TypeError: an argument is of another type, such as a list of texts.
     """
     given, changes = model_input(text, second, target, writing), _edits(edits)
+    kept = selection(layers, heads, queries, store, max_weight_bytes)
     with opened(model, tokenizer, dtype, device) as name:
-        return _loaded(name).trace(given, edits=changes)
+        return _loaded(name).trace(given, edits=changes, selection=kept)
 
 
 def trace_many(
@@ -157,6 +182,12 @@ def trace_many(
     tokenizer: object = None,
     dtype: object = None,
     device: object = None,
+    *,
+    layers: Numbers = None,
+    heads: Numbers = None,
+    queries: Numbers = None,
+    store: Store = "auto",
+    max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Iterator[Trace]:
     """The traces of many texts, in their order; only those of one batch are in memory at once.
 
@@ -166,24 +197,26 @@ def trace_many(
     Texts of a batch are padded to the longest, and the padding is cut away: numbers may differ from those of
     the text alone by the rounding of sums: in float32 some 1e-6, more where scores are large. An
     encoder–decoder, which writes what its decoder reads, takes one text at a time; so does a model that is
-    told which sentence is which, where a batch has pairs beside single texts.
+    told which sentence is which, where a batch has pairs beside single texts, and a text of which vectors
+    are kept. Traces are views of their batch, which stays in memory as long as one of them does.
 
     Args:
         texts: each as `trace` takes it, or a pair, (text, second); or what a tokenizer of transformers
             returns for several.
         model, tokenizer, dtype, device: as `trace` takes them.
         batch_size: how many texts are read in one forward pass.
+        layers, heads, queries, store, max_weight_bytes: as `trace` takes them, of each text.
 
     Raises:
         AttnvizError, TypeError: as `trace` does, before the traces of that text's batch come.
     """
     if whole(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
-    waiting = inputs_of(texts)
+    waiting, kept = inputs_of(texts), selection(layers, heads, queries, store, max_weight_bytes)
     with opened(model, tokenizer, dtype, device) as name:
         loaded = _loaded(name)
         while batch := list(islice(waiting, batch_size)):
-            yield from loaded.traces(batch)
+            yield from loaded.traces(batch, kept)
 
 
 def predictions(

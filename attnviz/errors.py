@@ -117,7 +117,7 @@ class UnknownWords(AttnvizError):
         self.words = dict(words)
         quoted = "; ".join(_with_nearest(word, nearest) for word, nearest in words.items())
         super().__init__(
-            f"This model has never seen {quoted}. It reads English, and knows whole words only: use others."
+            f"This model was never trained on {quoted}. It reads whole English words only: use others."
         )
 
 

@@ -32,7 +32,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
 
     Args:
         given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
-            sequence of layers [1, head, query, key]. None stands for a layer without weights.
+            sequence of layers [1, head, query, key]. None is a layer without weights.
         kind: "encoder", "decoder" or "cross".
 
     Raises:
@@ -51,25 +51,30 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
     return found, True
 
 
-def as_array(given: Any) -> NDArray[np.float32]:
-    """Return an array of float32, also of a tensor of torch, whatever its dtype and device.
+def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
+    """Return a contiguous array, also of a tensor of torch, whatever its dtype and device.
+
+    What has a method `numpy` and is no tensor is what that returns, contiguous or not.
 
     Raises:
         ValueError, TypeError: it is no array of numbers, or a tensor without data.
     """
-    if hasattr(given, "detach"):
-        try:
-            given = given.detach().float().cpu().numpy()
-        except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
-            raise ValueError(str(error)) from error
-    return np.asarray(given, dtype=np.float32)
+    if not hasattr(given, "detach"):
+        return np.asarray(given.numpy() if hasattr(given, "numpy") else given, dtype=dtype)
+    try:
+        given = given.detach().cpu()
+        # float32 holds every number of bfloat16 and float16, which NumPy does not know.
+        given = (given.float() if given.is_floating_point() else given).numpy()
+    except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
+        raise ValueError(str(error)) from error
+    return np.ascontiguousarray(given, dtype=dtype)
 
 
 def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     """Return the text that tokens make, and the place of each in it.
 
-    Tokens of byte-level BPE ("Ġdog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>" are
-    recognised by their spelling; others are words.
+    Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
+    are recognised by their spelling; others are words.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
@@ -150,6 +155,8 @@ def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
         return [
             _encoded(token) if _SPECIAL.fullmatch(token) else spelled_bytes(token) or b"" for token in tokens
         ]
+    if any(token.startswith(" ") for token in plain):  # as TransformerLens' to_str_tokens spells them
+        return [_encoded(token) for token in tokens]
     if any(token.endswith("</w>") for token in plain):
         return [_encoded(token.removesuffix("</w>") + " " * token.endswith("</w>")) for token in tokens]
     inside = [token.startswith("##") and len(token) > 2 for token in tokens]

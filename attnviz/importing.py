@@ -9,7 +9,7 @@ from importlib import metadata
 from attnviz.errors import AttnvizError
 from attnviz.text import joined
 
-# transformers' progress bars ask for a part of Jupyter that few have; here no such bar is drawn.
+# transformers' progress bars need a part of Jupyter that few have; here no such bar is drawn.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 EXTRAS = {

@@ -11,7 +11,7 @@ def check(text: str) -> None:
 
     Raises:
         TextTooLong: it has more than `MAX_CHARACTERS`.
-        UnreadableText: half a surrogate pair, which stands for no character.
+        UnreadableText: half a surrogate pair.
     """
     if len(text) > MAX_CHARACTERS:
         raise TextTooLong(len(text), MAX_CHARACTERS, unit="characters")

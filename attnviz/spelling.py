@@ -8,7 +8,7 @@ SPACES = "Ġ▁"
 """The signs that tokenizers write for a space: Ġ as GPT-2 does, ▁ as SentencePiece does."""
 
 BROKEN = "\ufffd"
-"""The sign that stands in a text for bytes that make no character."""
+"""The replacement character for bytes that form no character."""
 
 _ONE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 

@@ -7,13 +7,26 @@ import html
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from operator import index
 from os import PathLike
 from types import NoneType
-from typing import IO, TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
-from weakref import WeakValueDictionary
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    SupportsIndex,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +48,7 @@ Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
+Held = TypeVar("Held", bound=NDArray[Any] | None)
 
 WEIGHTS_ALONE = "weights alone"
 """The default model name of a trace made from weights alone."""
@@ -51,9 +65,6 @@ ROW_ROUNDING = 0.02
 
 ROUNDING = 1e-5
 """How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
-
-# By their address: a model's W_O is an array of all its traces, and is looked through once.
-_checked: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +89,65 @@ class Token:
     sentence: int = 0
 
 
+Pooling = Literal["max", "mean", "sum"]
+"""How a block of weights becomes one number."""
+
+_TILE = 2**22
+"""How many weights are read at a time where all of them would take much memory."""
+
+
+class Lazy(Protocol):
+    """Numbers that become an array when they are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of that array."""
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the array.
+
+        Raises:
+            InvalidTrace: the numbers are no longer those that the model computed with.
+        """
+
+
+class _Array(Generic[Held]):
+    """A field of `Block`: a read-only array, made of what was recorded when it is first read."""
+
+    def __init__(self, dtype: type[np.generic], *, optional: bool = False) -> None:
+        self._dtype, self._optional = dtype, optional
+
+    def __set_name__(self, owner: type[Block], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, block: None, owner: type[Block]) -> None: ...
+    @overload
+    def __get__(self, block: Block, owner: type[Block]) -> Held: ...
+    def __get__(self, block: Block | None, owner: type[Block]) -> Held | None:
+        if block is None:  # `dataclass` reads the default, or that there is none
+            if self._optional:
+                return None
+            raise AttributeError(self._name)
+        held = vars(block)[self._name]
+        if held is not None and not isinstance(held, np.ndarray):
+            held = _checked(self._name, _frozen(as_array(held, self._dtype)))
+            vars(block)[self._name] = held
+        return cast("Held", held)
+
+    def __set__(self, block: Block, given: Held | Tensor | Lazy) -> None:
+        if isinstance(given, np.ndarray) or not (given is None or hasattr(given, "shape")):
+            given = cast("Held", _checked(self._name, _read_only(given, self._dtype)))
+        vars(block)[self._name] = given
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
     """One layer's attention.
 
-    The weights are the model's own, to the bit. Scores and output are computed when they are first read.
+    The weights are the model's own, to the bit. What a model recorded stays as it is, on the model's device
+    and in its numbers, until it is first read: then it becomes an array, field by field. Scores and output
+    are computed each time. W_O is the model's own weight, which the trace keeps in memory if the model goes.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention) or "cross".
@@ -97,44 +162,49 @@ class Block:
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
         cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
             Riviere et al. 2024, §2); else None.
+        heads: the numbers of the heads that were selected, in the order of the arrays; None: all of them.
+        queries: the places of the query tokens that were selected; None: all of them.
         sinks: [head], where each head has a learned score that belongs to no token and enters the softmax of
             every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1, and the rest
             goes nowhere. Of weights alone, an empty array says that there are sinks. Else None.
 
     Raises:
         InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not from 0 to 1,
-            or a query has every key masked.
+            or a query has every key masked; of what a model recorded, the numbers when they are first read.
     """
 
     kind: Kind
     layer: int
     query_tokens: tuple[Token, ...]
     key_tokens: tuple[Token, ...]
-    query: Floats
-    key: Floats
-    value: Floats
-    weights: Floats
-    mask: Mask
+    query: _Array[Floats] = _Array(np.float32)
+    key: _Array[Floats] = _Array(np.float32)
+    value: _Array[Floats] = _Array(np.float32)
+    weights: _Array[Floats] = _Array(np.float32)
+    mask: _Array[Mask] = _Array(np.bool_)
     scale: float
-    bias: Floats | None = None
-    projection: Floats | None = None
+    bias: _Array[Floats | None] = _Array(np.float32, optional=True)
+    projection: _Array[Floats | None] = _Array(np.float32, optional=True)
     cap: float | None = None
-    sinks: Floats | None = None
+    sinks: _Array[Floats | None] = _Array(np.float32, optional=True)
+    heads: tuple[int, ...] | None = None
+    queries: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("query", "key", "value", "weights", "bias", "projection", "sinks"):
-            array = getattr(self, name)
-            if array is not None:
-                object.__setattr__(self, name, _read_only(array, np.float32, name))
-        object.__setattr__(self, "mask", _read_only(self.mask, np.bool_, "mask"))
         if not np.isfinite(self.scale):
             raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
         if self.cap is not None and not (np.isfinite(self.cap) and self.cap > 0):
             raise InvalidTrace(f"cap is {self.cap}, which is not a finite number above 0.")
-        heads, _, d_head = _shape(self.query, 3, "query")
-        d_value = _shape(self.value, 3, "value")[2]
-        d_model = 0 if self.projection is None else _shape(self.projection, 3, "projection")[2]
+        shapes = {name: tuple(given.shape) for name, given in vars(self).items() if hasattr(given, "shape")}
+        for name in ("query", "value", "projection"):
+            if len(shapes.get(name, (0,) * 3)) != 3:
+                raise InvalidTrace(f"{name} has {len(shapes[name])} dimensions, not 3.")
+        heads, _, d_head = shapes["query"]
+        d_value, d_model = shapes["value"][2], shapes.get("projection", (0,))[-1]
         queries, keys = len(self.query_tokens), len(self.key_tokens)
+        for name, count in (("heads", heads), ("queries", queries)):
+            if (numbers := getattr(self, name)) is not None and len({*numbers}) != count:
+                raise InvalidTrace(f"{name} has {len({*numbers})} different numbers, not {count}.")
         expected: dict[str, tuple[int, ...]] = {
             "query": (heads, queries, d_head),
             "key": (heads, keys, d_head),
@@ -145,26 +215,28 @@ class Block:
             "projection": (heads, d_value, d_model),
             "sinks": (heads if d_head else 0,),
         }
-        for name, shape in expected.items():
-            array = getattr(self, name)
-            if array is not None and array.shape != shape:
-                raise InvalidTrace(f"{name} has shape {array.shape}, but the tokens and heads need {shape}.")
-        if self.weights.min(initial=0) < 0 or self.weights.max(initial=0) > 1 + ROUNDING:
-            raise InvalidTrace("There are weights that are not from 0 to 1.")
-        blind = np.flatnonzero(~self.mask.any(axis=1))
-        if blind.size:
-            raise InvalidTrace(
-                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
-                "Leave at least one cell open in every row."
-            )
+        for name, shape in shapes.items():
+            if shape != expected[name]:
+                raise InvalidTrace(
+                    f"{name} has shape {shape}, but the tokens and heads need {expected[name]}."
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays alone: another process has no such device."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         return f"<attnviz.Block: {self.kind}, layer {self.layer}, {_sizes(self)}>"
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many heads, queries and keys there are: the shape of the weights."""
+        return len(vars(self)["query"]), len(self.query_tokens), len(self.key_tokens)
+
+    @property
     def weights_alone(self) -> bool:
         """Whether it has no queries, keys and values: d_head is 0; see `Trace.from_weights`."""
-        return not self.query.shape[2]
+        return not vars(self)["query"].shape[2]
 
     @property
     def scores(self) -> Floats:
@@ -183,6 +255,8 @@ class Block:
             InvalidTrace: there are weights alone.
         """
         self.need_vectors()
+        if hasattr(held := vars(self)["weights"], "refuse"):
+            held.refuse()  # scores take as much
         scaled = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return scaled if self.bias is None else scaled + self.bias
 
@@ -200,6 +274,94 @@ class Block:
         self.need_vectors()
         return _frozen(self.weights @ self.value)
 
+    def row(self, head: SupportsIndex, query: SupportsIndex) -> Floats:
+        """Return one query's weights, [key]; arguments and errors as of `rows`."""
+        found: Floats = self.rows(head, [query])[0]
+        return found
+
+    def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex]) -> Floats:
+        """Return the weights of some queries, [query, key], without those of others.
+
+        Of a trace with `store="vectors"` they are computed from queries and keys, in the model's numbers, and
+        agree with the model's own up to rounding.
+
+        Args:
+            head: its number in the model, from 0.
+            queries: their places in the text, from 0.
+
+        Raises:
+            InvalidTrace: there is no such head or query, or it was not selected.
+            TypeError: a number is no whole one.
+        """
+        at = _place(head, self.heads, self.shape[0], "head")
+        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        return self._rows(at, places)
+
+    def _rows(self, at: int, places: Sequence[int]) -> Floats:
+        held = vars(self)["weights"]
+        found = held.rows(at, places) if hasattr(held, "rows") else as_array(held[at][[*places]])
+        return cast("Floats", _frozen(_checked("weights", found)))
+
+    def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
+        """Return the k keys with the largest weights of each query, the largest first.
+
+        Args:
+            head: its number in the model, from 0.
+            k: how many keys; fewer where the text has fewer.
+
+        Raises:
+            InvalidTrace: there is no such head, it was not selected, or k is below 1.
+            TypeError: a number is no whole one.
+        """
+        if (count := whole(k, "k")) < 1:
+            raise InvalidTrace(f"k must be 1 or more, not {count}.")
+        count = min(count, self.shape[2])
+        parts = []
+        for rows in self._tiles(head):
+            keys = np.argpartition(rows, -count, axis=1)[:, -count:]
+            order = np.argsort(-np.take_along_axis(rows, keys, axis=1), axis=1, kind="stable")
+            keys = np.take_along_axis(keys, order, axis=1)
+            parts.append(Top(keys, np.take_along_axis(rows, keys, axis=1)))
+        return Top(*(_frozen(np.concatenate(each)) for each in zip(*parts, strict=True)))
+
+    def pooled(self, head: SupportsIndex, size: SupportsIndex, how: Pooling = "max") -> Floats:
+        """Return an overview of a head's weights: one number for each block of `size` × `size` tokens.
+
+        Args:
+            head: its number in the model, from 0.
+            size: tokens on each side of a block; the last ones may have fewer.
+            how: "max", "mean" or "sum" of the weights of a block, masked ones included.
+
+        Returns:
+            [⌈queries / size⌉, ⌈keys / size⌉].
+
+        Raises:
+            InvalidTrace: there is no such head, it was not selected, `size` is below 1, or `how` is unknown.
+            TypeError: a number is no whole one.
+        """
+        if (side := whole(size, "size")) < 1:
+            raise InvalidTrace(f"size must be 1 or more, not {side}.")
+        if how not in get_args(Pooling):
+            raise InvalidTrace(f"There is no pooling {how!r:.30}; there are {joined([*get_args(Pooling)])}.")
+        reduce = (np.maximum if how == "max" else np.add).reduceat
+        parts = []
+        for rows in self._tiles(head, side):
+            starts = [np.arange(0, length, side) for length in rows.shape]
+            found = reduce(reduce(rows, starts[1], axis=1), starts[0], axis=0)
+            if how == "mean":
+                counts = [np.diff([*of, end]) for of, end in zip(starts, rows.shape, strict=True)]
+                found = found / np.outer(*counts).astype(np.float32)
+            parts.append(found)
+        return _frozen(np.concatenate(parts))
+
+    def _tiles(self, head: SupportsIndex, side: int = 1) -> Iterator[Floats]:
+        """Yield a head's rows, so many at a time that memory stays bounded, in multiples of `side`."""
+        _, queries, keys = self.shape
+        at = _place(head, self.heads, self.shape[0], "head")
+        step = side * max(1, _TILE // (side * keys))
+        for start in range(0, queries, step):
+            yield self._rows(at, range(start, min(start + step, queries)))
+
     def need_vectors(self) -> None:
         """Refuse what is computed from vectors.
 
@@ -210,6 +372,18 @@ class Block:
             raise InvalidTrace(
                 "There are weights alone here, without queries, keys and values to compute from."
             )
+
+
+class Top(NamedTuple):
+    """The keys with the largest weights of each query.
+
+    Attributes:
+        keys: [query, k], places in the text, from 0.
+        weights: [query, k].
+    """
+
+    keys: Counts
+    weights: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -250,7 +424,7 @@ class Trace:
         first: dict[Kind, Block] = {}
         for block in self.blocks:
             one = first.setdefault(block.kind, block)
-            if block.weights.shape != one.weights.shape:
+            if block.shape != one.shape:
                 raise InvalidTrace(
                     f"The layers of one kind must have equally many heads and tokens, but {block.kind} layer "
                     f"{block.layer + 1} has {_sizes(block)}, and layer {one.layer + 1} has {_sizes(one)}."
@@ -423,7 +597,7 @@ class Trace:
             dims=("layer", "head", "query", "key"),
             coords={
                 "layer": [block.layer for block in blocks],
-                "head": list(range(len(blocks[0].query))),
+                "head": list(blocks[0].heads or range(blocks[0].shape[0])),
                 **{side: [token.text for token in tokens] for side, tokens in sides.items()},
             },
             name="weights",
@@ -484,6 +658,9 @@ _OWN = ("query", "key", "value", "weights")
 _SHARED = ("mask", "bias", "projection", "sinks")  # equal ones of several blocks are one in the file
 
 
+_SELECTED = ("heads", "queries")
+
+
 def _own(weights_alone: bool) -> tuple[str, ...]:
     return ("weights",) if weights_alone else _OWN
 
@@ -505,7 +682,8 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         shared: dict[str, str | None] = dict.fromkeys(_SHARED)
         for name in _SHARED:
             if (array := getattr(block, name)) is not None:
-                content = (name, array.shape, hashlib.sha256(array).digest())
+                contiguous: Any = np.ascontiguousarray(array)
+                content = (name, array.shape, hashlib.sha256(contiguous).digest())
                 place = known.setdefault(content, f"{block_name}.{name}")
                 arrays.setdefault(place, (block, name))
                 shared[name] = place
@@ -523,6 +701,11 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
                 "d_model": None if block.projection is None else block.projection.shape[2],
                 "cap": None if block.cap is None else float(block.cap),
                 **shared,
+                **{
+                    f"selected_{name}": given
+                    for name in _SELECTED
+                    if (given := getattr(block, name)) is not None
+                },
             }
         )
     header = {
@@ -549,26 +732,31 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
         raise trace_io.damaged("a token is in neither of two sentences")
     blocks = []
-    for fields in header["blocks"]:
-        if fields["kind"] not in get_args(Kind):
-            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(fields['kind'])}")
-        alone = fields["d_head"] == 0
-        numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _own(alone)}
-        numbers |= {name: arrays[fields[name]] for name in _SHARED if fields[name] is not None}
+    for described in header["blocks"]:
+        if described["kind"] not in get_args(Kind):
+            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(described['kind'])}")
+        alone = described["d_head"] == 0
+        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
+        numbers |= {name: arrays[described[name]] for name in _SHARED if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
-                raise trace_io.damaged(f"{fields['name']}.{name} is of another type")
-        rows, columns = (sequences[fields[name]] for name in ("query_tokens", "key_tokens"))
+                raise trace_io.damaged(f"{described['name']}.{name} is of another type")
+        rows, columns = (sequences[described[name]] for name in ("query_tokens", "key_tokens"))
         if alone:
             numbers |= _no_vectors(len(numbers["weights"]), rows, columns)
+        numbers |= {
+            name: _numbers(described[f"selected_{name}"])
+            for name in _SELECTED
+            if f"selected_{name}" in described
+        }
         blocks.append(
             Block(
-                kind=fields["kind"],
-                layer=fields["layer"] - 1,
+                kind=described["kind"],
+                layer=described["layer"] - 1,
                 query_tokens=rows,
                 key_tokens=columns,
-                scale=fields["scale"],
-                cap=fields["cap"],
+                scale=described["scale"],
+                cap=described["cap"],
                 **numbers,
             )
         )
@@ -713,18 +901,69 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
     }
 
 
+def changed(block: Block, **fields: Any) -> Block:
+    """A block with other values in some fields; the others are not read."""
+    return Block(**(vars(block) | fields))
+
+
+def selected(block: Block, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Block:
+    """Some heads and queries of a block with all of them, by number; None: all."""
+    fields: dict[str, Any] = {**vars(block), "heads": heads, "queries": queries}
+    if heads is not None:
+        for name in _OF_HEADS:
+            fields[name] = None if fields[name] is None else fields[name][[*heads]]
+    if queries is not None:
+        for name, axis in _QUERY_AXES.items():
+            at = (*[slice(None)] * axis, [*queries])
+            fields[name] = None if fields[name] is None else fields[name][at]
+        fields["query_tokens"] = tuple(block.query_tokens[place] for place in queries)
+    return Block(**fields)
+
+
+_OF_HEADS = ("query", "key", "value", "weights", "bias", "projection", "sinks")
+_QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
+
+
+def refuse_selected(trace: Trace) -> None:
+    """Refuse a trace of some heads or queries, which cannot be drawn or listed as a whole.
+
+    Raises:
+        InvalidTrace: it is one.
+    """
+    if any(block.heads is not None or block.queries is not None for block in trace.blocks):
+        raise InvalidTrace(
+            "This trace has some heads or queries only. Select layers alone, or read them from its blocks: "
+            "block.row(head, query)."
+        )
+
+
+def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name: str) -> int:
+    """Where a head or a query is in the arrays of a block."""
+    there: Sequence[int] = range(count) if kept is None else kept
+    if (wanted := whole(number, name)) not in there:
+        has = f"0 to {count - 1}" if kept is None else joined([*map(str, kept)])
+        raise InvalidTrace(f"There is no {name} {wanted} here, counted from 0 in Python; there is {has}.")
+    return there.index(wanted)
+
+
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
     vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
     sinks = None if block.sinks is None else _UNKNOWN
-    return replace(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
+    return changed(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
 
 
 _KEPT: dict[str, Callable[[Block], Block]] = {
     "all": lambda block: block,
-    "attention": lambda block: replace(block, projection=None),
+    "attention": lambda block: changed(block, projection=None),
     "weights": _bare,
 }
+
+
+def _numbers(found: Any) -> tuple[int, ...]:
+    if not (isinstance(found, list) and all(type(number) is int for number in found)):
+        raise trace_io.damaged("what was selected is no list of numbers")
+    return tuple(found)
 
 
 def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
@@ -739,7 +978,8 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(block: Block) -> str:
-    return f"{plural(len(block.query), 'head')}, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
+    heads, queries, keys = block.shape
+    return f"{plural(heads, 'head')}, {queries} × {keys} tokens"
 
 
 def weights_of(given: Trace | Floats) -> Floats:
@@ -797,12 +1037,14 @@ def refuse_cross(weights: Floats) -> None:
 
 
 def checked_trace(found: object) -> Trace:
-    """What was given, if it is a trace.
+    """What was given, if it is a trace of all heads and queries of its layers.
 
     Raises:
+        InvalidTrace: it has some of them only.
         TypeError: it is something else; for a file's name the message explains how to load it.
     """
     if isinstance(found, Trace):
+        refuse_selected(found)
         return found
     if isinstance(found, str | PathLike):
         raise TypeError(f"A trace is needed, not the name of its file. Load it first: Trace.load({found!r}).")
@@ -829,9 +1071,9 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
         TypeError: one of them is no whole number.
     """
     block = trace.block(kind, layer)
-    if whole(head, "head") not in range(len(block.query)):
+    if whole(head, "head") not in range(block.shape[0]):
         raise InvalidTrace(
-            f"{trace.model} has heads 0 to {len(block.query) - 1}, counted from 0 in Python, not {head}."
+            f"{trace.model} has heads 0 to {block.shape[0] - 1}, counted from 0 in Python, not {head}."
         )
     return block
 
@@ -848,29 +1090,34 @@ def checked_place(place: SupportsIndex, tokens: int, name: str = "place") -> int
     return index(place)
 
 
-def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int, ...]:
-    if array.ndim != dimensions:
-        raise InvalidTrace(f"{name} has {array.ndim} dimensions, not {dimensions}.")
-    return array.shape
-
-
-def _read_only(array: NDArray[Any], dtype: type[np.generic], name: str) -> NDArray[Any]:
+def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
     """A read-only array: a frozen dataclass alone would not stop `array[0] = 1`.
 
-    What is such an array already, contiguous and of this dtype, is shared (a model's W_O serves all its
-    traces); anything else is copied.
+    What is such an array already, contiguous and of this dtype, is shared; anything else is copied.
     """
-    flags = array.flags if isinstance(array, np.ndarray) else None
+    flags = given.flags if isinstance(given, np.ndarray) else None
     shared = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
-    if not (shared and array.dtype == dtype):
-        array = np.array(array, dtype=dtype, copy=True, order="C")
-    elif _checked.get(id(array)) is array:
+    if shared and given.dtype == dtype:
+        return cast("NDArray[Any]", given)
+    return _frozen(np.array(given, dtype=dtype, copy=True, order="C"))
+
+
+def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The numbers of a field, if a forward pass can have computed them."""
+    if name == "mask":
+        blind = np.flatnonzero(~array.any(axis=-1))
+        if blind.size and array.ndim == 2:
+            raise InvalidTrace(
+                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
+                "Leave at least one cell open in every row."
+            )
         return array
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
-    _checked[id(array)] = array
-    return _frozen(array)
+    if name == "weights" and (array.min(initial=0) < 0 or array.max(initial=0) > 1 + ROUNDING):
+        raise InvalidTrace("There are weights that are not from 0 to 1.")
+    return array
 
 
 def _frozen(array: Array) -> Array:

@@ -296,12 +296,12 @@ def limits_of_a_visitor() -> str:
     )
 
 
-def unsaid() -> list[str]:
+def unstated() -> list[str]:
     """The sentences of the ledger that are not in their file."""
     return [
-        f"{name}: {file} does not say “{sentence}”"
+        f"{name}: {file} does not state “{sentence}”"
         for name, claim in LEDGER["claim"].items()
-        for file, sentences in claim["said"].items()
+        for file, sentences in claim["stated_in"].items()
         for sentence in sentences
         if not any(sentence in text for text in texts(file))
     ]
@@ -316,7 +316,7 @@ def main(names: list[str]) -> int:
     """Print each value beside the one that is written down."""
     if missing := set(names) - LEDGER["claim"].keys():
         sys.exit(f"There is no claim {', '.join(missing)}. Choose from: {', '.join(LEDGER['claim'])}.")
-    wrong = unsaid()
+    wrong = unstated()
     for name in names or LEDGER["claim"]:
         claim = LEDGER["claim"][name]
         if claim.get("recomputed") == "by hand":

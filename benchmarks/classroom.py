@@ -166,7 +166,7 @@ class Lesson:
         await self.teacher.until(bool)
         before = number(self.teacher.state)
         while True:
-            await self.teacher.send({"do": "ask", "question": "Which?", "options": OPTIONS, "right": 0})
+            await self.teacher.send({"do": "poll", "question": "Which?", "options": OPTIONS, "right": 0})
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.teacher.until(lambda state: number(state) > before), ASK_SECONDS)
                 return number(self.teacher.state)

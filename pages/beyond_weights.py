@@ -1,4 +1,4 @@
-"""Beyond weights."""
+"""Rollout, norms, gradients and occlusion beside the weights."""
 
 import streamlit as st
 

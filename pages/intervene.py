@@ -1,4 +1,4 @@
-"""What if a head were silent, or looked elsewhere?"""
+"""Ablate or redirect heads, and see the effect."""
 
 from attnviz.app.folded import NOT_SHOWN, folded, section
 from attnviz.app.heads.intervene import choices, effect, logits, patched, picture, ranking
@@ -6,8 +6,8 @@ from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_INTO, PATCHED_WITH, RANKED_BY
 
 with tool("intervene"):
-    chosen, figure, telling = choices.choose()
-    place = effect.draw(chosen, figure, telling)
+    chosen, figure, beside = choices.choose()
+    place = effect.draw(chosen, figure, beside)
     changed = (
         section("What the head attends to", picture.draw, chosen),
         section("In numbers", effect.in_numbers, chosen, place),

@@ -178,16 +178,6 @@ TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MAX_PATH_FILES = 20
 
 
-def test_the_arrows_are_those_that_are_kept() -> None:
-    [chain] = re.findall(r"`(app\.py → [^`]+)`", TEXT)
-    rows = [row.split(" | ") for row in " ".join(chain.split()).split(" → ")]
-    steps = [{STEPS[part] for part in row} for row in rows]
-    assert all(len(row) == 1 for row in steps)
-    order = [step for [step] in steps]
-    assert order == sorted(set(order), reverse=True)
-    assert {part for row in rows for part in row} == STEPS.keys() - {"attnviz", "__main__"}
-
-
 def test_every_file_that_is_named_exists() -> None:
     named = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
     assert len(named) > MAX_PATH_FILES

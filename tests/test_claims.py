@@ -13,7 +13,7 @@ def test_a_claim_has_the_value_that_is_written_down(name: str) -> None:
 
 
 def test_every_claim_stands_where_it_is_said_to_stand() -> None:
-    assert claims.unsaid() == []
+    assert claims.unstated() == []
 
 
 def test_what_takes_long_can_be_recomputed_too() -> None:

@@ -54,7 +54,7 @@ def test_one_thread_at_a_time_imports_transformers_for_our_own_models() -> None:
 @pytest.mark.parametrize(
     ("module", "examples"),
     [
-        ("attnviz", 14),
+        ("attnviz", 17),
         ("attnviz.experiments", 17),
         ("attnviz.analysis.distance", 1),
         ("attnviz.analysis.divergence", 2),
@@ -145,15 +145,3 @@ def test_what_is_of_another_type_is_told_what_is_needed(
 ) -> None:
     with pytest.raises(TypeError, match=said):
         ask(**({"text": "A dog.", "model": "minilm"} | arguments))
-
-
-@pytest.mark.parametrize("edits", ["encoder 2-1", [5], None, 5, {"encoder 2-1": 1}, {"encoder 2-1"}])
-def test_edits_are_a_list_of_texts(edits: Any) -> None:
-    with pytest.raises(TypeError, match="edits must be a list of str or Edit"):
-        attnviz.trace("A dog.", "translator", edits=edits)
-
-
-@pytest.mark.parametrize("picture", [None, 5, ["ramp.png"]])
-def test_a_picture_is_a_file_or_a_picture(picture: Any) -> None:
-    with pytest.raises(TypeError, match="The picture must be the name of a file"):
-        attnviz.look(picture, "minilm")

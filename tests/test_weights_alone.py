@@ -137,7 +137,7 @@ def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
     weights = random_weights(2, 3, 5, 5)
     with pytest.raises(TypeError, match="A trace is needed, or weights with their tokens, not ndarray alone"):
         attnviz.show(weights)
-    with pytest.raises(TypeError, match="A trace knows its tokens"):
+    with pytest.raises(TypeError, match="A trace has its tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
     assert "The weights are as attnviz was given them" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
 

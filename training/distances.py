@@ -56,7 +56,7 @@ _TUNED_ON = 40  # sentences that are looked for, for each number of clauses
 
 
 def settings(learning_rate: float, seed: int) -> Settings:
-    """Return what a training follows from; no network is taught where to attend to."""
+    """Return what a training follows from; no network has an attention loss."""
     return Settings(
         variant="unguided",
         seed=seed,

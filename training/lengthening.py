@@ -11,12 +11,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnviz.trained.translator import french, saying
+from attnviz.trained.translator import french, sentence_parts
 from attnviz.trained.translator.french import Phrase, Statement
 from attnviz.trained.translator.grammar import Pair, Pronoun
 from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 
-PEOPLE = saying.nouns("person")
+PEOPLE = sentence_parts.nouns("person")
 
 MAX_CLAUSES = len(PEOPLE)
 """The most clauses that can be put in: one about each person that the translator knows."""
@@ -54,7 +54,7 @@ def clauses(dice: random.Random, count: int) -> list[Clause]:
     Raises:
         ValueError: there are not so many people; `MAX_CLAUSES` is their number.
     """
-    spoken = saying.predicates("person")
+    spoken = sentence_parts.predicates("person")
     return [Clause(person, dice.choice(spoken)) for person in dice.sample(PEOPLE, count)]
 
 

@@ -1,7 +1,7 @@
 """What can be read off a trace: which tokens are shown, what heads do, and where each number comes from.
 
 All of it is computed from a trace, or from weights, without a model; what runs a model is in
-`attnviz.experiments`. These are for everybody; what else stands in the modules may change with the pages that
+`attnviz.experiments`. These are public; everything else in the modules may change with the pages that
 need it.
 """
 

@@ -28,7 +28,7 @@ class Place:
     """One row or column of an aligned picture.
 
     Attributes:
-        first, second: which word stands here in each text, from 0; None where it has none.
+        first, second: the index of this word in each text; None where it has none.
         same: True if both have the same word.
     """
 
@@ -52,7 +52,7 @@ class Overlap:
 
     Attributes:
         same: words that are the same in both.
-        aligned: words of one text that stand where a word of the other does: the same ones, and others in
+        aligned: words of one text that match a word of the other: the same ones, and others in
             their place.
         first, second: how many words each text has.
     """
@@ -113,15 +113,15 @@ def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) 
 
     The same words are a longest common subsequence (Wagner & Fischer 1974); of several, one in which most
     neighbours stay neighbours. So a word that occurs twice goes with the occurrence that its neighbours
-    go with. Between two of them, equally many words stand for each other, one by one, if none is to stand for
-    punctuation or for what a tokenizer added; of unequal numbers nothing is claimed: each stands alone.
+    go with. Between two of them, equally many words are matched one by one, unless one would match
+    punctuation or a token that a tokenizer added; with unequal numbers no words are matched.
 
     Args:
-        exchange: whether different words may stand for each other.
+        exchange: whether different words may be matched.
 
     Returns:
         Every word of either text exactly once; align(second, first) is the same with the sides exchanged,
-        but for the order of those that stand alone between the same two words.
+        but for the order of those that are unmatched between the same two words.
     """
     anchors = _common(list(first), list(second))
     places: list[Place] = []
@@ -152,14 +152,14 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     shared = overlap(places, first.groups, second.groups)
     if not shared.same:
         raise AttnvizError(
-            "The two texts have no word in common, so there is no telling which word of one stands where a "
-            "word of the other does. Compare texts that share most of their words."
+            "The two texts have no word in common, so their words cannot be matched. "
+            "Compare texts that share most of their words."
         )
     if not shared.enough:
         raise AttnvizError(
             f"Of the {min(shared.first, shared.second)} words of the shorter text, only {shared.same} "
-            f"{'stands' if shared.same == 1 else 'stand'} in the other in the same order. At least half of "
-            "them must; else there is no telling which word of one stands where a word of the other does. "
+            f"{'is' if shared.same == 1 else 'are'} in the other in the same order. At least half of "
+            "them must; otherwise the words cannot be matched. "
             "Compare texts that share most of their words."
         )
     return places
@@ -176,7 +176,7 @@ def grid(
     Args:
         first, second: what is shown of each: queries and keys, or one for both (self-attention).
         align: finds the places; it may raise an `AttnvizError`.
-        between: what stands between two different words.
+        between: the separator between two different words.
     """
     sides = [
         (places := align(one, other), named(places, one.groups, other.groups, between))
@@ -208,8 +208,8 @@ def in_common_words(
 ) -> tuple[tuple[Token, ...], ...]:
     """Two tokenizers' tokens of one text, with their words numbered alike.
 
-    Tokens that share a character belong to one word: the smallest parts of the text at whose borders both
-    tokenizers have a border. What stands for no character stays alone.
+    Tokens that share a character form one word: the smallest parts of the text at whose borders both
+    tokenizers have a border. Tokens without characters stay alone.
 
     Returns:
         Both sides' tokens; two of them have the same `word` if and only if they belong together.
@@ -230,7 +230,7 @@ def in_common_words(
 def aligned_tokenizers(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
     """The places of one text that two tokenizers have split, after `in_common_words`.
 
-    Tokens that a tokenizer added go together by where they stand: before the text, or behind it.
+    Tokens that a tokenizer added are matched by position: before the text, or after it.
 
     Raises:
         AttnvizError: the two have not one word in common.
@@ -253,7 +253,7 @@ def named(
 
     Args:
         places: rows or columns.
-        between: what stands between two different words.
+        between: the separator between two different words.
     """
 
     def name(place: Place) -> DisplayToken:
@@ -273,7 +273,7 @@ def named(
 
 
 def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
-    """What stands in one place of two texts, called after both where it is not the same."""
+    """The words at one place of two texts, named after both where they differ."""
     label = one.label if same else f"{isolated(one.label)}{between}{isolated(other.label)}"
     title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
@@ -331,7 +331,7 @@ def _word(group: DisplayToken) -> Word:
 
 
 def _sort_of(word: Word) -> tuple[bool, bool]:
-    """Words of one sort can stand for each other: what a tokenizer added, punctuation, or a word proper."""
+    """Words of one kind can be matched: tokens that a tokenizer added, punctuation, or a word proper."""
     special, spelled = word
     return special, all(unicodedata.category(sign).startswith("P") for sign in spelled)
 

@@ -28,7 +28,7 @@ class SoftmaxRow(NamedTuple):
 
 
 def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> SoftmaxRow:
-    """The softmax over the keys that a query may look at, and the head's sink, where it has one.
+    """The softmax over the keys that a query may attend to, and the head's sink, where it has one.
 
     Args:
         scores: [key], the scaled scores, before the mask.
@@ -109,7 +109,7 @@ def why(
     Args:
         head, query, key: the head, the shown row and the shown column, from 0.
         queries, keys: which of them are shown; no keys: the same (self-attention).
-        query_piece, key_piece: of a merged word, the piece whose vector to take, from 0.
+        query_piece, key_piece: of a merged word, the piece to take the vector from, from 0.
     """
     keys = queries if keys is None else keys
     from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions

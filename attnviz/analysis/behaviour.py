@@ -47,7 +47,7 @@ class Behaviour:
         """The rule's."""
         return self.rule.name
 
-    def told(self) -> list[str]:
+    def described(self) -> list[str]:
         """The amount of each head as it is read, layer by layer."""
         scores = zip(self.score.ravel().tolist(), self.raw.ravel().tolist(), strict=True)
         return [self.rule.amount(score, raw) for score, raw in scores]
@@ -58,9 +58,9 @@ FILTERS = tuple(rule for rule in RULES if rule.minimum is not None)
 
 
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
-    """What heads do in one text, rule by rule: look at the token before, at punctuation and so on.
+    """What heads do in one text, rule by rule: attend to the previous token, to punctuation and so on.
 
-    Of each rule that means something in this text you get its `name`, the `sentence` that says what it
+    Each rule that applies to this text has a `name`, the `sentence` that describes it
     measures, the `score` of every head [layer, head], what `even` attention would score [layer], and which
     heads are `found` by it, as on Explore, [layer, head]. Clark et al. (2019, section 3) count such things.
 
@@ -87,7 +87,7 @@ def behaviours(
     Args:
         weights: [layer, head, query, key], the model's.
         queries: the tokens that look.
-        keys: the tokens that are looked at; None means the same (self-attention).
+        keys: the key tokens; None means the same (self-attention).
         mask: [layer, query, key] or [query, key], the model's: True where a query may look; None if
             everywhere. A rule about what it forbids everywhere, or what the text has not, is not returned.
     """
@@ -144,7 +144,7 @@ def facts(
         weights: [layer, head, shown query, shown key], as shown: a hidden token is never named.
         queries, keys: which of them are shown; no keys: the same (self-attention).
         left: [layer, head, shown query], the part of each row that goes to what is shown, where rows were
-            rescaled; see `left_share`. Two shares are told then: of all attention, and of what goes there.
+            rescaled; see `left_share`. Then there are two shares: of all attention, and of what goes there.
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
@@ -156,26 +156,26 @@ def facts(
     names, shares = list(places), np.stack(list(places.values()))
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
     spread, largest = _spread(weights)
-    # An entropy of H bits is that of 2^H tokens with equal shares: the perplexity of the row.
+    # An entropy of H bits is that of 2^H tokens with uniform attention: the perplexity of the row.
     equal, possible = (np.exp2(bits.mean(axis=-1)) for bits in (spread, largest))
     mean = largest.mean(axis=-1)
     even = spread.mean(axis=-1) / np.where(mean > 0, mean, 1)
-    told = []
+    described = []
     for layer, head in np.ndindex(best.shape):
         here = layer, head
         if best[here] >= _NOTABLE:
             name, share = names[strongest[here]], percent(float(best[here]))
             if left is not None:
                 share = f"{percent(float(of_all[name][here]))} {OF_ALL}, {share} of what goes to tokens shown"
-            told.append(f"{name} ({share})")
+            described.append(f"{name} ({share})")
         else:
             how = "spreads widely" if even[here] >= _WIDE else "attends to no fixed place"
-            # Where a mask closes cells, a row has fewer tokens to look at than the picture has columns.
+            # With a mask, a row has fewer tokens to attend to than the picture has columns.
             reach = "" if round(float(possible[here])) == weights.shape[-1] else " within reach"
-            told.append(
+            described.append(
                 f"{how} (like {equal[here]:.0f} of {possible[here]:.0f} tokens{reach} sharing equally)"
             )
-    return tuple(told)
+    return tuple(described)
 
 
 _NOTABLE = 0.3
@@ -217,10 +217,10 @@ def _alike(shown: DisplayTokens) -> Mask:
 
 
 def _spread(weights: Floats) -> tuple[Floats, Floats]:
-    """The entropy of each row, [layer, head, query], and the most that it could be: log₂ of its open cells.
+    """The entropy of each row, [layer, head, query], and its maximum: log₂ of the number of unmasked cells.
 
     Cells that a mask forbids are exactly 0, so they do not count as cells that attention could spread to.
-    What goes to a sink is left out.
+    The weight of a sink is excluded.
     """
     # One head at a time stays in the processor's cache.
     spread = np.array([[bits(rescaled(head)) for head in layer] for layer in weights], dtype=np.float32)

@@ -18,7 +18,7 @@ class Change(Grid):
 
     Attributes:
         values: float32 [..., query, key]; −inf where either sentence's mask forbids the cell, or where a word
-            stands in one sentence only.
+            is in one sentence only.
     """
 
     values: Floats

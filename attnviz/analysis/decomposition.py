@@ -1,7 +1,7 @@
 """A token's output as a sum: what each head, feed-forward network, embedding and bias adds to it.
 
 The vector of a token, its residual stream, is a sum to which every part of a layer adds (Elhage et al. 2021).
-Norms stand between the additions. With its divisor kept, a norm is linear, so that each part can go through
+There are norms between the additions. With its divisor kept, a norm is linear, so each part can pass through
 all later norms alone (Kobayashi et al. 2021).
 """
 
@@ -48,7 +48,7 @@ class Part(NamedTuple):
     """One summand of a token's output.
 
     Attributes:
-        kind: an attention's kind, "embeddings", "feed-forward" or "biases". The last are those that stand
+        kind: an attention's kind, "embeddings", "feed-forward" or "biases". The last are those
             alone, b_O and β: b_V is in what a head takes from each token, and b₁ and b₂ are in what a
             feed-forward network adds.
         layer: from 0; of embeddings and biases 0.

@@ -20,7 +20,7 @@ from attnviz.text import isolated, joined, percent
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
 UNKNOWN = ("[UNK]", "<unk>")
-"""What tokenizers call letters that their model does not know."""
+"""The spellings of unknown tokens."""
 
 _MAX_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
@@ -42,15 +42,15 @@ class DisplayToken:
 
     Attributes:
         label: the token as a person reads it. A piece inside a word begins with ##, as BERT's tokenizer
-            spells it; one of the bytes of a character says which of how many ("😀 1/3"); what the tokenizer
-            does not know is quoted. For merged pieces, the word.
+            spells it; a byte of a character has its number ("😀 1/3"); what the tokenizer
+            cannot spell is quoted. For merged pieces, the word.
         title: one line of plain text: which token it is, what was typed, where, and the tokenizer's own
             spelling if the label has another.
         special: True if the tokenizer added it.
         number: the position of its first token, from 1.
-        positions: the tokens it stands for, from 0.
+        positions: the tokens of the group, from 0.
         characters: where in its text it begins and ends; 0 and 0 for what is not typed, and for a group that
-            stands for tokens of two texts.
+            consists of tokens of two texts.
     """
 
     label: str
@@ -68,7 +68,7 @@ class DisplayTokens:
     Args:
         tokens: all tokens, in order.
         text: what was typed, and what the model wrote behind it; a token's characters are `text[start:end]`.
-        hide_special: leave out the tokens that the tokenizer added.
+        hide_special: hide the tokens that the tokenizer added.
         merge_words: show the pieces of a word as one.
         second: the second sentence of a pair.
         only_sentence: show the tokens of this sentence alone, 0 or 1; None: of all. A special token goes with
@@ -78,7 +78,7 @@ class DisplayTokens:
 
     Attributes:
         groups: what is shown, in order.
-        all_groups: the same, before anything is left out.
+        all_groups: the same, before anything is hidden.
 
     Raises:
         AttnvizError: nothing is left to show, or the second sentence is missing.
@@ -125,12 +125,12 @@ class DisplayTokens:
 
     @property
     def hides(self) -> bool:
-        """True if a token is really left out."""
+        """True if a token is hidden."""
         return len(self.groups) < len(self.all_groups)
 
     @property
     def hidden(self) -> str:
-        """What rescaling leaves out, in words: "[CLS] and [SEP]"; "" if no token is."""
+        """The tokens excluded by rescaling, in words: "[CLS] and [SEP]"; "" if no token is."""
         shown = set(self.visible)
         omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
         names = list(dict.fromkeys(group.label for group in omitted))
@@ -157,7 +157,7 @@ class DisplayTokens:
 
     @property
     def explanation_of_scores(self) -> str:
-        """The same for scores, which are only left out, never rescaled or merged."""
+        """The same for scores, which are hidden, never rescaled or merged."""
         return "; ".join(self._choices()) or "nothing hidden, merged or rescaled"
 
     def index_of(self, position: int) -> int | None:
@@ -204,7 +204,7 @@ class DisplayTokens:
         return DisplayToken(label, title, special, first, positions, characters)
 
     def _described(self, positions: tuple[int, ...], label: str) -> str:
-        """What a title says behind the number."""
+        """The title after the number."""
         pieces = [self.tokens[position] for position in positions]
         spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
         sentence = "" if self.second is None else _SENTENCES[pieces[0].sentence]
@@ -223,12 +223,12 @@ class DisplayTokens:
         return f'"{isolated(visible_text(typed))}", {where}{read}{author}'
 
     def _typed(self, positions: Sequence[int]) -> str:
-        """The characters that these neighbours stand for."""
+        """The characters of these neighbouring tokens."""
         first, last = self.tokens[positions[0]], self.tokens[positions[-1]]
         return (self.text, self.second or "")[first.sentence][first.start : last.end]
 
     def _word(self, positions: tuple[int, ...]) -> str:
-        """What a word is called whose pieces are shown as one."""
+        """The label of a word that is shown as one."""
         pieces = [self.tokens[position] for position in positions]
         if any(piece.text in UNKNOWN for piece in pieces):
             return self._quoted(_spelled(pieces), positions)
@@ -312,12 +312,12 @@ def queries_and_keys(
     hide_special: bool = False,
     merge_words: bool = False,
 ) -> tuple[DisplayTokens, ...]:
-    """The tokens that look and those that are looked at; one for both where they are the same.
+    """The query and the key tokens; one for both where they are the same.
 
     The second text of an encoder–decoder is what its decoder's tokens are tokens of.
 
     Args:
-        between: of a pair, whose tokens look, and whose are looked at: 0 or 1; None: both sentences'.
+        between: of a pair, the sentences of queries and of keys: 0 or 1; None: both sentences'.
         hide_special, merge_words: as `DisplayTokens` takes them; and its errors.
     """
     block = trace.of_kind(kind)[0]
@@ -341,10 +341,10 @@ def queries_and_keys(
 
 
 def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """The weights as the picture shows them: pieces merged, then special tokens left out, then rows rescaled.
+    """The weights as the picture shows them: pieces merged, then special tokens hidden, then rows rescaled.
 
     Attention *to* a word is the sum over its pieces, attention *from* a word their mean (Clark et al.
-    2019). After special tokens are left out each row is divided by what is left of it, so that it sums
+    2019). Without special tokens, each row is divided by its remaining sum, so that it sums
     to 1 again; a row of which nothing is left stays 0.
 
     Args:
@@ -371,12 +371,12 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
 
 
 def aside(left: float, hidden: str) -> str:
-    """What is said of a row of which hardly anything is left: "97.3 % of this row went to [CLS]"; else ""."""
+    """The note on a row that is almost entirely hidden: "97.3 % of this row went to [CLS]"; else ""."""
     return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_KEPT else ""
 
 
 def faint_rows(hidden: str) -> str:
-    """What a picture says of its faint rows, behind what else it says; "" where nothing is hidden."""
+    """The note on the faint rows of a picture; "" if nothing is hidden."""
     return f"; faint, with *: more than {percent(1 - MIN_KEPT)} of the row went to {hidden}" if hidden else ""
 
 
@@ -394,7 +394,7 @@ def faint(weights: Floats, left: Floats) -> Floats:
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """The weights with pieces merged where asked for, nothing left out: [..., all groups, all groups]."""
+    """The weights with pieces merged if requested, nothing hidden: [..., all groups, all groups]."""
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
     merged = weights
@@ -419,7 +419,7 @@ def only(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> 
 
 
 def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Scores (of any stage before the softmax) as the picture shows them: rows and columns left out.
+    """Scores (of any stage before the softmax) as the picture shows them: rows and columns hidden.
 
     Args:
         scores: [..., query, key].
@@ -445,7 +445,7 @@ def shown_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = 
 
 
 def merged_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
-    """The mask with pieces merged where asked for, nothing left out: [all groups, all groups]."""
+    """The mask with pieces merged if requested, nothing hidden: [all groups, all groups]."""
     keys = queries if keys is None else keys
     _check(mask.shape, queries, keys)
     to_words = np.logical_or.reduceat(mask, _starts(keys), axis=-1)

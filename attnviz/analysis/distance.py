@@ -52,7 +52,7 @@ def rows_on(weights: Floats, rows: Sequence[Place], columns: Sequence[Place], si
 
     Args:
         weights: [..., query, key] of this text.
-        side: "first" or "second": whose weights these are.
+        side: "first" or "second": the model of these weights.
 
     Returns:
         float32 [..., shared row, column]; 0 in a column that does not count, or that this text does not have.

@@ -33,7 +33,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
         total: of how many, each independent of the others.
 
     Returns:
-        Its ends, 0 to 1; (0, 1) of no answers at all. It holds the true share as often as `CONFIDENCE` says.
+        Its ends, 0 to 1; (0, 1) without answers. It contains the true share with probability `CONFIDENCE`.
 
     Raises:
         ValueError: `right` is not between 0 and `total`.

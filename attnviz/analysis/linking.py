@@ -13,7 +13,7 @@ from attnviz.trace import Block, Floats, Mask
 
 
 class Link(NamedTuple):
-    """How much one head (layer and head from 0) lets the query look at the key."""
+    """The weight from a query to a key in one head (layer and head from 0)."""
 
     layer: int
     head: int
@@ -74,7 +74,7 @@ class Strongest(NamedTuple):
 def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
     """The pairs of tokens with the strongest links, each in its strongest head, strongest first.
 
-    Left out are special tokens, what a token gives to itself, and what a decoder gives to its first token:
+    Excluded are special tokens, what a token gives to itself, and what a decoder gives to its first token:
     there heads look that found nothing to do (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
 
     Args:
@@ -102,7 +102,7 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
 
 
 def _counts(block: Block) -> Mask:
-    """[query, key]: True where a link says something about the text."""
+    """[query, key]: True where a link is of interest."""
     of_queries, of_keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )

@@ -1,4 +1,4 @@
-"""The norms of what each token hands over, weight × value × W_O, instead of the weight alone."""
+"""The norms of weighted vectors, weight × value × W_O, instead of the weight alone."""
 
 from __future__ import annotations
 

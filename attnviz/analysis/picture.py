@@ -71,7 +71,7 @@ def diverging(
         scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
         mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
             everywhere.
-        end: high of all heads, whatever the scale; None: as the scale says.
+        end: high of all heads, whatever the scale; None: by the scale.
     """
     allowed = np.isfinite(values) if mask is None else np.isfinite(values) & mask
     high = _positive(np.abs(values).max(axis=(-1, -2), initial=0.0, where=allowed))
@@ -90,7 +90,7 @@ def diverging(
 def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
     """Pictures of at most size × size pixels in which no strong link is lost.
 
-    Each pixel stands for a block of cells and takes the strongest of them: the highest level, or for a
+    Each pixel covers a block of cells and takes the strongest of them: the highest level, or for a
     diverging picture the level farthest from 0 (of two equally far, the positive one). Masked cells
     count only where a whole block is masked.
 
@@ -112,7 +112,7 @@ def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
 
 
 def _positive(high: Floats) -> Floats:
-    """A head whose cells are all 0 gets the scale 1, so that nothing is divided by 0."""
+    """Return the scale; 1 if all cells are 0, to avoid dividing by 0."""
     return np.where(high > 0, high, 1).astype(np.float32)
 
 

@@ -8,7 +8,7 @@ from attnviz.trace import Floats, Trace, refuse_cross, weights_of
 
 
 def mixed(weights: Floats | Trace) -> Floats:
-    """Ã = ½ (W̄ + I): what a layer hands on, half by attention and half by the way around it.
+    """Ã = ½ (W̄ + I): the mixing of a layer, half by attention and half by the residual connection.
 
     W̄ is the mean over the layer's heads, as in the paper. That hides what single heads do (Voita et al.
     2019); rollout is defined on it all the same: it needs one number for each pair of tokens.
@@ -45,7 +45,7 @@ def rollout(weights: Floats | Trace) -> Floats:
 
     Returns:
         float32 [layer, query, input]: after each layer, how much of every input token there is at every
-        token. Rows sum to 1. Where a mask lets nobody look ahead, nothing comes from ahead.
+        token. Rows sum to 1. Under a causal mask, later tokens get 0.
 
     Raises:
         InvalidTrace, TypeError: it is neither.

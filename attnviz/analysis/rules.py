@@ -1,7 +1,7 @@
-"""The rules that say what a head does: one table, and one way to measure them, for one text or many.
+"""The rules that describe heads: one table, and one way to measure them, for one text or many.
 
-A share of attention is told twice: of all that a token gives, and of what it gives to words, with special
-tokens left out and the rows rescaled, as [CLS] and [SEP] otherwise drown everything (Clark et al. 2019, §3).
+A share of attention is given twice: of a token's whole attention, and of its attention to words, with special
+tokens excluded and the rows rescaled, since [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Special:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where what stands, in texts of equal length whose special tokens stand in the same places.
+    """The positions of tokens, in texts of equal length with special tokens in the same places.
 
     Attributes:
-        queries, keys: [n], the places of ordinary tokens among those that look, and among those looked at.
+        queries, keys: [n], the positions of ordinary tokens among queries and among keys.
         separators: [n], the places of special keys behind the first.
         marks: bool [text, key], which ordinary keys are punctuation.
         alike: bool [text, query, key], which keys are other occurrences of the query's word.
@@ -72,7 +72,7 @@ class _Weights(NamedTuple):
 
     Attributes:
         layout: of the texts.
-        open: bool [query, key], where an ordinary query may look at an ordinary key.
+        open: bool [query, key], where an ordinary query may attend to an ordinary key.
         rows: float32 [text, head, query, key], of ordinary queries, to all keys.
         words: the same, to ordinary keys.
         size: how many queries there are, the special ones too.
@@ -97,7 +97,7 @@ class Rule:
         name: one word or two.
         does: what a head does, as the end of the sentence “On average a token …”; {} is how much.
         measure: what each query gives. A score is the mean of it; in `words`, divided by what goes to words.
-        words: whether special tokens are left out and rows rescaled, or counted where they are looked at.
+        words: whether special tokens are excluded and rows rescaled, or counted as keys.
         minimum, even: Explore's filter finds a head that scores `minimum` or more, and `even` times what even
             attention scores; no `minimum`: there is no such filter.
         unit: "attention": a share of it; "share": of something else; "tokens": 0 or more.
@@ -127,13 +127,13 @@ class Rule:
     def treatment(self) -> str:
         """What becomes of special tokens."""
         if self.words:
-            return "special tokens left out, rows rescaled"
-        return "special tokens left out where they look, counted where they are looked at"
+            return "special tokens excluded, rows rescaled"
+        return "special tokens excluded as queries, counted as keys"
 
     def amount(self, score: float, raw: float) -> str:
         """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words".
 
-        Where both read the same, as nothing goes to special tokens, one is told.
+        Where both are equal, since nothing goes to special tokens, there is one.
         """
         if np.isnan(score):
             return "no value"
@@ -158,7 +158,7 @@ class Rule:
 
 
 def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
-    """To some cells, [text or 1, query, key]; the queries count that may look at one."""
+    """To some cells, [text or 1, query, key]; the queries count that may attend to one."""
     counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     given = np.zeros(weights.shape[:-1], dtype=np.float32)
     some = np.broadcast_to(counts.any(axis=-1), len(weights))
@@ -275,7 +275,7 @@ SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 
 
 class Measured(NamedTuple):
-    """What the rules say of one layer. Where a rule means nothing in a text, its numbers mean nothing.
+    """The rules' scores of one layer. Where a rule does not apply to a text, its numbers are meaningless.
 
     Attributes:
         counts: bool [rule, text], whether the rule means something there.
@@ -295,7 +295,7 @@ class Measured(NamedTuple):
 def measured(
     rules: Sequence[Rule], layout: Layout, weights: Iterable[Floats], masks: Sequence[Mask]
 ) -> Iterator[Measured]:
-    """What each of these rules says, layer by layer.
+    """The scores of these rules, layer by layer.
 
     Args:
         rules: some of `RULES`.
@@ -313,7 +313,7 @@ def measured(
 
 
 def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout:
-    """Return where what stands in sentences of equal length.
+    """Return the positions of tokens in sentences of equal length.
 
     Raises:
         ValueError: the sentences' lengths or the places of their special tokens differ.

@@ -12,7 +12,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.text import isolated, percent, points
 from attnviz.trace import Floats
 
-# What stands in nearly every English sentence, and names nothing.
+# Function words.
 _SMALL = """
 a an the this that these those and or but nor so yet as if than because since while when where who whom
 which what whose how why of in on at by for from to into onto over under with without about after before
@@ -77,7 +77,7 @@ def to_guess_from(
 
 
 def names_something(group: DisplayToken) -> bool:
-    """Whether it is a whole word, and none of those that stand in nearly every English sentence."""
+    """Whether it is a whole word, and no function word."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
     return whole and word not in _SMALL_WORDS
@@ -102,9 +102,9 @@ def strongest_keys(
     keys = queries if keys is None else keys
     row = weights[query]
     strongest = np.argsort(-row, kind="stable")[:maximum]
-    told = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
+    lines = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
     return StrongestKeys(
-        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in told)
+        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in lines)
     )
 
 

@@ -41,7 +41,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
     between = [Stage("scaled", scale if block.bias is None else f"{scale}, plus the bias", "score")]
     if block.bias is not None:
         between.insert(
-            0, Stage("bias", "what is added to each score for where the two tokens stand", "score")
+            0, Stage("bias", "what is added to each score for the positions of the two tokens", "score")
         )
     if block.cap is not None:
         how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
@@ -86,7 +86,7 @@ def at_stage(block: Block, name: str) -> Floats:
 def window(mask: Mask) -> tuple[int, int] | None:
     """How many tokens before and after itself a query sees; None where distance does not limit it.
 
-    A window that is wider than the text cannot be told from none.
+    A window wider than the text equals none.
 
     Args:
         mask: [query, key] of one text, True where a query may look.

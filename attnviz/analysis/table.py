@@ -1,4 +1,4 @@
-"""Tables as CSV text; that of one head says by itself what it is."""
+"""Tables as CSV text; that of one head describes itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
     """A table as CSV text of which each row begins with the facts, which are the same in all.
 
-    Nothing stands above the header, so that every program reads it; spreadsheets know by the first character
+    Nothing precedes the header, so that every program reads it; spreadsheets recognize by the first character
     that it is UTF-8.
     """
     return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))

@@ -1,4 +1,4 @@
-"""Words in a text: their tokens, the weight between two of them, punctuation, and which stand there twice."""
+"""Words in a text: their tokens, the weight between two of them, punctuation, and repetitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
-    """The tokens, from 0, that stand for some of these characters; of a pair, in the first sentence."""
+    """The tokens, from 0, that cover some of these characters; of a pair, in the first sentence."""
     return tuple(
         place
         for place, token in enumerate(tokens)
@@ -34,11 +34,11 @@ def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
 def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int]) -> Floats:
     """How much one word attends to another: the sum over the other's pieces, the mean over its own.
 
-    As `analysis.display_tokens` merges pieces (Clark et al. 2019); nothing is left out, nothing rescaled.
+    As `analysis.display_tokens` merges pieces (Clark et al. 2019); nothing is hidden, nothing rescaled.
 
     Args:
         weights: [..., query, key].
-        queries, keys: the pieces of the word that looks, and of the one that is looked at.
+        queries, keys: the pieces of the query word and of the key word.
 
     Returns:
         float32 [...].
@@ -48,12 +48,12 @@ def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int])
 
 
 def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
-    """For each [token], True where it stands for punctuation alone; never for a special token.
+    """For each [token], True where it is punctuation alone; never for a special token.
 
     Punctuation is what Unicode calls so (categories P…), and $ + < = > ^ ` | ~.
 
     Args:
-        texts: what they stand in, by `token.sentence`.
+        texts: their texts, by `token.sentence`.
     """
     found = [
         not token.special and _is_punctuation(texts[token.sentence][token.start : token.end])
@@ -69,7 +69,7 @@ def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     punctuation is no word.
 
     Args:
-        texts: what they stand in, by `token.sentence`.
+        texts: their texts, by `token.sentence`.
     """
     words = [_NONE if token.word is None or token.special else token.word for token in tokens]
     spans = _spans(tokens)

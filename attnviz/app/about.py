@@ -15,35 +15,34 @@ def reading_a_picture() -> None:
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets tokens look at tokens and take something from them. *How much* is the **weight**.
+**head** lets tokens attend to tokens and take something from them. *How much* is the **weight**.
 
-- Of a token that looks a head has a list of numbers, the :blue[query]: what it looks for. Of a token that is
-  looked at it has another, the :red[key]: what it offers to be found by. The better they match, the larger
-  the score.
-- A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
+- In a head each token has two lists of numbers: the :blue[query] describes what it looks for, the :red[key]
+  what it offers. The better the query of one token matches the key of another, the larger the score.
+- A row belongs to the query token; a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that belongs to no token and takes a part of every row (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
   in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. With
   what a French word has read, the next one is chosen. Special tokens are [START] before the French and [END].
-- In a **decoder** such as GPT-2 no token looks ahead. What the model expects next is computed at the
-  last token: what was read for a word stands in the row of the token before it.
-- Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
+- In a **decoder** such as GPT-2 each token attends only to itself and earlier tokens. The next word is
+  predicted at the last token: the attention for a word is in the row of the token before it.
+- Of two sentences that are **read together**, ᴬ and ᴮ behind a token mark the sentence.
 - Heads are called layer-head, counted from 1: `4-2` is the second head of the fourth layer.
 - A weight is a share of its row: the softmax of the scores. In BERT and GPT-2 a score is
-  :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The card *Why does … look at …?* on the Explore page works it
-  out, with the model's own vectors; the **Learn** pages explain the steps.
+  :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page works it
+  out below the open head, with the model's own vectors; the **Learn** pages explain the steps.
 """
     )
 
 
 def meaning_of_a_weight() -> None:
     """What a visitor should not conclude."""
-    st.header("What a weight says, and what it does not", anchor=False)
+    st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- A weight says **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
+- A weight is **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
   Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably as a **place to rest** for heads that find
   nothing to do (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and
@@ -53,13 +52,13 @@ def meaning_of_a_weight() -> None:
 - Heads do **different things** (Voita et al. 2019), which their average hides.
 - One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of the bundled BERT
   that follows the dog fails.
-- Where a token may look at more tokens than a value has numbers, plus one, other weights would give the very
+- Where a token may attend to more tokens than a value has numbers, plus one, other weights would give the
   same output (Brunner et al. 2020).
 """
     )
     st.page_link(
         "pages/beyond_weights.py",
-        label="Ask gradients, norms and left-out words beside the weights",
+        label="Compare weights with gradients, norms and occlusion",
         icon=":material/query_stats:",
     )
 
@@ -82,8 +81,8 @@ def limits() -> None:
         f"""
 - A text longer than the model can read is refused with its length; nothing is cut silently.
 - Above some 64 tokens labels and lines thin out.
-- A word with a letter that BERT does not know becomes [UNK], with what was typed beside it; the bundled BERT
-  was trained on English.
+- A word with a letter outside BERT's vocabulary becomes [UNK], with what was typed beside it; the bundled
+  BERT was trained on English.
 - A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.

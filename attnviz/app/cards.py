@@ -22,7 +22,7 @@ STYLE = """
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }
 </style>
 """
-"""A card is one large link; where there is less room, fewer stand in a row. The frame sends it."""
+"""A card is one large link; where there is less room, there are fewer in a row. The frame sends it."""
 
 _IN_A_ROW = 4
 

@@ -22,10 +22,10 @@ from attnviz.trained.storyteller.reading import beginning
 Item = TypeVar("Item")
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
-"""A token of which one might ask, the first of these first."""
+"""Tokens to choose by default, in this order."""
 
 ONE_CHANGED = "the same sentence with one word changed"
-"""What stands in an empty box for a second sentence."""
+"""The placeholder of the box for a second sentence."""
 
 _MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
 _SHOWN_IN_A_BOX, _SHOWN_BELOW = 70, 600  # characters of a sentence
@@ -38,19 +38,19 @@ _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 def sentence(
     label: str, opening: str, box: Text = choices.TEXT, changed: Callable[[], None] | None = None
 ) -> str:
-    """Draw the box for a sentence; return what stands in it.
+    """Draw the box for a sentence; return its text.
 
-    A sentence longer than the box, which has one line, stands below it in full. What the visitor emptied
+    A sentence longer than the box, which has one line, is below it in full. What the visitor emptied
     stays empty.
 
     Args:
         label: what the box is called.
-        opening: what stands in the box where neither the visitor nor a link said anything; "" for nothing.
+        opening: the initial text, unless the visitor or a link has set one; "" for none.
         box: the choice.
         changed: called when the visitor has typed something else.
     """
     if opening and left_empty(box):
-        # Not as the widget's default: a default is left out of the link, and a sentence never should be.
+        # Not as the widget's default: links omit defaults, but must contain the sentence.
         box.set(opening)
 
     def typed() -> None:
@@ -67,7 +67,7 @@ def sentence(
 
 
 def left_empty(*boxes: Text) -> bool:
-    """True where nobody said anything for these boxes: not the visitor, by emptying them, and not a link.
+    """True if neither the visitor nor a link has set these boxes.
 
     So it is at the page's own address, and when the Back button has returned there.
     """
@@ -105,8 +105,8 @@ def build_sentence(
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
     """Draw the choice among these models, at least one, and the link to the visitor's own."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
-    told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
-    name = choices.MODEL.select("Model", list(described), help=told)
+    shown = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
+    name = choices.MODEL.select("Model", list(described), help=shown)
     if offer_own:
         offer_own_model()
     return next(entry for entry in entries if entry.name == name)
@@ -119,7 +119,7 @@ def offer_own_model() -> None:
 
 
 def describe(*models: Entry) -> None:
-    """Draw each model's title and description; of a translator it says how it was trained."""
+    """Draw each model's title and description; with the training of a translator."""
     for entry in models:
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
@@ -127,10 +127,10 @@ def describe(*models: Entry) -> None:
 def reading_model(*, offer_own: bool = True) -> Entry:
     """Draw the choice of a model that reads texts; stop the page where this server has none.
 
-    `offer_own`: whether the way to the visitor's own stands below it.
+    `offer_own`: whether a link to the visitor's own models is below it.
 
     Raises:
-        AttnvizError: the model's files have gone, say.
+        AttnvizError: for example, the model's files were deleted.
     """
     entries = [entry for entry in lookup.usable() if entry.reads]
     if not entries:
@@ -141,9 +141,9 @@ def reading_model(*, offer_own: bool = True) -> Entry:
 
 
 def offer_requested_model() -> None:
-    """Draw a way to the model that a link asked for and that does not read here.
+    """Draw a button for the requested model of a link that was not opened.
 
-    A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
+    A link alone never makes the server open a model: it could name a folder, or a huge file.
     """
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
@@ -213,7 +213,7 @@ def token(
 ) -> int:
     """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
 
-    A word that occurs twice has two entries, told apart by their numbers. While the text stays the same, the
+    A word that occurs twice has two entries with different numbers. While the text stays the same, the
     choice follows the word: to another model's tokenizer, the word may have another number.
 
     Args:
@@ -298,10 +298,10 @@ def buttons(
 
     Args:
         label: what the row is called.
-        offered: what each button opens, by what stands on it.
+        offered: what each button opens, by its label.
         key: Streamlit's key of the row; it is in no link.
         clicked: called with what was clicked, unless it was open already.
-        pressed: the button whose thing is open; None for none.
+        pressed: the pressed button; None for none.
         look: for `st.pills`.
     """
     # The browser goes on sending what it held for a row in a closed popover, whatever the app has put there

@@ -14,11 +14,11 @@ class Example:
     """One example.
 
     Attributes:
-        name: what its button says.
+        name: the label of its button.
         text: the sentence.
         other: the sentence to compare it with, or to read together with it; "" for none.
         remark: what to look for, in Markdown.
-        query: the word whose attention is shown first; "" for the last one.
+        query: the word shown first; "" for the last one.
     """
 
     name: str
@@ -33,7 +33,7 @@ EXAMPLES = (
         "dog / road",
         "The dog did not cross the road as it was too tired.",
         "The dog did not cross the road as it was too narrow.",
-        "One word at the end decides who *it* is. Follow *it* in head 4-2, then switch the word.",
+        "The last word decides what *it* refers to. Follow *it* in head 4-2, then switch the word.",
     ),
     Example(
         "animal / street",
@@ -52,7 +52,7 @@ EXAMPLES = (
         "bank",
         "She went to the bank to fish.",
         "She went to the bank to pay.",
-        "The same word, two meanings: which heads let *bank* look at the last word?",
+        "The same word, two meanings: which heads let *bank* attend to the last word?",
         "bank",
     ),
     Example(
@@ -66,7 +66,7 @@ EXAMPLES = (
         "time flies",
         "Time flies like an arrow but fruit flies like a banana.",
         "",
-        "*flies like* stands here twice. Do the two *flies* look at the same tokens?",
+        "*flies like* occurs twice. Do the two *flies* attend to the same tokens?",
         "flies",
     ),
 )
@@ -89,7 +89,7 @@ TRANSLATED = (
         "it first",
         "As it was too tired, the dog did not cross the road.",
         "As it was too narrow, the dog did not cross the road.",
-        "*it* comes before its noun here. Does the encoder look ahead?",
+        "*it* comes before its noun here. Does the encoder attend to later words?",
     ),
     Example(
         "word order",
@@ -106,20 +106,20 @@ TOGETHER = (
         "It was too tired",
         "The dog did not cross the road.",
         "It was too tired.",
-        "Two sentences in one reading. Choose *B→A*: which heads let *it* look back at *dog*?",
+        "Two sentences in one reading. Choose *B→A*: which heads let *it* attend to *dog*?",
     ),
     Example(
         "question / answer",
         "Where did she leave the keys?",
         "She left them on the table.",
-        "Choose *A→B*: which heads let *keys* find what is said of them in the answer?",
+        "Choose *A→B*: which heads connect *keys* with its description in the answer?",
         "keys",
     ),
     Example(
         "the same twice",
         "Birds sing in the morning.",
         "Birds sing in the morning.",
-        "Every word stands here twice. Which heads look from a word to the same word in the other sentence?",
+        "Every word occurs twice. Which heads attend from a word to the same word in the other sentence?",
         "sing",
     ),
 )
@@ -129,7 +129,7 @@ NEUTRAL = tuple(
     for example, remark in zip(
         EXAMPLES,
         (
-            "One word at the end decides who *it* is. Is there a head that knows? Switch the word and look.",
+            "The last word decides what *it* refers to. Which head follows? Switch the word.",
             "Does any head follow *it*?",
             "Does a head change sides when *big* becomes *small*?",
             EXAMPLES[3].remark,
@@ -145,7 +145,7 @@ UNFINISHED = (
         "capital",
         "The capital of France is",
         "The capital of Italy is",
-        "What comes next? Which heads let the last word look at the country?",
+        "What comes next? Which heads let the last word attend to the country?",
         "",
     ),
     Example(
@@ -159,7 +159,7 @@ UNFINISHED = (
         "who gets it",
         "When Mary and John went to the shop, John gave a drink to",
         "When Mary and John went to the shop, Mary gave a drink to",
-        "Which heads look at the name that stands here only once?",
+        "Which heads attend to the name that occurs only once?",
         "",
     ),
     Example(
@@ -183,7 +183,7 @@ STORIES = (
         "she or he",
         "Mary called John because",
         "John called Mary because",
-        "In all its stories the reason is about the one who acts. Which head looks back at them?",
+        "In all its stories the reason is about the one who acts. Which head attends to them?",
         "",
     ),
     Example(
@@ -197,7 +197,7 @@ STORIES = (
         "who gets the book",
         "When Mary and John went to the shop, John gave a book to",
         "When Mary and John went to the shop, Mary gave a book to",
-        "*Mary* or *John*? Which heads look at the name that stands here only once? **Heads**, *What if a "
+        "*Mary* or *John*? Which heads attend to the name that occurs only once? **Heads**, *What if a "
         "head were silent?*, measures what each carries from one text into the other.",
         "",
     ),
@@ -210,7 +210,7 @@ class Introduction:
 
     Attributes:
         head: the layer and the head that are open first, from 1, where one is known in which "it" attends to
-            the noun that it stands for; else None.
+            the noun it refers to; else None.
         examples: sentences that these models can read, each by itself.
         together: pairs that they can read in one go.
     """
@@ -254,7 +254,7 @@ def _fill_in(mask: str) -> Example:
         "fill in",
         f"The capital of France is {mask}.",
         f"The capital of Italy is {mask}.",
-        "What stands behind the mask, and which heads let it look at the country?",
+        "Which word is masked, and which heads let it attend to the country?",
         mask,
     )
 
@@ -272,5 +272,5 @@ def example_of(model: Entry, text: str, other: str, together: bool = False) -> E
 
 
 def example_named(model: Entry, name: str) -> Example:
-    """The model's example whose button says this."""
+    """The model's example with this label."""
     return next(example for example in introduction(model).examples if example.name == name)

@@ -1,4 +1,4 @@
-"""What a page has besides its picture: sections under named headings, drawn when a visitor asks for them."""
+"""Sections below a page's picture, drawn when they are opened."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Section:
 
     Attributes:
         heading: plain text, the same for each sentence.
-        draw: draws what stands below it.
+        draw: draws its content.
         choices: what can be chosen there: a link that names one of them opens the section.
         name: what a link calls it; "" for its heading.
     """
@@ -52,12 +52,12 @@ class Section:
 def section(
     heading: str, draw: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Section:
-    """The section that `draw` draws with these arguments, if it is asked for."""
+    """The section that `draw` draws with these arguments, if it is open."""
     return Section(heading, partial(draw, *args, **kwargs))
 
 
 def folded(*sections: Section, key: str = "section") -> None:
-    """Draw the headings side by side, and below them the section that is chosen; the link says which.
+    """Draw the headings side by side, and below them the section that is chosen; the link has its name.
 
     What was chosen or typed in a section is there again when it is opened the next time, and what was open is
     open when the visitor comes back to the page.
@@ -86,5 +86,5 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 
 def _asked(choice: Choice[Any]) -> bool:
-    """Whether a link asked for it; what other pages have too comes along with each visitor, unasked."""
+    """Whether a link opens it; parameters that all pages share do not count."""
     return bool(link.requested(choice)) if choice.carried else link.named(choice)

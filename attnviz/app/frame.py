@@ -17,26 +17,26 @@ from attnviz.app.state import memory
 from attnviz.widgets.code import LOOK
 
 ICON = Path(__file__).with_name("icon.png")
-"""What stands before a page's name in the browser's tab."""
+"""The icon in the browser's tab."""
 
 _BELOW = {
-    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
+    "learn": {lesson.name for lesson in LESSONS},
     "heads": {tool.name for tool in TOOLS},
     "models": {"images"},
     "about": {"references"},
 }
-"""The entries of the menu, and the pages to which they lead."""
+"""The pages below each entry of the menu."""
 
 # On a phone the picture comes before the overview: what a tap changes is then in sight.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
+# What brings the widgets' code has no picture, and takes no place. A room's bar covers the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # A token or a text that runs from right to left keeps that to itself.
 # Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
-# What a button says is never cut, and keyboard focus is seen in the menu, too.
+# A button's label is never cut, and keyboard focus is seen in the menu, too.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
@@ -52,7 +52,7 @@ html { font-size: 100% !important; }
 .stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
-[data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-ask-own { display: none; }
+[data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-write-quiz { display: none; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
@@ -119,21 +119,19 @@ _MENU = {
     "explore": ("Explore", "grid_view"),
     "learn": ("Learn", "school"),
     "heads": ("Heads", "psychology"),
-    "translate": ("Translate", "translate"),
     "classroom": ("Classroom", "groups"),
     "models": ("Models", "deployed_code"),
     "about": ("About", "info"),
 }
 """The pages of the menu, each with its title and its icon.
 
-The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with sections,
-Streamlit makes a list on phones that screen readers cannot read. One lesson is in the menu itself: many
-come for it alone.
+Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a
+list that screen readers cannot read.
 """
 
 TITLES = (
     {name: title for name, (title, _) in _MENU.items()}
-    | {lesson.name: lesson.title for lesson in LESSONS if lesson.name != "translate"}
+    | {lesson.name: lesson.title for lesson in LESSONS}
     | {tool.name: tool.label for tool in TOOLS}
     | {"images": "Images", "references": "References"}
 )
@@ -165,7 +163,7 @@ def _pages() -> list[StreamlitPage]:
 
 @metrics.RERUNS.time()
 def run() -> None:
-    """Draw the page that the visitor asked for, inside the frame."""
+    """Draw the requested page inside the frame."""
     patches.apply()
     # Without an icon before the navigation, the browser would fetch the page's own from outside.
     st.set_page_config(page_icon=str(ICON), layout="wide")
@@ -178,7 +176,7 @@ def run() -> None:
 
 
 def _marked(page: StreamlitPage) -> str:
-    """The style that marks the entry of the menu to which a page that stands in no menu belongs."""
+    """The style that marks the menu entry above a page that is not in the menu itself."""
     entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
     if entry is None:
         return ""

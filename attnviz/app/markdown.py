@@ -1,4 +1,4 @@
-"""A visitor's words, made safe to stand inside Markdown."""
+"""A visitor's words, escaped for Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence

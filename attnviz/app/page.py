@@ -1,4 +1,4 @@
-"""The frame of every page: it takes what the link asks for, and says at the end what it could not take."""
+"""The frame of every page: it reads the link's parameters, and reports invalid ones at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
-_NO_MEMORY = "can't allocate memory"  # as torch says it
+_NO_MEMORY = "can't allocate memory"  # in torch's words
 _FULL = "This server has no memory left for that. Try again in a while, or with a shorter text."
 _TEACHERS_VIEW = (
     "For a projector: one part of the page at a time, in large type. The keys → and ←, or those of a "
@@ -32,9 +32,9 @@ class Frame:
     """A page that is being drawn.
 
     Attributes:
-        notices: the place where it says what of the link it could not take.
+        notices: the place for notices about the link.
         beside: the place of "Copy link"; None where the page draws it elsewhere, or not at all.
-        always: the choices that the copied link always names; None: as the table says.
+        always: the choices that the copied link always names; None: by the table.
         drop_undrawn: whether the address forgets what the page has at times and does not draw now.
     """
 
@@ -45,7 +45,7 @@ class Frame:
     ended: bool = False
 
     def end(self, failed: bool = False) -> None:
-        """Draw the link to this view, and say what could not be taken of the one that led here.
+        """Draw the link to this view, and report invalid parameters of the one that led here.
 
         Where a section `failed`, the address keeps what only that one would have drawn: it comes back.
         """
@@ -54,8 +54,8 @@ class Frame:
             with self.beside:
                 draw_copy_link(self.always)
         with self.notices:
-            if told := link.notices():
-                st.warning("\n\n".join(told), icon=":material/link_off:")
+            if parts := link.notices():
+                st.warning("\n\n".join(parts), icon=":material/link_off:")
                 controls.offer_requested_model()
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 
@@ -88,7 +88,7 @@ def page(
     Args:
         name: of the page; its choices are those that the table of `state.choices` gives it.
         title: its heading; "" for none.
-        beside: draws what stands beside the title, in front of "Copy link"; None for neither.
+        beside: draws what is beside the title, in front of "Copy link"; None for neither.
         drop_undrawn: whether the address forgets what the page has at times and does not draw now.
     """
     link.arrive(name)
@@ -105,8 +105,8 @@ def page(
 def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the switch of the teacher's view, where the page has one, and the button that copies the link.
 
-    The address always names the choices `always`, even as the visitor found them; None: as the table says.
-    It leaves out what is empty or off.
+    The address always names the choices `always`, even as the visitor found them; None: by the table.
+    It omits what is empty or off.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
@@ -121,7 +121,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
 def stop(
     error: AttnvizError, icon: str = ":material/edit:", then: Callable[[], None] | None = None
 ) -> NoReturn:
-    """Say why the page cannot go on, right here; let `then` draw what helps, and end it."""
+    """Show why the page cannot go on, right here; let `then` draw what helps, and end it."""
     _tell(error, icon)
     if then:
         then()
@@ -130,7 +130,7 @@ def stop(
 
 @contextmanager
 def _telling() -> Iterator[list[AttnvizError]]:
-    """What ends the sections in here is told on the page, and stands in the list."""
+    """An error that ends the sections in here is shown on the page, and added to the list."""
     problems: list[AttnvizError] = []
     try:
         yield problems
@@ -151,7 +151,7 @@ def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
 
 
 def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
-    """Draw the title with what stands beside it; return the place for "Copy link"."""
+    """Draw the title with what is beside it; return the place for "Copy link"."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="title"
     ):

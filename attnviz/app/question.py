@@ -1,4 +1,4 @@
-"""What a page asks: its own question, or one that a teacher writes.
+"""The question of a page: its own, or one that a teacher writes.
 
 In the teacher's view, in a room, and by `?predict=1`, the page is hidden until the answer is revealed; else
 nothing is hidden.
@@ -16,7 +16,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASK, OPTIONS, PREDICT, READER, RIGHT, TEACHER, TEXT
+from attnviz.app.state.choices import OPTIONS, PREDICT, QUIZ, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
 MAX_LENGTH, MAX_OPTION_LENGTH, MIN_OPTIONS, MAX_OPTIONS = 400, 80, 2, 6
@@ -41,7 +41,7 @@ _WHY = {
     VOTE: "The answer stays covered until the vote is closed.",
     LED: "Your teacher reveals the answer. *Stop following*, in the bar below, to go on alone.",
 }
-_REVEALED = "the lessons whose answers are revealed"
+_REVEALED = "the lessons with revealed answers"
 _ASKED = "what each lesson asked last"
 _QUESTION = "the question of the page"
 _WRITTEN = "what was written on each page"
@@ -78,27 +78,27 @@ def sentence_of_page() -> str:
 def form() -> Question | None:
     """Draw the button behind which a teacher writes a question; return it, None where there is none.
 
-    It belongs to its page: the next page does not ask it, and whoever comes back finds it again.
+    It belongs to its page: other pages do not show it, and it is still there after coming back.
     """
     name, written = link.page(), memory.get(_WRITTEN, {})
-    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(ASK):
-        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
+    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(QUIZ):
+        for choice, value in zip((QUIZ, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
-    with st.popover("Ask your own", icon=":material/edit:", type="tertiary", key="ask-own"):
-        text = ASK.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” stand for?")
+    with st.popover("Write a quiz question", icon=":material/edit:", type="tertiary", key="write-quiz"):
+        text = QUIZ.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” refer to?")
         options = OPTIONS.draw(
             f"{MIN_OPTIONS} to {MAX_OPTIONS} options, with semicolons between them",
             placeholder="the dog; the road; both",
         )
         several, right = _split(options), _UNMARKED
-        # The form may be on the wall: which option is right stands behind a button of its own, which closes
+        # The form may be on the wall: the right option is behind a button of its own, which closes
         # with each choice, since its name changes.
         if several:
             marked = link.current(RIGHT) in several
             with st.expander("One option is marked right" if marked else "Mark the right option"):
-                told = "Copy link takes the question along, and the right option: the address has both."
-                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=told)
+                message = "Copy link takes the question along, and the right option: the address has both."
+                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=message)
         else:
             RIGHT.forget()
             st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
@@ -148,7 +148,7 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     for option, times in Counter(several).items():
         if times > 1:
             raise InvalidQuestion(
-                f"Among your options, {quoted(option)} stands {times} times: once is enough."
+                f"Among your options, {quoted(option)} occurs {times} times: once is enough."
             )
         if len(option) > MAX_OPTION_LENGTH:
             raise InvalidQuestion(
@@ -158,8 +158,8 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     return text, several
 
 
-def ask(question: Question) -> None:
-    """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess."""
+def draw_question(question: Question) -> None:
+    """Draw a question; cover the answer until the visitor reveals it, then evaluate the guess."""
     name = link.page()
     key = f"guess_{name}"
     memory.put(_QUESTION, (name, question))
@@ -180,7 +180,7 @@ def ask(question: Question) -> None:
     )
     shown, hides = answered(), hiding()
     if shown and (guessed or hides):
-        with st.container(key="told"):
+        with st.container(key="answer"):
             st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
     elif not shown:
         st.html(_COVERED)
@@ -203,21 +203,21 @@ def ask(question: Question) -> None:
 
 
 def _withdraw(name: str) -> None:
-    """Take back the teacher's question; the page asks its own again, if it has one, and covers its answer."""
-    for choice, value in zip((ASK, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
+    """Remove the teacher's question; the page shows its own again, with a covered answer."""
+    for choice, value in zip((QUIZ, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
         choice.set(value)
     reveal(revealed() - {name})
 
 
 def draw_below(own: Question | None) -> None:
-    """Ask a teacher's question, if there is one, on a page that asks nothing itself."""
+    """Draw a teacher's question, if there is one, on a page without its own."""
     if own:
         with st.container(border=True, key="question"):
-            ask(own)
+            draw_question(own)
 
 
 def offer(question: Question | None) -> None:
-    """Let a teacher ask a room this, or nothing, unless a question of their own stands on the page."""
+    """Offer this question to a teacher for a poll, or none, unless the page has one of theirs."""
     asked = on_page(link.page())
     if asked is None or not asked.own:
         memory.put(_QUESTION, question and (link.page(), question))
@@ -232,13 +232,13 @@ def _verdict(guessed: str | None, right: str | None) -> str:
 
 
 def on_page(name: str) -> Question | None:
-    """What the page of this name asked when it was drawn last; None if it asks nothing."""
+    """The question of the page of this name when it was drawn last; None if it has none."""
     asked, question = memory.get(_QUESTION) or ("", None)
     return question if asked == name else None
 
 
 def revealed() -> frozenset[str]:
-    """The lessons whose answers this visitor wanted to see."""
+    """The lessons with answers that this visitor revealed."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
 

@@ -320,7 +320,7 @@ def _link(found: re.Match[str]) -> str:
 
 
 def draw() -> None:
-    """Draw the entry that a link asks for, and the list."""
+    """Draw the entry that a link requests, and the list."""
     name = CITED.select("Cited as", list(REFERENCES))
     with st.container(border=True):
         st.markdown(_entry(name))

@@ -46,13 +46,13 @@ def file_name_of(model: str) -> str:
 
 
 def with_sentence(name: str) -> str:
-    """A file's name that also tells the beginning of the page's sentence."""
+    """A file's name with the beginning of the page's sentence."""
     text, *_ = _subject()
     return "-".join(filter(None, (name, _beginning(text))))
 
 
 def picture_file(what: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
-    """How the file of a picture is called, and what it says above and below the picture.
+    """The name of a picture's file, and the texts above and below the picture.
 
     Args:
         what: the picture's name.
@@ -68,8 +68,8 @@ def picture_file(what: str, title: str = "", about: str = "", omitted: str = "")
         return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
-    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
-    return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
+    shown = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
+    return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, shown))}
 
 
 def _beginning(text: str) -> str:
@@ -82,17 +82,17 @@ def _subject() -> tuple[str, str, str]:
     """The page's sentence, what its model is called, and its head, such as 4-2; "" for what it has not."""
     here = link.page()
 
-    def said(*several: Choice[Any]) -> str:
+    def shown_values(*several: Choice[Any]) -> str:
         return next((to[0] for each in several if here in each.pages and (to := each.written())), "")
 
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
-    known = said(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
+    known = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
     model = lookup.called(lookup.entry(known)) if known else ""
     if here in choices.LESSONS - choices.TEXT.pages:
-        model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
+        model = shown_values(choices.TRANSLATOR) or catalogue.TRANSLATOR
         texts = texts[1:]
     if here in choices.READ_BY_STORYTELLER:
         model, texts = catalogue.STORYTELLER, (choices.PROMPT, choices.REPEATED)
-    both = said(layer), said(head)
-    return said(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""
+    both = shown_values(layer), shown_values(head)
+    return shown_values(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""

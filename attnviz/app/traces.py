@@ -83,7 +83,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
 
     Raises:
-        AttnvizError: the text or the model cannot be used; the message says what to do.
+        AttnvizError: the text or the model cannot be used; see the message.
     """
     if loading.in_memory(model) is None and (known := _stored(model, given)) is not None:
         return known
@@ -104,7 +104,7 @@ def need_vectors(model: Entry, given: ModelInput) -> None:
     """Refuse a model that gives its weights alone: without queries, keys, values and masks.
 
     Raises:
-        ModelNotSupported: it does; the message says why.
+        ModelNotSupported: it does; see the message.
     """
     if trace(model, given).blocks[0].weights_alone:
         loading.opened(model).need_vectors()

@@ -54,7 +54,7 @@ def weights_picture(
         kind: "sequential" for shares of 1, "diverging" for numbers around 0.
         unit: how numbers are written.
         note: what the colours mean, below the picture.
-        caption: what the picture says of itself where it is saved as a file; "": its heading.
+        caption: the caption of the saved picture; "": its heading.
         filename: of the saved picture, without ending.
         on_pick: called with query and key, from 0, when the visitor pins a pair; query None: all.
     """

@@ -105,7 +105,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
     pairs = facts.joins and folder.joins(reads)
     entry = replace(_entry(theirs, name, facts), pairs=pairs, expects=expects(theirs))
-    return opened(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads)
+    return opened(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads, theirs)
 
 
 def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:
@@ -113,7 +113,7 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
     from attnviz.capture.pictures import SeeingModel
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
-    return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor)
+    return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor, theirs)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -164,7 +164,7 @@ def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
     Raises:
         ModelNotSupported: it is the decoder of one.
     """
-    own = copy.deepcopy(network.config)
+    own = copy.copy(network.config)
     own.architectures = [type(network).__name__]
     parameters = inspect.signature(network.forward).parameters
     if config.paired_family(own) and "decoder_input_ids" not in parameters:
@@ -188,7 +188,7 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
     takes = inspect.signature(network.forward).parameters
     reads = "pixel_values" if "pixel_values" in takes else reads
     # Compressed weights are no reason here: who holds the object has what runs them.
-    said = {**network.config.to_dict(), "quantization_config": None}
+    said = {**vars(network.config), "quantization_config": None}
     reason = families.refusal(family, said)
     if reason is not None:
         pictures = pictures or "input_ids" not in takes
@@ -225,7 +225,7 @@ def _part(network: PreTrainedModel, *, pictures: bool) -> str:
             continue
         try:
             facts = config.facts_of(_as_built(module, path), path)
-            refused = families.refusal(facts.family, module.config.to_dict()) is not None
+            refused = families.refusal(facts.family, vars(module.config)) is not None
         except AttnvizError:
             continue
         if not refused and reads == ("pixel_values" if pictures else "input_ids"):
@@ -320,12 +320,15 @@ def _copied(network: PreTrainedModel) -> PreTrainedModel:
 def _memo(network: PreTrainedModel) -> dict[int, Any]:
     """Return what `deepcopy` must not copy: hooks as they are, and for each tensor a new one of its own.
 
+    Configs are copied, but not what is in them, except for other configs.
+
     A forward pass may set attributes of a parameter (bitsandbytes moves its 8-bit weights from the parameter
     to the layer), replace its data, or write into a buffer (counters, observers of value ranges). So no
     tensor object is shared, only the memory of large ones.
     """
     memo: dict[int, Any] = {}
     attributed: list[Tensor] = []
+    configs: list[PreTrainedConfig] = []
     parts: list[Any] = [network]
     seen: set[int] = set()
     while parts:
@@ -333,6 +336,9 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
         if id(part) in seen or isinstance(part, _ATOMS):
             continue
         seen.add(id(part))
+        if isinstance(part, PreTrainedConfig):
+            memo[id(part)] = copy.copy(part)
+            configs.append(memo[id(part)])
         if isinstance(part, Tensor) and not is_lazy(part):
             memo[id(part)] = _second(part)
             if vars(part) and not _is_made_of_others(part):
@@ -347,6 +353,8 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
                 memo.update((id(hook), hook) for hook in hooks)
             else:
                 parts.append(value)
+    for own in configs:
+        vars(own).update({name: memo[id(value)] for name, value in vars(own).items() if id(value) in memo})
     for tensor in attributed:
         vars(memo[id(tensor)]).update(copy.deepcopy(vars(tensor), memo))
     return memo

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture.recorder import Record, keep, listening
+from attnviz.capture.recorder import Record, attend_fast, keep, listening, takes_rules
+from attnviz.capture.vectors import KeyBias, MaskRule
+from attnviz.transformer.multi_head import join_heads
 
 Arguments = dict[str, Any]
 _FORBIDDEN = torch.finfo(torch.float32).min
@@ -34,14 +36,39 @@ def listen(network: PreTrainedModel) -> None:
             setattr(module, "_attn", _overheard(module, read))  # noqa: B010 - for the type checker
         elif type(module).__name__ == name:
             module.register_forward_hook(_hook(read), with_kwargs=True)
+            if (finish := _FAST.get(network.config.model_type)) is not None:
+                setattr(module, "forward", _faster(module, read, finish))  # noqa: B010 - as above
+
+
+def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """A module's own function; in a recording of vectors, one that computes no weights.
+
+    It is for decoders with ALiBi, and refers to its module weakly, as `_overheard` does.
+    """
+    compute: Any = type(module).forward
+    known = weakref.ref(module)
+
+    def forward(*args: Any, **inputs: Any) -> Any:
+        if not takes_rules():
+            return compute(known(), *args, **inputs)
+        given = {**_named(compute, args), **inputs}
+        tokens = given["hidden_states"].shape[1]
+        record = read(known(), given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
+        bias = KeyBias(record.bias.reshape(-1, tokens))
+        rules = MaskRule.causal(tokens, record.query.device), record.scale, bias
+        output = attend_fast(record.module, record.query, record.key, record.value, *rules)
+        return finish(known(), join_heads(output), given), None
+
+    return forward
 
 
 Read = Callable[[Any, Arguments, Tensor], Record]
+Finish = Callable[[Any, Tensor, Arguments], Tensor]
 
 
 def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
     def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
-        if listening():
+        if listening() and returned[1] is not None:
             keep(read(module, {**_named(type(module).forward, args), **inputs}, returned[1]))
 
     return record
@@ -85,7 +112,7 @@ def _bloom(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLOOM: scaled dot products and ALiBi, a bias that grows with the key's place (Press et al. 2022)."""
     projected = module.query_key_value(inputs["hidden_states"])
     query, key, value = module._reshape(projected)  # noqa: SLF001 - how the three lie in one is its own affair
-    bias = inputs["alibi"].unflatten(0, weights.shape[:2]).expand_as(weights)
+    bias = inputs["alibi"].unflatten(0, query.shape[:2]).expand(-1, -1, *weights.shape[-2:])
     scale = module.inv_norm_factor
     return Record(module, query, key, value, inputs["attention_mask"], scale, bias, weights)
 
@@ -156,7 +183,7 @@ def _mpt(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     if module.clip_qkv:
         projected = projected.clamp(-module.clip_qkv, module.clip_qkv)
     query, key, value = (_heads(part, module.n_heads) for part in projected.chunk(3, dim=-1))
-    bias = inputs["position_bias"][..., -weights.shape[-1] :].expand_as(weights)
+    bias = inputs["position_bias"][..., -weights.shape[-1] :].expand(*query.shape[:2], *weights.shape[-2:])
     mask = _additive(~inputs["attention_mask"])
     return Record(module, query, key, value, mask, module.softmax_scale, bias, weights)
 
@@ -181,6 +208,12 @@ def _additive(allowed: Tensor) -> Tensor:
     """A mask of ones and zeros as what is added to the scores."""
     return torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed.bool(), _FORBIDDEN)
 
+
+# How a class goes on after its heads, by `model_type`.
+_FAST: dict[str, Finish] = {
+    "bloom": lambda module, heads, given: module.dense(heads) + given["residual"],
+    "mpt": lambda module, heads, _: module.out_proj(heads),
+}
 
 # The class that computes attention, and what reads its steps, by transformers' `model_type`.
 _READERS: dict[str, tuple[str, Read]] = {

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -17,10 +17,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
-from attnviz.capture.arrays import as_numpy, owned
-from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
+from attnviz.capture.arrays import OutputProjection, as_numpy, one_per_head, owned
+from attnviz.capture.inspection import MAX_ROUNDING, AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
-from attnviz.capture.recorder import Record, recording
+from attnviz.capture.recorder import Record, attend, recording
+from attnviz.capture.selection import EVERYTHING, Selection
+from attnviz.capture.vectors import Computed, VectorWeights
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
@@ -62,24 +64,172 @@ def blocks(
     source: tuple[Token, ...],
     target: tuple[Token, ...] = (),
     edits: Edits = (),
+    selection: Selection = EVERYTHING,
+    *,
+    vectors: bool = False,
 ) -> tuple[Block, ...]:
     """Runs the model once and returns its attention, in the order in which it ran.
 
     Args:
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
-        edits: what is changed in its attention; the blocks' weights are those that it went on with.
+        edits: what is changed in its attention; the blocks' weights are those that it went on with. Without
+            any, the pass ends with the last weights that are kept.
+        selection: what is kept.
+        vectors: keep queries and keys in place of weights; without edits only.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
         ModelNotSupported: it did not do what it did when it was inspected, or it computes attention in a way
             of its own and what was recorded does not give its weights.
     """
-    with recording() as records, intervening(network, layers, [edits]), torch.inference_mode():
+    part, end = _kept(network, layers, selection)
+    end = len(layers) if edits else end
+    with (
+        recording(None if edits else end, part, vectors=vectors) as records,
+        intervening(network, layers, [edits]),
+        torch.inference_mode(),
+    ):
         run(network, inputs)
-    refuse_other_modules(network, [record.module for record in records], layers)
-    [found] = _blocks(network, layers, records, [source], [target or source], edits)
+    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    if vectors:
+        looks = sides(source, target or source)
+        kept = zip(layers, records, strict=False)
+        return tuple(
+            _vectors_block(layer, record, *looks[layer.kind], selection)
+            for layer, record in kept
+            if selection.keeps(layer.layer)
+        )
+    [found] = _blocks(network, layers[:end], records, [source], [target or source], edits, selection)
     return found
+
+
+def _kept(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection
+) -> tuple[Callable[[int, Record], Record], int]:
+    """What is kept of each record while the model runs, and after how many attentions nothing more is."""
+    wanted = [selection.keeps(layer.layer) for layer in layers]
+    whole_first = custom_attention.has(network.config.model_type)  # their weights are compared, and edited
+
+    def part(number: int, record: Record) -> Record:
+        if number >= len(wanted):
+            return record
+        if not wanted[number]:
+            return record.without_tensors()
+        return (
+            record
+            if whole_first and record.weights.numel()
+            else record.of(selection.heads, selection.queries)
+        )
+
+    return part, max((number for number, keeps in enumerate(wanted, 1) if keeps), default=0)
+
+
+def _vectors_block(
+    layer: AttentionLayer,
+    record: Record,
+    queries: tuple[Token, ...],
+    keys: tuple[Token, ...],
+    selection: Selection,
+) -> Block:
+    """The block of a recording of vectors, with weights that are computed when they are read."""
+    places = range(len(queries)) if selection.queries is None else selection.queries
+    weights = _vector_weights(record, places, selection.max_weight_bytes)
+    heads, limit = len(weights.query), selection.max_weight_bytes
+    if (shape := weights.shape) != (heads, len(places), len(keys)):
+        raise _other_tokens(layer.module, *shape[1:], len(places), len(keys))
+    mask: Tensor | Computed = torch.ones(1, 1, dtype=torch.bool).expand(len(places), len(keys))
+    if (rule := record.mask) is not None:
+        mask = Computed(shape[1:], lambda: rule.rows(places), 1, limit)
+    bias = None
+    if (added := record.bias) is not None:
+        on_device = torch.tensor(places, device=weights.query.device)
+        bias = Computed(shape, lambda: added.rows(on_device), 4, limit)
+    return Block(
+        kind=layer.kind,
+        layer=layer.layer,
+        query_tokens=selection.tokens(queries),
+        key_tokens=keys,
+        query=weights.query,
+        key=one_per_head(weights.key, heads),
+        value=one_per_head(record.value[0], heads),
+        weights=weights,
+        mask=mask,
+        scale=record.scale,
+        bias=bias,
+        projection=_projection(layer, selection),
+        cap=record.cap,
+        sinks=weights.sinks,
+        heads=selection.heads,
+        queries=selection.queries,
+    )
+
+
+def _vector_weights(record: Record, places: Sequence[int], limit: int) -> VectorWeights:
+    for given in (record.mask, record.bias):
+        if isinstance(given, Tensor):
+            raise ModelNotSupported(f"{type(record.module).__name__} has masks or biases without a rule.")
+    sinks = None if record.sinks is None else record.sinks.clone()
+    steps = (record.mask, record.bias, record.scale, record.cap, sinks)
+    return VectorWeights(record.query[0], record.key[0], places, *steps, limit, attend)
+
+
+def check_vectors(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
+) -> None:
+    """Whether weights that are computed from queries, keys and rules are the model's own, up to rounding.
+
+    Args:
+        inputs: a short text.
+
+    Raises:
+        ModelNotSupported: they are not, or there are no rules for the model's masks and biases.
+    """
+    try:
+        off = _difference(network, layers, inputs)
+    except ModelNotSupported as error:
+        raise ModelNotSupported(f"{error} {_NO_RULES}") from error
+    if not off <= MAX_ROUNDING[network.dtype]:
+        raise ModelNotSupported(
+            f"{type(network).__name__} has other weights, by up to {off:.1g}. {_NO_RULES}"
+        )
+
+
+_NO_RULES = (
+    "So it cannot be traced without its weights: attnviz has no rules by which they follow from queries and "
+    'keys. Use store="weights"; layers=, heads= and queries= make it smaller.'
+)
+
+
+def _difference(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
+) -> float:
+    """How far weights that are computed from vectors are from the model's own, at most."""
+    found = []
+    for vectors in (False, True):
+        with recording(len(layers), vectors=vectors) as records, torch.inference_mode():
+            run(network, inputs)
+        refuse_other_modules(network, [record.module for record in records], layers)
+        found.append(records)
+    off = [0.0]
+    for own, record in zip(*found, strict=True):
+        weights = as_numpy(own.weights[0])
+        computed = _vector_weights(record, range(weights.shape[1]), weights.nbytes).numpy()
+        off.append(float(abs(weights - computed).max()))
+    return max(off)
+
+
+def _projection(layer: AttentionLayer, selection: Selection) -> OutputProjection | None:
+    projection = layer.projection
+    return projection if projection is None or selection.heads is None else projection[[*selection.heads]]
+
+
+def _other_tokens(module: nn.Module, *sizes: int) -> ModelNotSupported:
+    rows, columns, queries, keys = sizes
+    return ModelNotSupported(
+        f"{type(module).__name__} computed {rows} × {columns} weights for {queries} × {keys} tokens. What "
+        "cannot be shown exactly is not shown."
+    )
 
 
 def batch_blocks(
@@ -87,6 +237,7 @@ def batch_blocks(
     layers: Sequence[AttentionLayer],
     sentences: Sequence[tuple[Token, ...]],
     type_ids: Sequence[Sequence[int]] | None = None,
+    selection: Selection = EVERYTHING,
 ) -> list[tuple[Block, ...]]:
     """Runs a model of one stack once over many texts, padded to equal length, and returns the blocks of each.
 
@@ -95,6 +246,7 @@ def batch_blocks(
 
     Args:
         type_ids: of pairs, which sentence each token belongs to; None: not passed to the model.
+        selection: what is kept of each text.
 
     Raises:
         ModelNotSupported: as in `blocks`.
@@ -113,10 +265,11 @@ def batch_blocks(
         )
         for name, (rows, padding) in inputs.items()
     }
-    with recording() as records, torch.inference_mode():
+    part, end = _kept(network, layers, selection)
+    with recording(end, part) as records, torch.inference_mode():
         run(network, padded)
-    refuse_other_modules(network, [record.module for record in records], layers)
-    return _blocks(network, layers, records, sentences, sentences)
+    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    return _blocks(network, layers[:end], records, sentences, sentences, selection=selection)
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
@@ -131,38 +284,37 @@ def _blocks(
     sources: Sequence[tuple[Token, ...]],
     targets: Sequence[tuple[Token, ...]],
     edits: Edits = (),
+    selection: Selection = EVERYTHING,
 ) -> list[tuple[Block, ...]]:
     """What was recorded of each text of a batch, layer by layer; what was padded is cut away."""
     looks = sides(sources, targets)
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share it in the trace.
-    masks: dict[tuple[object, ...], list[Mask]] = {}
+    masks: dict[tuple[object, ...], Tensor] = {}
     found: list[list[Block]] = [[] for _ in sources]
     for layer in layers:
         record = records.pop(0)  # so that what was copied does not stay in memory
+        if not selection.keeps(layer.layer):
+            continue
         weights = record.weights
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
             weights = edit_weights(weights, [its_edits])  # only its output was changed while it ran
-        longest = tuple(max(map(len, side)) for side in looks[layer.kind])
+            record = record._replace(weights=weights).of(selection.heads, selection.queries)
+            weights = record.weights
+        queries_of, keys_of = looks[layer.kind]
+        texts = [(selection.tokens(rows), columns) for rows, columns in zip(queries_of, keys_of, strict=True)]
+        longest = tuple(max(map(len, side)) for side in zip(*texts, strict=True))
         if weights.shape[-2:] != longest:  # more than padding would be cut away
-            raise ModelNotSupported(
-                f"{type(network).__name__} computed {weights.shape[-2]} × {weights.shape[-1]} weights for "
-                f"{longest[0]} × {longest[1]} tokens. What cannot be shown exactly is not shown."
-            )
-        texts = list(zip(*looks[layer.kind], strict=True))
+            raise _other_tokens(network, *weights.shape[-2:], *longest)
         key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
-            allowed = _allowed(record.module, record.mask, weights.shape)
-            masks[key] = [
-                owned(mask[: len(q), : len(k)]) for mask, (q, k) in zip(allowed, texts, strict=True)
-            ]
-        of_query, of_key, of_value, of_weights = map(
-            as_numpy, (record.query, record.key, record.value, weights)
-        )
-        bias = None if record.bias is None else as_numpy(record.bias.expand(weights.shape))
-        sinks = None if record.sinks is None else owned(record.sinks.detach())
+            masks[key] = _allowed(record.module, record.mask, weights.shape)
+        if len(texts) > 1:  # to the processor once for all of them
+            record, weights, masks[key] = record.on_processor(), weights.cpu(), masks[key].cpu()
+        heads = weights.shape[1]
+        bias = None if record.bias is None else record.bias.expand(weights.shape)
         for row, (queries, keys) in enumerate(texts):
             n, m = len(queries), len(keys)
             found[row].append(
@@ -171,16 +323,18 @@ def _blocks(
                     layer=layer.layer,
                     query_tokens=queries,
                     key_tokens=keys,
-                    query=of_query[row, :, :n],
-                    key=of_key[row, :, :m],
-                    value=of_value[row, :, :m],
-                    weights=of_weights[row, :, :n, :m],
-                    mask=masks[key][row],
+                    query=record.query[row, :, :n],
+                    key=one_per_head(record.key[row, :, :m], heads),
+                    value=one_per_head(record.value[row, :, :m], heads),
+                    weights=weights[row, :, :n, :m],
+                    mask=masks[key][row, :n, :m],
                     scale=record.scale,
                     cap=record.cap,
-                    sinks=sinks,
+                    sinks=None if record.sinks is None else record.sinks.clone(),
                     bias=None if bias is None else bias[row, :, :n, :m],
-                    projection=layer.projection,
+                    projection=_projection(layer, selection),
+                    heads=selection.heads,
+                    queries=selection.queries,
                 )
             )
     return list(map(tuple, found))
@@ -240,11 +394,16 @@ def batch_weights(
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
     inputs = {"input_ids": torch.tensor(ids, device=network.device)}
-    with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
+    with torch.inference_mode(), recording(len(wanted), _weights_and_mask) as records:
         run(stack, inputs)
     refuse_other_modules(network, [record.module for record in records], wanted)
     masks = (owned(_allowed(record.module, record.mask, record.weights.shape)[0]) for record in records)
     return tuple(as_numpy(record.weights) for record in records), tuple(masks)
+
+
+def _weights_and_mask(_: int, record: Record) -> Record:
+    nothing = record.weights.new_empty(0)
+    return record._replace(query=nothing, key=nothing, value=nothing, bias=None)
 
 
 @contextmanager
@@ -317,7 +476,7 @@ def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> 
     """
     batch, _, queries, keys = shape
     if mask is None:
-        return torch.ones(batch, queries, keys, dtype=torch.bool)
+        return torch.ones(1, 1, 1, dtype=torch.bool).expand(batch, queries, keys)
     forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from attnviz.capture import forward
+from attnviz.capture import forward, vectors
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
 from attnviz.capture.inspection import AttentionLayer, inspected
 from attnviz.capture.model import (
@@ -25,6 +26,8 @@ from attnviz.capture.model import (
     numbers_of_variant,
 )
 from attnviz.capture.network import begins_with, expects, vocabulary_rows
+from attnviz.capture.recorder import takes_rules
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
@@ -72,12 +75,19 @@ class HuggingFaceModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
+        owned_by: the object of a caller that it is a second tree of; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
     """
 
-    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        network: PreTrainedModel,
+        tokenizer: TextTokenizer,
+        owned_by: PreTrainedModel | None = None,
+    ) -> None:
         self.name = entry.name
         self.dtype = entry.dtype
         self.device = str(network.device)
@@ -88,11 +98,13 @@ class HuggingFaceModel(Model):
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
         self._has_segment_ids = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self.layers = self._inspected()
+        self.layers = self._inspected(owned_by)
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
         self._begins_with = begins_with(self.network, self._sample()) if self._reads_twice else None
         forward.prepare(self.network, self.layers)
+        vectors.give_rules(network, takes_rules)
+        self._vectors_checked = False
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
 
@@ -103,11 +115,11 @@ class HuggingFaceModel(Model):
             return self.tokenizer.of_ids(given.ids, given.segments)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""
         given = self._supported(text)
         read = self._tokenized(given, edits)
-        blocks = self._blocks(read, edits)
+        blocks = self._blocks(read, edits, selection)
         return Trace(
             model=self.name,
             text=read.text,
@@ -118,21 +130,26 @@ class HuggingFaceModel(Model):
             edits=tuple(str(edit) for edit in edits),
         )
 
-    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+    def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """As `Model.traces`; what is only read, together, and what is written, one by one.
 
-        One by one also if only some have token types: passing them for the others may change the result.
+        One by one also if only some have token types: passing them for the others may change the result. So
+        are long texts, of which no weights are kept.
         """
         read = [self._tokenized(self._supported(text)) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in read]
-        if self._paired or any(text.writing is not None for text in texts) or len(set(typed)) > 1:
-            yield from super().traces(texts)
+        writes = self._paired or any(text.writing is not None for text in texts)
+        if writes or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in read):
+            yield from super().traces(texts, selection)
             return
+        for one in read:
+            selection.check(self._sizes(one))
         found = forward.batch_blocks(
             self.network,
             self.layers,
             [one.source for one in read],
             [one.type_ids for one in read] if any(typed) else None,
+            selection,
         )
         for one, blocks in zip(read, found, strict=True):
             yield Trace(model=self.name, text=one.text, second=one.second, blocks=blocks)
@@ -188,13 +205,44 @@ class HuggingFaceModel(Model):
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _inspected(self) -> tuple[AttentionLayer, ...]:
-        return inspected(self.network, self._sample(), self.entry)
+    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
+        return inspected(self.network, self._sample(), self.entry, owned_by)
 
-    def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:
-        return forward.blocks(
-            self.network, self.layers, self._arguments(read), read.source, read.target, edits
+    def _blocks(self, read: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
+        selection.check(self._sizes(read))
+        vectors = self._takes_vectors(read, edits, selection)
+        if vectors and not self._vectors_checked:
+            forward.check_vectors(self.network, self.layers, self._sample())
+            self._vectors_checked = True
+        inputs, texts = self._arguments(read), (read.source, read.target)
+        return forward.blocks(self.network, self.layers, inputs, *texts, edits, selection, vectors=vectors)
+
+    def _sizes(self, read: TokenizedInput) -> list[tuple[int, int, int]]:
+        """The number of each layer, and how many heads and queries it has."""
+        lengths = forward.sides(len(read.source), len(read.target or read.source))
+        return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
+
+    def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:
+        """Whether queries and keys are kept in place of weights.
+
+        Raises:
+            ModelNotSupported: they should be, and the attention is changed.
+        """
+        if edits or selection.store == "weights":
+            if selection.store == "vectors":
+                raise ModelNotSupported(
+                    'Changed weights do not follow from queries and keys. Use store="weights" with edits.'
+                )
+            return False
+        sides = forward.sides(len(read.source), len(read.target or read.source))
+        of_one_layer = [math.prod((layer.heads, *sides[layer.kind])) for layer in self.layers]
+        kept = sum(
+            len(selection.heads or range(layer.heads)) * len(selection.queries or range(queries)) * keys
+            for layer in self.layers
+            for queries, keys in [sides[layer.kind]]
+            if selection.keeps(layer.layer)
         )
+        return selection.store == "vectors" or 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"

@@ -6,9 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -16,18 +18,23 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
-from attnviz.capture.arrays import owned
+from attnviz.capture.arrays import OutputProjection
 from attnviz.capture.network import compute_with
 from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported, quoted
 from attnviz.models.catalogue import Borrowed, Entry
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
-_MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
+MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """How far two ways to compute one thing may be apart, as a share of its largest number."""
+
+_known: WeakKeyDictionary[
+    PreTrainedModel, tuple[int, list[tuple[AttentionLayer, str | None, str | None]]]
+] = WeakKeyDictionary()
+"""Of a caller's object, how it was built and what was found, with the names of the modules in its tree."""
 
 _MAX_QUOTED = 200  # characters of an error of torch that ours repeats
 
@@ -61,8 +68,8 @@ class AttentionLayer:
     sample: Tensor | None = None
 
     @cached_property
-    def projection(self) -> Floats | None:
-        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found."""
+    def projection(self) -> OutputProjection | None:
+        """W_O as its heads' slices, the model's own weight; None where it was not found."""
         if self.mixer is None:
             return None
         weight = vars(self.mixer)["_parameters"].get("weight")
@@ -71,7 +78,7 @@ class AttentionLayer:
             rows = weight.detach() if isinstance(self.mixer, Conv1D) else weight.detach().T
         else:
             rows = _evaluated(self.mixer, self.sample)
-        return None if rows is None else owned(rows.reshape(self.heads, -1, rows.shape[1]))
+        return None if rows is None else OutputProjection.of(rows, self.heads)
 
 
 def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
@@ -91,11 +98,14 @@ def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
             off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
     except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
         return None
-    return rows if off <= _MAX_ROUNDING.get(sample.dtype, 0) else None
+    return rows if off <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
 def inspected(
-    network: PreTrainedModel, inputs: Mapping[str, Tensor], entry: Entry
+    network: PreTrainedModel,
+    inputs: Mapping[str, Tensor],
+    entry: Entry,
+    owned_by: PreTrainedModel | None = None,
 ) -> tuple[AttentionLayer, ...]:
     """Every attention layer, in the order in which they run, if transformers returns the same weights.
 
@@ -103,11 +113,20 @@ def inspected(
 
     Args:
         inputs: what the network is called with; two tokens or more.
+        owned_by: the object that the network is a second tree of. What is found is remembered as long as the
+            object exists and is built as it is; the values of its weights may change.
 
     Raises:
         ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
             weights that transformers returns.
     """
+    built = None if owned_by is None else _built(owned_by)
+    if owned_by is not None and (known := _known.get(owned_by)) is not None and known[0] == built:
+        modules = {None: None, **dict(network.named_modules())}
+        return tuple(
+            replace(layer, module=cast("nn.Module", modules[module]), mixer=modules[mixer])
+            for layer, module, mixer in known[1]
+        )
     with torch.inference_mode(), exactly(network.device):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
@@ -123,7 +142,31 @@ def inspected(
         _compare_all(type(network).__name__, layers, records, expected, entry)
         if isinstance(entry.origin, Borrowed) and entry.origin.attention is not None:
             _compare_with_own(network, inputs, entry.origin.attention, expected)
+    if owned_by is not None and built is not None:
+        names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
+        bare = nn.Module()  # so that no second tree is kept
+        _known[owned_by] = (
+            built,
+            [
+                (replace(layer, module=bare, mixer=None), names[id(layer.module)], names[id(layer.mixer)])
+                for layer in layers
+            ],
+        )
     return layers
+
+
+def _built(network: PreTrainedModel) -> int:
+    """A hash of all that decides how a model computes, but for the values of its weights."""
+    configs = {id(own): own for each in network.modules() if (own := vars(each).get("config")) is not None}
+    parts: list[object] = [str(vars(config)) for config in configs.values()]
+    for name, module in network.named_modules():
+        parts += name, id(module), type(module)
+        for key, value in vars(module).items():
+            hooks = value if key.endswith("_hooks") and isinstance(value, Mapping) else {}
+            parts += (key, id(value)) if callable(value) else map(id, hooks.values())
+    tensors = chain(network.named_parameters(), network.named_buffers())
+    parts += ((name, each.shape, each.dtype, each.device) for name, each in tensors)
+    return hash(tuple(parts))
 
 
 def exactly(device: torch.device) -> torch.autocast:
@@ -287,7 +330,7 @@ def _compare_with_own(
         weights = zip(weights_of(returned, kind), weights_of(expected, kind), strict=False)
         pairs += [(own, other) for own, other in weights if own is not None]
     for number, (own, other) in enumerate(pairs):
-        rounding = _MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
+        rounding = MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
         most = TOLERANCE if number and own.dtype == torch.float32 else rounding
         off = (own.float() - other.float()).abs().max() if own.shape == other.shape else math.inf
         if not off <= most:

@@ -82,22 +82,22 @@ def opened(entry: catalogue.Entry) -> Model:
     return model
 
 
-def open_model(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
+def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Download, load and list a model that a visitor requested.
 
     Args:
         name: as `resolve.entry` takes it.
-        tell: receives the progress; an error that it raises ends the opening.
+        report: receives the progress; an error that it raises ends the opening.
 
     Raises:
         AttnvizError: the model is not supported; the message explains what to do.
     """
     allowed.check(name)
-    tell("Inspecting the model", 0.0)
-    entry = downloaded(name, tell)
-    tell("Loading the weights", _LOADING)
+    report("Inspecting the model", 0.0)
+    entry = downloaded(name, report)
+    report("Loading the weights", _LOADING)
     load(name)
-    tell("Ready", 1.0)  # raises if the visitor has stopped it
+    report("Ready", 1.0)  # raises if the visitor has stopped it
     allowed.remember(name)
     return entry
 
@@ -107,8 +107,8 @@ def borrowed(network: object, tokenizer: object = None) -> Iterator[str]:
     """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
 
     attnviz changes nothing about the object. Its own hooks run along, also in two short runs over tokens that
-    nobody gave, by which it is checked when the block begins. `capture.borrowed` says what it may be, and
-    raises what is wrong.
+    nobody gave, by which it is checked when the first block begins: an object that is still built like that
+    is not checked again. `capture.borrowed` says what it may be, and raises what is wrong.
     """
     with gate:
         from attnviz.capture.borrowed import borrowed as opened
@@ -222,14 +222,14 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def downloaded(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
+def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
         return entry
 
     def told(came: int, total: int) -> None:
-        tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
+        report(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
     wanted = resolve.target(name)
     hub.download(wanted.model, name, told, wanted.dtype)

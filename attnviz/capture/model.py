@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Expects
@@ -262,7 +263,7 @@ class Model(ABC):
         """What the model, or its encoder, reads; see `loading.tokens`."""
 
     @abstractmethod
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass; a model that is to write does so first.
 
         Args:
@@ -270,16 +271,17 @@ class Model(ABC):
             edits: changes to its attention. The trace shows the weights that it went on with. Of a head
                 whose output was replaced it shows the head's own weights, values and output; its `edits`
                 name the head.
+            selection: what is kept of it.
 
         Raises:
             EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
             ModelNotSupported: this model cannot do what is asked.
-            InvalidEdit: the model or the text has no such place.
+            InvalidEdit, InvalidTrace: the model or the text has no such place.
         """
 
-    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+    def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """The traces of many texts, in their order, read together where the model can."""
-        return (self.trace(text) for text in texts)
+        return (self.trace(text, selection=selection) for text in texts)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What it expects, place by place, in the same forward pass; empty without a language-model head."""

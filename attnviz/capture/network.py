@@ -131,7 +131,7 @@ def refuse_unreadable(config: PreTrainedConfig) -> None:
     Raises:
         AttentionNotRead: it does.
     """
-    reason = families.weights_alone(config.model_type, config.to_dict())
+    reason = families.weights_alone(config.model_type, vars(config))
     if reason is not None:
         raise AttentionNotRead(reason)
 

@@ -21,6 +21,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import inspected
 from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
@@ -67,12 +68,19 @@ class SeeingModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
+        owned_by: the object of a caller that it is a second tree of; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
     """
 
-    def __init__(self, entry: Entry, network: PreTrainedModel, processor: BaseImageProcessor) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        network: PreTrainedModel,
+        processor: BaseImageProcessor,
+        owned_by: PreTrainedModel | None = None,
+    ) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
         self.entry = entry
         self.network = network
@@ -81,14 +89,20 @@ class SeeingModel(Model):
         self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.beside)
-        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
+        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, owned_by)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Those beside the picture, and the patches: the same of every picture."""
         self.supported(text)
         return self._tokens
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
+    def trace(
+        self,
+        text: str | ModelInput,
+        *,
+        edits: Edits = (),  # noqa: ARG002 - as every model's
+        selection: Selection = EVERYTHING,  # noqa: ARG002 - as every model's
+    ) -> NoReturn:
         """Always an error: a text is no image.
 
         Raises:

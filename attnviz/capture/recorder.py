@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from attnviz.capture.vectors import Bias, MaskRule, fast_attention
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
@@ -31,11 +33,14 @@ _SHOWN = {torch.float32, torch.bfloat16, torch.float16}
 class Record(NamedTuple):
     """What one attention module was given; of a recording of weights alone, the vectors are empty.
 
+    Of a recording of vectors, the mask and the bias are rules, and the weights are empty.
+
     Attributes:
-        query, key, value: [batch, head, token, d_head], one key and value per head.
-        mask: [batch, 1, query, key], added to the scores, or None.
+        query: [batch, head, token, d_head].
+        key, value: [batch, head or group of heads, token, d_head].
+        mask: [batch, 1, query, key], added to the scores, or None, or a rule.
         scale: what q·k is multiplied by.
-        bias: [batch, head, query, key], added to the scaled scores, or None.
+        bias: [batch, head, query, key], added to the scaled scores, or None, or a rule.
         weights: [batch, head, query, key], with which the module went on.
         cap: what the scores are squeezed between before the mask is added, −cap and cap, or None.
         sinks: [head], a score of each head that belongs to no token, or None.
@@ -46,9 +51,9 @@ class Record(NamedTuple):
     query: Tensor
     key: Tensor
     value: Tensor
-    mask: Tensor | None
+    mask: Any
     scale: float
-    bias: Tensor | None
+    bias: Any
     weights: Tensor
     cap: float | None = None
     sinks: Tensor | None = None
@@ -58,30 +63,98 @@ class Record(NamedTuple):
         """In this block numbers have the precision in which the attention ran."""
         return torch.autocast(self.query.device.type, self.autocast, enabled=self.autocast is not None)
 
+    def without_tensors(self) -> Record:
+        """Which module ran, and nothing else."""
+        nothing = self.query.new_empty(0)
+        return Record(self.module, nothing, nothing, nothing, None, self.scale, None, nothing)
+
+    def of(self, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Record:
+        """Copies of what belongs to some heads and queries; None: to all of them."""
+        if heads is None and queries is None:
+            return self
+        chosen: Any = slice(None) if heads is None else torch.tensor(heads, device=self.query.device)
+        rows: Any = slice(None) if queries is None else torch.tensor(queries, device=self.query.device)
+        key, value, sinks, bias, mask = self.key, self.value, self.sinks, self.bias, self.mask
+        if heads is not None:
+            groups = chosen // (self.query.shape[1] // key.shape[1])
+            key, value, sinks = key[:, groups], value[:, groups], None if sinks is None else sinks[chosen]
+        if isinstance(mask, Tensor):
+            mask = mask[:, :, rows]
+        if isinstance(bias, Tensor):
+            bias = bias.expand(-1, self.query.shape[1], self.query.shape[2], -1)[:, chosen][:, :, rows]
+        elif bias is not None and heads is not None:
+            bias = bias.of([*heads])
+        return self._replace(
+            query=self.query[:, chosen][:, :, rows],
+            weights=self.weights[:, chosen][:, :, rows] if self.weights.numel() else self.weights,
+            key=key,
+            value=value,
+            sinks=sinks,
+            bias=bias,
+            mask=mask,
+        )
+
+    def on_processor(self) -> Record:
+        """The same with its queries, keys, values and bias on the processor."""
+        bias = None if self.bias is None else self.bias.cpu()
+        return self._replace(query=self.query.cpu(), key=self.key.cpu(), value=self.value.cpu(), bias=bias)
+
     def concatenated(self) -> Tensor:
         """[batch, token, head · d_head]: what the heads read, side by side."""
+        value = per_head(self.value, self.weights.shape[1])
         with self.precision():
-            return (self.weights @ self.value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
+            return (self.weights @ value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
+
+
+def per_head(groups: Tensor, heads: int) -> Tensor:
+    """Keys or values of groups of heads, [batch, group, token, d_head], once for each head."""
+    each = heads // groups.shape[1]  # grouped-query attention: one key serves several heads
+    return groups.repeat_interleave(each, dim=1) if each > 1 else groups
 
 
 class Enough(Exception):
     """Every attention has been seen."""
 
 
-# A context variable, because one model serves many threads: each call sees its own list.
-_recording: ContextVar[tuple[list[Record], int | None] | None] = ContextVar("attnviz_records", default=None)
+@dataclass
+class Recording:
+    """What is recorded of one forward pass.
+
+    Attributes:
+        records: of the modules that have run.
+        end: after so many modules the forward pass ends, if any.
+        part: what is kept of the record of each, by its number.
+        vectors: whether weights are neither computed nor recorded.
+    """
+
+    records: list[Record]
+    end: int | None
+    part: Callable[[int, Record], Record]
+    vectors: bool
+
+
+# A context variable, because one model serves many threads: each call sees its own recording.
+_recording: ContextVar[Recording | None] = ContextVar("attnviz_recording", default=None)
+
+
+def _all(_: int, record: Record) -> Record:
+    return record
 
 
 @contextmanager
-def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
+def recording(
+    end: int | None = None, part: Callable[[int, Record], Record] = _all, *, vectors: bool = False
+) -> Iterator[list[Record]]:
     """Collects a record per attention module that runs inside, in their order, in this thread alone.
 
     Args:
-        weights_of: keep the weights and masks alone, and end the forward pass after so many modules: what
-            comes after the last weights (the probabilities of all words, for instance) changes none of them.
+        end: end the forward pass after so many modules: what comes after the last weights (the probabilities
+            of all words, for instance) changes none of them. None: it ends by itself.
+        part: what is kept of a record, from the module's number in the pass and the record.
+        vectors: let the model run PyTorch's fast attention, and record rules in place of masks and biases.
     """
     records: list[Record] = []
-    before = _recording.set((records, weights_of))
+    before = _recording.set(Recording(records, end, part, vectors))
     try:
         yield records
     except Enough:
@@ -95,17 +168,46 @@ def listening() -> bool:
     return _recording.get() is not None
 
 
+def takes_rules() -> bool:
+    """Whether this thread is recording vectors, with rules in place of masks and biases."""
+    return (now := _recording.get()) is not None and now.vectors
+
+
+def attend_fast(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: MaskRule | None,
+    scale: float,
+    bias: Bias | None = None,
+    cap: float | None = None,
+    sinks: Tensor | None = None,
+) -> Tensor:
+    """The heads' outputs, [1, head, query, d_head], in a recording of vectors, which are kept.
+
+    Raises:
+        ModelNotSupported: the mask or the bias is no rule, or precision is mixed automatically.
+    """
+    if isinstance(mask, Tensor) or isinstance(bias, Tensor):
+        raise ModelNotSupported(f"{type(module).__name__} has a mask or a bias for which there is no rule.")
+    if torch.is_autocast_enabled(query.device.type):
+        raise ModelNotSupported(f"{type(module).__name__} runs in automatic mixed precision.")
+    mask = None if mask is None or mask.allows_all else mask
+    output = fast_attention(query, key, value, mask, scale, bias, cap, sinks, attend)
+    keep(Record(module, query, key, value, mask, scale, bias, query.new_empty(0), cap, sinks))
+    return output
+
+
 def keep(record: Record) -> None:
     """Adds a record, if this thread is recording."""
-    records, weights_of = _recording.get() or ([], None)
+    if (now := _recording.get()) is None:
+        return
     device = record.query.device.type
     if torch.is_autocast_enabled(device):  # by the model itself, as Accelerate wraps it
         record = record._replace(autocast=torch.get_autocast_dtype(device))
-    if weights_of is not None:
-        nothing = record.weights.new_empty(0)
-        record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
-    records.append(record)
-    if len(records) == weights_of:
+    now.records.append(now.part(len(now.records), record))
+    if len(now.records) == now.end:
         raise Enough
 
 
@@ -125,7 +227,7 @@ def attend(
 
     Args:
         query: [batch, head, query, d_head].
-        key: [batch, head, key, d_head].
+        key: [batch, head or group of heads, key, d_head].
         mask: what is added to the scores: 0 where a query may look, else the smallest number of the dtype.
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key] or None.
@@ -135,7 +237,7 @@ def attend(
     Returns:
         The scores before the mask, and the weights, both [batch, head, query, key].
     """
-    scores = torch.matmul(query, key.transpose(2, 3)) * scale
+    scores = torch.matmul(query, per_head(key, query.shape[1]).transpose(2, 3)) * scale
     if bias is not None:
         scores = scores + bias
     if cap is not None:
@@ -153,23 +255,26 @@ def _recorded_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor | None,
+    attention_mask: Any,
     scaling: float | None = None,
     dropout: float = 0.0,
-    position_bias: Tensor | None = None,
+    position_bias: Any = None,
     softcap: float | None = None,
     s_aux: Tensor | None = None,
     **more: Any,
-) -> tuple[Tensor, Tensor]:
-    """The attention function that transformers calls; its signature is theirs."""
+) -> tuple[Tensor, Tensor | None]:
+    """The attention function that transformers calls; its signature is theirs.
+
+    Masks and biases are tensors, or in a recording of vectors rules.
+    """
     _refuse_what_is_not_understood(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
-    groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
-    if groups > 1:
-        key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
+    if takes_rules():
+        output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
+        return output.transpose(1, 2).contiguous(), None
     _, weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
-    weights, output = attended(module, weights, value, attention_mask)
+    weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
     keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 
@@ -193,6 +298,11 @@ def _refuse_what_is_not_understood(
         )
 
 
+def _mask(**given: Any) -> Tensor | MaskRule | None:
+    """What transformers calls for each mask of a forward pass."""
+    return MaskRule(given) if takes_rules() else eager_mask(**given)
+
+
 AttentionInterface.register(IMPLEMENTATION, _recorded_attention)
 # Without this second line nothing fails, and every mask silently vanishes.
-AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
+AttentionMaskInterface.register(IMPLEMENTATION, _mask)

@@ -9,6 +9,7 @@ import torch
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.interventions.editing import OurModel, attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
@@ -33,7 +34,7 @@ class ScratchModel(Model):
         """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
         return self.tokenizer.tokens(self.supported(text).text)
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass over the text; see `Model.trace`."""
         given = self.supported(text)
         tokens = self.tokens(given)
@@ -44,7 +45,9 @@ class ScratchModel(Model):
         return Trace(
             model=self.name,
             text=given.text,
-            blocks=self_attention("encoder", steps.layers, tokens, self._projections),
+            blocks=selection.of(
+                self_attention("encoder", steps.layers, tokens, self._projections), self.name
+            ),
             edits=tuple(str(edit) for edit in edits),
         )
 
@@ -112,11 +115,11 @@ def block_of_steps(
         layer=layer,
         query_tokens=queries,
         key_tokens=keys,
-        query=owned(steps.query),
-        key=owned(steps.key),
-        value=owned(steps.value),
-        weights=owned(steps.attention.weights),
-        mask=owned(mask),
+        query=steps.query,
+        key=steps.key,
+        value=steps.value,
+        weights=steps.attention.weights,
+        mask=mask,
         scale=steps.query.shape[-1] ** -0.5,
         projection=projection,
     )

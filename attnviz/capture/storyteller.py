@@ -13,6 +13,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.scratch import output_projections, self_attention
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.trace import Token, Trace
 from attnviz.trained.storyteller import reading
@@ -55,7 +56,7 @@ class StorytellerModel(Model):
         """[START] and the words of a text; see `reading.tokens` for the errors."""
         return reading.tokens(self._supported(text).text)
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass over a text, and over what was written behind it; see `Model.trace`."""
         read = self._read(text, edits)
         steps = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ())
@@ -63,7 +64,9 @@ class StorytellerModel(Model):
             model=self.name,
             text=read.text,
             written=read.written,
-            blocks=self_attention("decoder", steps.layers, read.tokens, self._projections),
+            blocks=selection.of(
+                self_attention("decoder", steps.layers, read.tokens, self._projections), self.name
+            ),
             edits=tuple(str(edit) for edit in edits),
         )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.capture.scratch import block_of_steps, output_projections
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Block, Kind, Token, Trace
 from attnviz.trained.translator import reading
@@ -63,7 +64,7 @@ class TranslatorModel(Model):
         """The French words of these numbers."""
         return tuple(FRENCH.word(number) for number in ids)
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass over an English sentence and its French, the model's own if none is given."""
         given = self._supported(text)
         source, target = self.tokens(given), given.target
@@ -91,7 +92,7 @@ class TranslatorModel(Model):
             model=self.name,
             text=given.text,
             target=target,
-            blocks=tuple(blocks),
+            blocks=selection.of(blocks, self.name),
             edits=tuple(str(edit) for edit in edits),
         )
 

@@ -12,6 +12,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
 from attnviz.capture.inspection import AttentionLayer, run, weights_of
 from attnviz.capture.model import Model, ModelInput, Outcomes
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
@@ -20,18 +21,22 @@ from attnviz.trace import ROUNDING, Block, Floats, Kind, Mask, Token, Trace, mas
 
 
 def opened(
-    entry: Entry, network: Callable[[bool], PreTrainedModel], tokenizer: TextTokenizer
+    entry: Entry,
+    network: Callable[[bool], PreTrainedModel],
+    tokenizer: TextTokenizer,
+    owned_by: PreTrainedModel | None = None,
 ) -> HuggingFaceModel:
     """The model with all of its attention, or else with its weights alone.
 
     Args:
         network: loads it: to be recorded, or (True) only to return its weights.
+        owned_by: the object of a caller that it is a second tree of.
 
     Raises:
         ModelNotSupported: not even its weights can be shown.
     """
     try:
-        return HuggingFaceModel(entry, network(False), tokenizer)
+        return HuggingFaceModel(entry, network(False), tokenizer, owned_by)
     except AttentionNotRead as error:
         return WeightsModel(entry, network(True), tokenizer, str(error))
 
@@ -55,9 +60,9 @@ class WeightsModel(HuggingFaceModel):
         self._why = why
         super().__init__(entry, network, tokenizer)
 
-    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+    def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """As `Model.traces`, one by one."""
-        return Model.traces(self, texts)
+        return Model.traces(self, texts, selection)
 
     def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind
@@ -86,7 +91,7 @@ class WeightsModel(HuggingFaceModel):
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
-    def _inspected(self) -> tuple[AttentionLayer, ...]:
+    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
         sample = self._sample()
         lengths = [ids.shape[1] for ids in sample.values()]
         with torch.inference_mode():
@@ -105,12 +110,18 @@ class WeightsModel(HuggingFaceModel):
                 raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
         return ()  # none that could be changed
 
-    def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:  # noqa: ARG002 - none
+    def _blocks(
+        self,
+        read: TokenizedInput,
+        edits: Edits,  # noqa: ARG002 - none
+        selection: Selection,
+    ) -> tuple[Block, ...]:
         with torch.inference_mode():
             returned = run(self.network, self._arguments(read), returning=True)
         sides = forward.sides(read.source, read.target or read.source)
-        return tuple(
+        blocks = [
             weights_block(kind, number, *sides[kind], owned(weights[0]))
             for kind in self.entry.kinds
             for number, weights in enumerate(weights_of(returned, kind))
-        )
+        ]
+        return selection.of(blocks, self.name)

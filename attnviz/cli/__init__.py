@@ -6,5 +6,5 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # a pipe, too, gets the help as plain text
     help="See what attention does. `app` serves the pages.",
-    epilog="`python -m attnviz COMMAND --help` tells more of a command.",
+    epilog="`python -m attnviz COMMAND --help` describes a command.",
 )

@@ -53,11 +53,11 @@ def find(
         out, force, output.begins_with(COLUMNS), "table of attnviz find", ".csv", inputs=[corpus]
     )
     if address is not None and ray is None:
-        raise AttnvizError("--address belongs to Ray: say --ray N, or leave it out.")
+        raise AttnvizError("--address needs --ray N.")
     layer, number = _head(head)
     lines = Corpus.from_file(corpus)
-    with output.progress() as tell:
-        entry = loading.open_model(with_settings(model, dtype, device), tell)
+    with output.progress() as report:
+        entry = loading.open_model(with_settings(model, dtype, device), report)
     block = neighbours.block_of(entry.name, text, layer)
     if not 1 <= token <= len(block.query_tokens):
         raise AttnvizError(
@@ -66,11 +66,11 @@ def find(
     wanted = neighbours.vector_of(block, number, vector, token - 1)
     share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
-    with output.progress(log=True) as tell:
+    with output.progress(log=True) as report:
         for step in steps:
-            tell(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
+            report(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
     rows = list(_rows(entry.name, step.found))
-    said = [
+    parts = [
         *_skipped(step.found),
         f"{plural(step.found.tokens, 'token')} in {plural(step.found.lines, 'line')} compared.",
         f"Most similar by {vector} in head {head} to {_label(entry.name, text, token - 1)}:",
@@ -79,7 +79,7 @@ def find(
             for similarity, label, attends_to, weight, _, sentence in rows
         ),
     ]
-    output.give(output.as_text(said), COLUMNS, rows, as_json=as_json, out=out)
+    output.give(output.as_text(parts), COLUMNS, rows, as_json=as_json, out=out)
 
 
 def _rows(model: str, found: Neighbours) -> Iterator[tuple[float, str, str, float, int, str]]:

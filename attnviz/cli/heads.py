@@ -73,20 +73,20 @@ def run(
     inputs = [] if text is None else [text]
     output.check_out(out, force, output.begins_with(COLUMNS), "table of attnviz heads", ".csv", inputs=inputs)
     corpus = _corpus(text, tests[0])
-    with output.progress() as tell:
-        entry = loading.open_model(model, tell)
+    with output.progress() as report:
+        entry = loading.open_model(model, report)
     unit = tests[0].source.unit
-    with output.progress(log=True) as tell:
+    with output.progress(log=True) as report:
         for step in measure(tests, corpus, entry.name, share):
-            tell(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
+            report(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
     some = next(iter(step.found.values()))
     need_some(max(each.examples for each in step.found.values()), f"{unit}s", some.reasons)
-    said = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
+    parts = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
     for each in tests:
-        said += ["", *summary(each, step.found[each.name], top)]
+        parts += ["", *summary(each, step.found[each.name], top)]
     omitted = list(output.omitted(some.reasons, some.skipped))
     table = (row for each in tests for row in rows(each.name, step.found[each.name]))
-    output.give(output.as_text([*said, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
+    output.give(output.as_text([*parts, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
 
 
 def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
@@ -139,6 +139,6 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 def _share(engine: str, workers: int | None, address: str | None) -> Share | None:
     if engine == "local":
         if workers is not None or address is not None:
-            raise AttnvizError("--workers and --address belong to Ray: say --engine ray, or leave them out.")
+            raise AttnvizError("--workers and --address need --engine ray.")
         return None
     return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.LOCAL)

@@ -29,19 +29,19 @@ def run(
 ) -> None:
     """List the models that come with attnviz, or describe one.
 
-    With MODEL, tell what is known of that one before its weights are loaded, or why it cannot be shown.
+    With MODEL, describe that one without loading its weights, or explain why it cannot be shown.
     """
     if model is None:
         entries = [catalogue.entry(name) for name in catalogue.names()]
-        said = (
+        sentence = (
             f"{table(entries)}\n"
-            "EXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
+            "EXPECTS is what attnviz.predictions returns: nothing if a model has no head for it.\n"
             "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
         )
     else:
         entries = [resolve.entry(model)]
-        said = described(*entries)
-    output.give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
+        sentence = described(*entries)
+    output.give(sentence, _COLUMNS, map(_cells, entries), as_json=as_json)
 
 
 def _cells(e: Entry) -> tuple[object, ...]:
@@ -89,7 +89,7 @@ def _layers(entry: Entry) -> str:
 
 
 def _parameters(entry: Entry) -> int:
-    """As the entry says, or as its file does."""
+    """From the entry, or from its file."""
     if entry.parameters is not None:
         return entry.parameters
     match entry.origin:
@@ -105,7 +105,7 @@ def _expects(entry: Entry) -> str:
 
 
 def _required_packages(entry: Entry) -> str:
-    """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
+    """How to request its predictions: its mask token, if its tokenizer is on this machine."""
     match entry:
         case Entry(expects="masked", origin=Folder()):
             mask = tokenizer_of(entry).mask

@@ -52,7 +52,7 @@ def check_out(
     Args:
         out: the file to write; None: none is written.
         force: replace a file of another kind, and accept any ending of its name.
-        ours: tells whether an existing file is of the kind that the command writes, or raises why it is not.
+        ours: whether an existing file is of the kind that the command writes; it may raise the reason.
         what: that kind, as a person calls it: "trace of this attnviz".
         suffixes: how the name ends, if it has an ending, the usual one first.
         inputs: what the command reads. It is never written over, not even by force.
@@ -71,7 +71,7 @@ def check_out(
     if out.suffix.lower() not in ("", *suffixes) and not force:
         better = " or ".join(str(out.with_suffix(suffix)) for suffix in suffixes)
         raise AttnvizError(
-            f"{out} would be a {what}, whose name ends in {' or '.join(suffixes)}. Choose {better}, or say "
+            f"{out} would be a {what}, whose name ends in {' or '.join(suffixes)}. Choose {better}, or use "
             "--force."
         )
     if not out.parent.is_dir():
@@ -80,12 +80,12 @@ def check_out(
         raise AttnvizError(f"{out} is a folder. Choose the name of a file for --out.")
     if out.exists() and not force and not ours(out):
         raise AttnvizError(
-            f"{out} is there already and is no {what}. Choose another --out, or say --force to write over it."
+            f"{out} is there already and is no {what}. Choose another --out, or use --force to overwrite it."
         )
 
 
 def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
-    """Tells whether an existing file is a CSV table whose header begins with these columns."""
+    """Return whether an existing file is a CSV table whose header begins with these columns."""
 
     def is_table(file: Path) -> bool:
         with file.open("rb") as opened:
@@ -95,13 +95,13 @@ def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
 
 
 def readable(read: Callable[[Path], object]) -> Callable[[Path], bool]:
-    """Raises an `AttnvizError` that says why, where an existing file cannot be read."""
+    """Raise an `AttnvizError` with the reason if an existing file cannot be read."""
 
     def is_readable(file: Path) -> bool:
         try:
             read(file)
         except AttnvizError as error:
-            raise AttnvizError(f"{file} is there already. {error} To write over it, say --force.") from error
+            raise AttnvizError(f"{file} is there already. {error} Use --force to overwrite it.") from error
         return True
 
     return is_readable
@@ -118,7 +118,7 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> Non
 
 
 def give(
-    said: str,
+    text_lines: str,
     header: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
@@ -126,27 +126,27 @@ def give(
     beside: Iterable[str] = (),
     out: Path | None = None,
 ) -> None:
-    """Print what is said to a person, or the table as JSON and nothing else.
+    """Print the lines for a person, or the table as JSON and nothing else.
 
     Args:
-        said: the table and what belongs to it, in words.
+        text_lines: the table and what belongs to it, in words.
         header, rows: the table itself; an empty cell becomes null.
         out: a file for the table, which is written first: whoever stops reading loses no file.
-        beside: lines of `said` that no row tells, such as what could not be read: standard error gets them.
+        beside: lines of `text_lines` without a row, such as what could not be read: standard error gets them.
 
     Raises:
-        OSError: the file cannot be written, or nobody reads what is printed.
+        OSError: the file cannot be written, or standard output is closed.
     """
     rows = list(rows)
     if out is not None:
         write_table(out, header, rows)
-        said += written(out)
+        text_lines += written(out)
     if as_json:
         sys.stderr.write(as_text(beside))
         filled = ([None if cell == "" else cell for cell in row] for row in rows)
         objects = [dict(zip(header, row, strict=True)) for row in filled]
-        said = f"{json.dumps(objects, indent=1, allow_nan=False)}\n"
-    sys.stdout.write(said)
+        text_lines = f"{json.dumps(objects, indent=1, allow_nan=False)}\n"
+    sys.stdout.write(text_lines)
 
 
 def as_text(lines: Iterable[str]) -> str:
@@ -166,14 +166,14 @@ def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iter
     """
     total = len(unread) if total is None else total
     if total:
-        yield f"Left out: {text.plural(total, 'more sentence')}."
+        yield f"Skipped: {text.plural(total, 'more sentence')}."
         yield from (f"  {each.text} {each.why}" for each in unread[:MAX_LISTED])
     if total > MAX_LISTED:
         yield f"  … and {total - MAX_LISTED:,} more."
 
 
 def written(out: Path) -> str:
-    """The line that says what was written, and how much it is."""
+    """The line with the file that was written, and its size."""
     return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 
 
@@ -192,10 +192,10 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
 
 @contextmanager
 def progress(*, log: bool = False) -> Iterator[OnProgress]:
-    """Gives a function that is told what is being done, and how much of it is done, 0 to 1.
+    """Provide a function to report what is being done, and how much of it is done, 0 to 1.
 
     It shows that on standard error. In a terminal it draws a bar, which is wiped away in the end. Elsewhere
-    it says nothing or, with `log`, writes a line for every tenth.
+    it prints nothing or, with `log`, writes a line for every tenth.
     """
     if sys.stderr.isatty():
         from rich.console import Console

@@ -25,7 +25,7 @@ STDIN = "-"
 """Typed for a text that comes through the pipe."""
 
 TAKES_DASHES = {"ignore_unknown_options": True}
-"""The setting of a `TextCommand`, whose text may begin with a dash, as "- No, it did not." does."""
+"""The setting of a `TextCommand`, for a text that may begin with a dash, such as "- No, it did not."."""
 
 
 class TextCommand(TyperCommand):
@@ -84,7 +84,7 @@ Temperature = Annotated[
     float | None,
     typer.Option(
         metavar="T",
-        help="Of --write: 0 (the default) takes the likeliest token each time, 1 draws as the model says, "
+        help="Of --write: 0 (the default) takes the likeliest token each time, 1 samples from the model, "
         "more is wilder.",
     ),
 ]
@@ -119,15 +119,15 @@ def writing_of(
     """How a model writes on; None: it only reads.
 
     Raises:
-        AttnvizError: it is said how to write on, but not how much.
+        AttnvizError: options of --write without it.
     """
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    said = {name: value for name, value in options.items() if value is not None}
+    parts = {name: value for name, value in options.items() if value is not None}
     if write is not None:
-        return Writing(write, **said)  # type: ignore[arg-type]  # each of its own type
-    for name in said:
+        return Writing(write, **parts)  # type: ignore[arg-type]  # each of its own type
+    for name in parts:
         option = f"--{name.replace('_', '-')}"
-        raise AttnvizError(f"{option} says how to write on: it needs --write, and how many tokens.")
+        raise AttnvizError(f"{option} needs --write and a number of tokens.")
     return None
 
 
@@ -139,7 +139,7 @@ def read(
     writing: Writing | None,
     edits: Sequence[Edit] = (),
 ) -> Trace:
-    """Load the model, with a bar where somebody watches, and let it read what was typed.
+    """Load the model, with a progress bar in a terminal, and run it on the text.
 
     For a model that sees pictures the text is the name of a file.
 
@@ -148,8 +148,8 @@ def read(
         OSError: there is no such picture.
     """
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
-    with progress() as tell:
-        entry = loading.open_model(model, tell)
+    with progress() as report:
+        entry = loading.open_model(model, report)
     if entry.sees:
         if edits or given != ModelInput(given.text):
             raise AttnvizError(

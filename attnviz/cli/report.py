@@ -17,9 +17,9 @@ from attnviz.export.report.page import MARK, InitialView, View, report
 from attnviz.models.resolve import with_settings
 from attnviz.trace import Kind, Trace
 
-_HEAD = 4096  # bytes in which a page says what it is
+_HEAD = 4096  # bytes that identify a page
 
-# The options that say how a text is read.
+# The options for reading a text.
 _OF_A_TEXT = (
     *("model", "dtype", "device", "second", "target"),
     *("write", "temperature", "top_k", "top_p", "seed"),
@@ -95,9 +95,7 @@ def run(
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
     unread = [f"--{name.replace('_', '-')}" for name in _OF_A_TEXT if _typed(ctx, name)]
     if files and unread:
-        raise AttnvizError(
-            f"--trace shows files as they are. Leave out {', '.join(unread)}: that is for a text."
-        )
+        raise AttnvizError(f"--trace shows files unchanged. Remove {', '.join(unread)}.")
     model = with_settings(model, dtype, device)
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     traces = [_loaded(file) for file in files]
@@ -118,13 +116,13 @@ def run(
 
 
 def _typed(ctx: typer.Context, name: str) -> bool:
-    """Whether the option stands on the command line."""
+    """Whether the option was used."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def _loaded(file: Path) -> Trace:
-    """The trace in a file; of several files, an error says which one is bad."""
+    """The trace in a file; of several files, an error names the bad one."""
     try:
         return Trace.load(file)
     except AttnvizError as error:

@@ -1,4 +1,4 @@
-"""`trace`: run a model over a text, say in short what its attention did, and keep every number in a file."""
+"""`trace`: run a model over a text, summarize its attention, and write all numbers to a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(
         typer.Option(
             metavar="EDIT",
             help="A change of the attention, with which the model goes on; several: --edit again. "
-            "“encoder 4-2” ablates head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 "
+            "“encoder 4-2” ablates head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 attend to token 7 "
             "alone. [CLS] and the like count as tokens.",
         ),
     ] = None,

@@ -49,7 +49,7 @@ def ablate(
 
     Args:
         text, model, second, target, tokenizer: as `attnviz.trace` takes them.
-        place: where the model is asked for the token that it expects, from 0; one of `Prediction.position`
+        place: where the model predicts a token, from 0; one of `Prediction.position`
             of `attnviz.predictions`. None: it is not asked.
 
     Returns:
@@ -63,7 +63,7 @@ def ablate(
         if place is not None and place not in (loaded := loading.load(name)).prediction_positions(given):
             raise AttnvizError(
                 f"{quoted(loaded.name)} expects nothing at token {place}, counted from 0. Leave the place "
-                "out, or choose one of which attnviz.predictions tells something."
+                "out, or choose one with predictions by attnviz.predictions."
             )
         *_, last = ablation.ablate(name, given, place)
     return last.found
@@ -120,7 +120,7 @@ def find(
 def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:
     """How strongly each token moves one token's output, or what the model expects there: by gradients.
 
-    A model whose head tells the next token is followed in the logarithm of the probability of the token that
+    For a model with a next-token head, the logarithm of the probability of the token that
     follows there (after the last one, of the likeliest); at a masked token, in that of the likeliest. Else
     all numbers of the token's output are followed, and their slopes added as √Σ².
 
@@ -167,9 +167,9 @@ def occlusion(
 
     Args:
         text, model, tokenizer: as `attnviz.trace` takes them; of an encoder–decoder, its encoder reads it.
-        place: the token whose output is looked at, from 0.
+        place: the token with the output in question, from 0.
         way: "mask vector" or "mean vector", the masked token's vector or the mean of all word vectors takes
-            the token's place; "key masked", no other token may look at it; "deleted", all later ones move up.
+            the token's place; "key masked", masked for all other tokens; "deleted", all later ones move up.
             None: the first of these that the model has.
 
     Returns:

@@ -28,7 +28,7 @@ class OutcomeDistances:
             direction, 1 a right angle. Of an encoder–decoder, the decoder's tokens.
         source: the same of the tokens that such a decoder attends to, else None.
         expected: [variant], by how much the probability of the token changes that the unchanged model holds
-            for likeliest at the place that was asked for; None where none was.
+            for likeliest at the requested place; None without one.
         variation: [variant], how much probability goes to other tokens there, ½ Σ |p − q|; 0 to 1.
         divergence: [variant], the Kullback–Leibler divergence Σ p ln(p/q) there, in nats.
     """
@@ -60,7 +60,7 @@ class WordOcclusion:
     Attributes:
         turned: [token], 1 − cosine before and after, without each of the tokens; NaN where the way cannot
             leave it out.
-        replaced_by: the token that stood in for it, if one did.
+        replaced_by: the token that replaced it, if any.
     """
 
     turned: Numbers
@@ -108,11 +108,11 @@ def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | Non
     """One token's output without each of the words in turn: a scale for what ablating a head does to it.
 
     Args:
-        place: the token whose output is looked at, from 0.
-        way: how a word is left out; None: the first of the ways that there are.
+        place: the token with the output in question, from 0.
+        way: how a word is removed; None: the first available way.
 
     Raises:
-        AttnvizError: the model or the text cannot be used, or no word can be left out there.
+        AttnvizError: the model or the text cannot be used, or no word can be removed there.
     """
     loaded = loading.load(model)
     with loading.gate:  # our own models come without transformers
@@ -185,7 +185,7 @@ def _unit(vectors: Floats) -> Numbers:
 
 
 def _divergence(p: Numbers, q: Numbers) -> Numbers:
-    """Σ p ln(p/q); a p of 0 adds nothing, and float32's smallest number stands for a q that vanished."""
+    """Σ p ln(p/q); a p of 0 adds nothing, and float32's smallest number replaces a q of 0."""
     least = np.finfo(np.float32).tiny
     ratio = np.log(np.maximum(p, least)) - np.log(np.maximum(q, least))
     divergence: Numbers = np.maximum((p * ratio).sum(axis=1), 0.0)

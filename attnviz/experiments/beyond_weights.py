@@ -1,4 +1,4 @@
-"""What each measure says of one token: the weights, and what else was proposed to look at beside them."""
+"""All measures of one token: the weights, and the measures proposed beside them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class MeasuredToken:
         omitted: the yardstick: for each way of leaving a token out [token], how far it moves what is
             followed; NaN where a way cannot leave the token out.
         missing: why this model cannot give a measure, or leave tokens out in a way.
-        mask_token: the token whose vector takes a word's place in one of the ways, if there is one.
-        followed: the token whose probability is followed; None: the chosen token's output is.
+        mask_token: the token with the vector that replaces a word's in one of the ways, if there is one.
+        followed: the token with the measured probability; None: the chosen token's output is measured.
         probabilities: for each way [token], that of the followed token without each of the tokens; empty
             where none is.
     """
@@ -146,7 +146,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
 
 def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
-    """The ways in which each of these tokens [token] could be left out."""
+    """The ways in which each of these tokens [token] could be removed."""
     return tuple(way for way, values in found.omitted.items() if not np.isnan(values[counted]).any())
 
 
@@ -237,7 +237,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 def _left_out(
     stack: Stack, followed: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Tokens left out in one way after the other; they are shown when all are there."""
+    """Remove tokens in one way after the other; yield them when all are done."""
     from attnviz.capture.attribution import occlusion
 
     moved: dict[Way, Floats] = {}

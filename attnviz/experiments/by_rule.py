@@ -28,7 +28,7 @@ class ReadLines:
 
     @cached_property
     def layers(self) -> tuple[Measured, ...]:
-        """What all rules say of each layer, computed once for all tests."""
+        """The scores of all rules, layer by layer, computed once for all tests."""
         layout = layout_of(self.batch.texts, self.batch.tokens)
         return tuple(measured(SINGLE_RULES, layout, self.batch.weights, self.batch.masks))
 

@@ -19,7 +19,7 @@ MAX_DAMAGED_SHARE = 0.1
 """Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
 
 MAX_MEGABYTES = 8
-"""The largest file that somebody may upload."""
+"""The largest file that may be uploaded."""
 
 MAX_CHARACTERS = 200_000
 """The longest text of annotated examples."""
@@ -76,7 +76,7 @@ class Corpus:
             maximum: how many lines it may have; None: any number.
 
         Raises:
-            UnreadableText: it is no text, no UTF-8, or larger than `MAX_MEGABYTES`; the message tells.
+            UnreadableText: it is no text, no UTF-8, or larger than `MAX_MEGABYTES`; see the message.
             EmptyText: there is no sentence in it.
             AttnvizError: it has too many lines.
         """
@@ -165,14 +165,14 @@ def broken(line: str) -> bool:
 
 
 def refuse_other_files(source: Source, name: str, megabytes: int | None = None) -> None:
-    """Look at the beginning of a file, and for the zeros that no text has.
+    """Check the beginning of a file, and for the zeros that no text has.
 
     Args:
-        megabytes: the most that the bytes of an upload may be: what the browser's box says, any other program
+        megabytes: the maximum size of an upload: other programs can ignore the browser's limit
             may send more.
 
     Raises:
-        UnreadableText: it is no plain text in UTF-8, or too large; the message says what to do.
+        UnreadableText: it is no plain text in UTF-8, or too large; see the message.
         OSError: it cannot be read.
     """
     if megabytes and not isinstance(source, Path) and len(source) > megabytes * 2**20:

@@ -20,7 +20,7 @@ from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
-"""The sentences that come with attnviz; how they are annotated stands at its beginning."""
+"""The sentences that come with attnviz; its beginning describes the annotation."""
 
 SORTS = {
     "determiner": "noun",
@@ -37,7 +37,7 @@ Query = Literal["dependent", "head word"]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One word that depends on another: a name of `SORTS`, and where both stand in the sentence."""
+    """One word that depends on another: a name of `SORTS`, and the positions of both."""
 
     sort: str
     dependent: Span
@@ -142,7 +142,7 @@ def parse(text: str) -> tuple[Annotated, ...]:
 
 
 def _place(shown: DisplayTokens, span: Span) -> int:
-    """Which of the shown words stands there, from 0."""
+    """Return the index of the shown word there, from 0."""
     for place, group in enumerate(shown.groups):
         if group.special:
             continue
@@ -175,13 +175,13 @@ def _relations(line: str, text: str) -> Iterator[Relation]:
 
 
 def _find(named: str, text: str) -> Span:
-    """Where the word stands; "the#2": where it stands for the second time."""
+    """Return the position of the word; "the#2": of its second occurrence."""
     word, sign, which = named.partition("#")
     places = [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)]
     if not places:
-        raise AttnvizError(f"{quoted(word)} does not stand in the sentence.")
+        raise AttnvizError(f"{quoted(word)} is not in the sentence.")
     if not sign and len(places) > 1:
-        raise AttnvizError(f"{quoted(word)} stands there {len(places)} times. Write {word}#1 for the first.")
+        raise AttnvizError(f"{quoted(word)} occurs {len(places)} times. Write {word}#1 for the first.")
     number = int(which) if which.isdecimal() else 0 if sign else 1
     if not 1 <= number <= len(places):
         raise AttnvizError(f"{quoted(named)}: there are {len(places)} of {quoted(word)}.")

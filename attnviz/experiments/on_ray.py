@@ -17,7 +17,7 @@ Done = TypeVar("Done")
 LOCAL = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
 
-# Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
+# 0 closes the ports to other machines.
 _DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _REPORTS = "RAY_USAGE_STATS_ENABLED"
 _TIMEOUT_SECONDS = 5.0
@@ -35,7 +35,7 @@ def share(
     other machines.
 
     Args:
-        address: of a cluster that runs already, on whose machines attnviz is installed; or `LOCAL`.
+        address: of a running cluster with attnviz on its machines; or `LOCAL`.
 
     Raises:
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
@@ -104,7 +104,7 @@ def _shared_out(
             raise
         except ray.exceptions.RayActorError as error:
             raise AttnvizError(
-                "A worker of Ray ended before its work was done: out of memory, say, or its machine is gone."
+                "A worker of Ray ended before its work was done, for example out of memory."
             ) from error
         yield found
 
@@ -117,8 +117,8 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
     if missing:
         raise AttnvizError(
             f"Of {len(actors)} workers {len(missing)} did not start within {_START_SECONDS:.0f} seconds; Ray "
-            f"knows of {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
-            "Ask for fewer workers, or try again when the machines are less busy."
+            f"has {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
+            "Use fewer workers, or try again when the machines are less busy."
         )
 
 

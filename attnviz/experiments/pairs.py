@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in a word or a few, and these decide what the pronoun stands for."""
+"""Pairs of sentences that differ in the words that decide what the pronoun refers to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnviz.errors import AttnvizError, quoted
 from attnviz.text import joined
 
 FILE = Path(__file__).with_name("pairs.txt")
-"""The pairs that come with attnviz; how they are written stands at its beginning."""
+"""The pairs that come with attnviz; its beginning describes the format."""
 
 MAX_PAIRS = 1_000
 """The most pairs of one file."""
@@ -31,9 +31,9 @@ class SentenceOfPair:
 
     Attributes:
         text: the sentence.
-        pronoun: where the pronoun stands.
-        candidates: where the two words stand that it could stand for, in the order of the text.
-        right: which of them it stands for, 0 or 1.
+        pronoun: the position of the pronoun.
+        candidates: the positions of the two words it could refer to, in the order of the text.
+        right: the right one of them, 0 or 1.
         deciding: the words that decide it: "too tired" or "narrow".
     """
 
@@ -50,7 +50,7 @@ class SentenceOfPair:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sentences in which the same pronoun stands for different words.
+    """Two sentences in which the same pronoun refers to different words.
 
     Attributes:
         readings: the two sentences.
@@ -111,13 +111,13 @@ def _pair(line: str) -> Pair:
     names = [part[1:-1].strip() for part in marked if part[0] == "["]
     rights = [_which(meaning, names) for _, meaning in choices]
     if rights[0] == rights[1]:
-        raise AttnvizError(f"the pronoun stands for {quoted(choices[0][1])} in both sentences.")
+        raise AttnvizError(f"the pronoun refers to {quoted(choices[0][1])} in both sentences.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, rights, strict=True))
     return Pair((one, other))
 
 
 def _choices(written: str) -> list[tuple[str, str]]:
-    """The words that stand there in either sentence, with what the pronoun means then."""
+    """Return the words at this place in either sentence, with the pronoun's referent."""
     choices = [tuple(map(str.strip, each.split(">"))) for each in written.split("|")]
     if len(choices) != 2 or not all(len(each) == 2 and all(each) for each in choices):
         raise AttnvizError(

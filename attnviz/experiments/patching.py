@@ -19,7 +19,7 @@ from attnviz.text import plural
 from attnviz.trace import Floats, Kind, Token, Trace, checked_place
 
 MIN_SAME_TOKENS = 0.5
-"""The smallest share of tokens that stand in the same places in both sentences: else nothing corresponds."""
+"""The smallest share of tokens at the same places in both sentences, for the sentences to correspond."""
 
 _MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: a smaller difference would drown in rounding
 _ROWS_AT_ONCE = 12  # that are tried between two steps
@@ -48,7 +48,7 @@ class Patching:
         together: the share of all heads at once; None until all were tried, and where one row alone is.
         whole: that difference: in nats of log odds between the two expected tokens; without these, 1 − cosine
             between the token's outputs.
-        expected: the token whose probability is higher by most after the clean sentence, and the one after
+        expected: the token with the largest probability increase after the clean sentence, and the one after
             the corrupted sentence; None where the model expects nothing at this place.
     """
 
@@ -69,11 +69,11 @@ def patch(
     outcome back. With the sentences swapped, it is noising, and finds what is needed for it (Heimersheim &
     Nanda 2024).
 
-    The outcome is what the model expects at the place, as the log odds between the token whose probability
-    rises most and the one whose falls most; of a model that expects nothing there, the direction of the
+    The outcome is the prediction at the place, as the log odds between the token with a probability that
+    rises most and the one that falls most; of a model that expects nothing there, the direction of the
     token's output.
 
-    The outputs of all heads together, of every kind and layer, give the clean outcome at each token whose
+    The outputs of all heads together, of every kind and layer, give the clean outcome at each token with
     word is the same in both sentences: all else in its residual stream comes from itself. (The other tokens
     have embeddings of their own, which no head carries.) So it is in float32; in half precision, what heads
     put out is rounded.
@@ -107,7 +107,7 @@ def patch(
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
         patches, at_once = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_AT_ONCE
-    del trace  # a job may hold what stands here for long
+    del trace  # a job may keep local variables for long
     asked = place if place in loaded.prediction_positions(clean) else None
     before, there = (loaded.outcomes(given, [()], asked) for given in (other, clean))
     measure, expected = _measure(loaded, there, before, place)
@@ -161,7 +161,7 @@ def _measure(
     ]
 
     def odds(outcomes: Outcomes) -> Numbers:
-        # Float32's smallest number stands for a probability that vanished.
+        # Float32's smallest number replaces a probability of 0.
         found = np.asarray(outcomes.probabilities, dtype=np.float64)
         logs = np.log(np.maximum(found, np.finfo(np.float32).tiny))
         difference: Numbers = logs[:, rises] - logs[:, falls]
@@ -171,7 +171,7 @@ def _measure(
 
 
 def with_target(given: ModelInput, trace: Trace) -> ModelInput:
-    """The input whose decoder reads what the model wrote for it; the same, where there is no decoder beside.
+    """Return the input with the model's own output as target; unchanged without a separate decoder.
 
     Raises:
         AttnvizError: it wrote nothing.
@@ -189,7 +189,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
         place: as in `patch`.
 
     Raises:
-        AttnvizError: says what is missing, and what to do.
+        AttnvizError: see the message.
     """
     one, other = (_texts(trace)[0] for trace in (clean, corrupted))
     if len(one) != len(other):
@@ -219,7 +219,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
 
 
 def _texts(trace: Trace) -> Sequence[tuple[Token, ...]]:
-    """The tokens that differ, and those at which the outcome is looked at; of one stack, the same."""
+    """The tokens that differ, and those of the outcome; the same in a single stack."""
     kinds = {block.kind for block in trace.blocks}
     order: tuple[Kind, ...] = ("encoder", "decoder")
     return [trace.of_kind(kind)[0].query_tokens for kind in order if kind in kinds]

@@ -10,7 +10,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Progress(Generic[Found]):
-    """One step of a long computation, which is an iterator of these: whoever asks for no more has stopped it.
+    """One step of a long computation, which is an iterator of these: stop iterating to stop it.
 
     Attributes:
         done: how much of it is done.

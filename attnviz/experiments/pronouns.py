@@ -1,4 +1,4 @@
-"""Pronouns: whether a head attends to the word that a pronoun stands for, in pairs of sentences."""
+"""Pronouns: whether a head attends to the word that a pronoun refers to, in pairs of sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_TOKENS = (
 )
 _ONLY_BACK = (
     "This model attends only to earlier tokens, and the words that decide come after the pronoun: at the "
-    "pronoun, it cannot know them."
+    "pronoun, it cannot use them."
 )
 
 

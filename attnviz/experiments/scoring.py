@@ -128,7 +128,7 @@ class HeadTest(Generic[Read]):
 
     Attributes:
         name: the name in menus, links and on the command line.
-        question: what a score says, as a sentence without its full stop.
+        question: what a score measures, as a sentence without its full stop.
         source: of the examples; tests with the same source share one pass over them.
         score: scores what the source has read.
         unit: what a score is.

@@ -21,7 +21,7 @@ from attnviz.trace import Kind, Trace
 
 
 class UnusableSentence(ValueError):
-    """A model can read the sentence, but it does not answer the question; the message says why."""
+    """A sentence that a model can read but that has no score; see the message."""
 
 
 CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSentence)
@@ -30,7 +30,7 @@ CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSen
 
 @dataclass(frozen=True, slots=True)
 class SkippedSentence:
-    """A sentence that was left out.
+    """A skipped sentence.
 
     Attributes:
         text: the sentence.
@@ -59,7 +59,7 @@ def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
 
 
 def input_of(entry: Entry, text: str) -> ModelInput:
-    """What a model is given, of whose self-attention over a text one wants to know.
+    """Return the model's input for its self-attention over a text.
 
     An encoder reads the same whatever its decoder does, so the decoder is given something to read: to write
     a text of its own takes much longer. Only our translators, which are small, have no use for English there.

@@ -21,8 +21,8 @@ MAX_CELLS_WITH_GAPS = 48
 MAX_TICK_LENGTH = 16
 CAPTION_WIDTH = 72
 
-# Blue and orange are told apart with every kind of colour vision, and both stand out against white and black.
-# Near zero the colour fades into the page, whatever its theme; what is left tells a zero from a masked cell.
+# Blue and orange differ with every kind of colour vision, and contrast with white and black.
+# Near zero the colour fades into the page, whatever its theme; a tint distinguishes 0 from masked.
 DIVERGING = (
     (0.0, "rgba(38, 125, 201, 1)"),
     (0.5, "rgba(128, 128, 128, 0.12)"),
@@ -66,7 +66,7 @@ def heatmap(
         kind: "sequential" (from 0) or "diverging" (around 0).
         unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
         high: the end of the colour scale (of both ends, if diverging); None for the largest value.
-        caption: what the picture says of itself, also where it is saved as a file.
+        caption: the picture's own caption, also in a saved file.
         left: [query], how much of each row is shown, where rows are rescaled; None: everything.
         hidden: what the rest went to.
     """
@@ -74,7 +74,7 @@ def heatmap(
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
     left = np.ones(len(cells), np.float32) if left is None else left
     asides = [aside(float(share), hidden) for share in left]
-    query_labels = [f"{label} *" if told else label for label, told in zip(query_labels, asides, strict=True)]
+    query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, asides, strict=True)]
     shown = faint(cells, left)
     top = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
     diverges = kind == "diverging"
@@ -86,7 +86,7 @@ def heatmap(
             go.Heatmap(
                 z=np.sign(shown) * np.sqrt(np.abs(shown)),
                 customdata=cells,
-                text=[[f"<br>{escaped(told)}" if told else ""] * cells.shape[1] for told in asides],
+                text=[[f"<br>{escaped(note)}" if note else ""] * cells.shape[1] for note in asides],
                 **colours,
                 zmin=ends[0],
                 zmax=ends[-1],
@@ -114,7 +114,7 @@ def heatmap(
         margin={"l": 10, "r": 10, "t": 10 + 15 * len(lines), "b": 10},
         height=int(min(max(22 * values.shape[0] + 120, 320), 900)) + 15 * len(lines),
     )
-    # Above the cells, where no label stands in its way however it is turned.
+    # Above the cells, clear of all labels at any angle.
     figure.add_annotation(
         text="<br>".join(escaped(line) for line in lines),
         font={"size": 11},
@@ -176,7 +176,7 @@ def escaped(label: str) -> str:
 
 
 def _named(labels: Sequence[str]) -> dict[str, Any]:
-    """An axis that knows all its labels and draws none; numeric, as a category axis merges equal labels."""
+    """An axis that has all its labels and draws none; numeric, as a category axis merges equal labels."""
     return {
         "type": "linear",
         "tickmode": "array",

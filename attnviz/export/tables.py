@@ -7,6 +7,7 @@ arguments of these functions count from 0, as everything in Python.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -38,8 +39,8 @@ def tokens_table(trace: Trace, base: Base = 1) -> pd.DataFrame:
         read_by: "encoder" or "decoder".
         spelling: as the tokenizer writes it.
         id: its row in the vocabulary.
-        typed: the characters it stands for; none for a token that the tokenizer added.
-        start, end: where they stand in their text, `text[start:end]`.
+        typed: its characters; none for a token that the tokenizer added.
+        start, end: their span in their text, `text[start:end]`.
         word: the number of its word; missing for a token that the tokenizer added.
         sentence: the first or, of a pair, the second.
         special: True if the tokenizer added it.
@@ -121,11 +122,11 @@ def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.Da
 
     checked_trace(trace)
     blocks = trace.of_kind(kind) if kind else trace.blocks
-    sizes = [len(block.query) * block.mask.size for block in blocks]
+    sizes = [math.prod(block.shape) for block in blocks]
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
             f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "
-            "Ask for one kind, or for one head with weights_table."
+            "Choose one kind, or for one head with weights_table."
         )
     labels = {label for shown in _all_read(trace).values() for label in _labels(shown, base)}
     named = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))

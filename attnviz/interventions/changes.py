@@ -18,7 +18,7 @@ _SO = "What cannot be changed exactly is not changed."
 
 
 class _Pass:
-    """One forward pass, and how far it is: its attentions are told apart by the order in which they run."""
+    """One forward pass and its progress: its attentions are identified by the order in which they run."""
 
     def __init__(self, expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> None:
         self._expected = expected
@@ -29,8 +29,8 @@ class _Pass:
         number = self._ran
         if number >= len(self._expected) or self._expected[number] is not module:
             raise ModelNotSupported(
-                f"{type(module).__name__} ran otherwise than when the model was loaded, so that nobody can "
-                f"tell which attention an edit means. {_SO}"
+                f"{type(module).__name__} ran otherwise than when the model was loaded, so it is unclear "
+                f"which attention an edit means. {_SO}"
             )
         self._ran += 1
         return self._edits[number]
@@ -49,7 +49,7 @@ def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edit
     """Changes the one forward pass that runs inside, in this thread alone.
 
     Args:
-        expected: the modules that will ask for their edits, in their order.
+        expected: the modules that will request their edits, in order.
         edits: for each of them, for each row of the batch; empty: none.
 
     Raises:
@@ -72,7 +72,7 @@ def edits_of(module: nn.Module) -> Sequence[Edits]:
 
 
 def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weights with which this attention goes on, and weights · values, unless an edit says otherwise.
+    """The weights with which this attention goes on, and weights · values, unless an edit changes them.
 
     Args:
         weights: [batch, head, query, key], after the softmax.

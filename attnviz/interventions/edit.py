@@ -59,14 +59,14 @@ class Edit:
 
     Attributes:
         kind, layer, head: where.
-        query: whose row; None: every row of the head.
+        query: the edited row; None: every row of the head.
         source: the key that a move takes from; None: there is none, or the row is pointed at `target`.
         target: the key that gets the weight; None: no key does: the row is ablated.
         exchange: whether `source` gets the weight of `target`, too.
 
     Raises:
         InvalidEdit: a number is negative, a move has no row or only one of its ends, or the decoder is made
-            to look ahead.
+            to attend to later tokens.
     """
 
     kind: Kind
@@ -87,7 +87,7 @@ class Edit:
                 "An edit that moves a weight names a row, the key it takes from, and the key it gives to."
             )
         if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
-            raise InvalidEdit(f"“{self}” looks ahead: the decoder does not know its later words yet.")
+            raise InvalidEdit(f"“{self}” attends to later words, which the decoder has not written yet.")
 
     def __str__(self) -> str:
         row = "" if self.query is None else f" {self.query + 1}"
@@ -119,8 +119,8 @@ class HeadOutput:
     Attributes:
         kind, layer, head: where.
         vectors: [query, d_head], a row for each token, as `Block.output` of a trace has them; or
-            [1, d_head], which stands for every row, or for the one that `query` names.
-        query: whose row; None: every row of the head.
+            [1, d_head], which applies to every row, or for the one that `query` names.
+        query: the edited row; None: every row of the head.
 
     Raises:
         InvalidEdit: a number is negative, or the vectors are not such rows of finite numbers.
@@ -211,7 +211,7 @@ def refuse_misfits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
         at_most: whether there may be fewer in the end, since the text is still to be written.
 
     Raises:
-        InvalidEdit: names the first edit that does not fit.
+        InvalidEdit: names the first edit that is invalid.
     """
     for edit in edits:
         queries = source if edit.kind == "encoder" else target

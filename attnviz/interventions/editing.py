@@ -69,7 +69,7 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
 def twin(model: AnyModule) -> AnyModule:
     """The same network with the same numbers in memory: what is changed in it, no other thread meets."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    return copy.deepcopy(model, shared)  # what stands in this table counts as copied already
+    return copy.deepcopy(model, shared)  # objects in this table count as copied already
 
 
 class EditedAttention(nn.Module):
@@ -173,7 +173,7 @@ def replace_outputs(
 ) -> Float[Tensor, "*sentence head query d_head"]:
     """What the heads put out, with the given vectors in their places; the rest stays the same to the bit.
 
-    As in `edit_weights`, rows that are not there (yet) are left out.
+    As in `edit_weights`, rows that do not exist (yet) are skipped.
 
     Args:
         outputs: weights · values, with or without an axis for the sentences of a batch.
@@ -194,7 +194,7 @@ def replace_outputs(
                 )
             if edit.query is not None:
                 rows[edit.query : edit.query + 1] = given
-            else:  # one row stands for all
+            else:  # one row applies to all
                 rows[: len(given) if len(given) > 1 else None] = given[: len(rows)]
     return changed.reshape(outputs.shape)
 

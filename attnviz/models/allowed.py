@@ -15,13 +15,13 @@ from attnviz.models import catalogue
 SETTING = "ATTNVIZ_MODELS"
 """The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
 
-They are separated by commas; `name=` before one says what visitors call it. A folder is otherwise called
+They are separated by commas; `name=` before one sets the name that visitors see. A folder is otherwise called
 by its last part, so that no visitor learns where it lies. `*` in place of a list: everybody may open any
 model. Without the variable, a server lets only visitors at its own machine do that.
 """
 
 EVERYTHING = "*"
-"""What the variable says where everybody may open any model."""
+"""The variable's value with which everybody may open any model."""
 
 MAX_OPENED = 32
 """How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
@@ -40,7 +40,7 @@ def restrict(may_open: Callable[[], bool]) -> None:
 
 
 def may_open() -> bool:
-    """Whether whoever asks may open models of their own: folders, and ids of the Hugging Face hub."""
+    """Whether this visitor may open models of their own: folders, and ids of the Hugging Face hub."""
     return _setting() == EVERYTHING or (not _setting() and (_restriction is None or _restriction()))
 
 
@@ -56,11 +56,11 @@ def names() -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Whether a visitor may have this model. Looks at the list only: at no file, and into no network.
+    """Check that a visitor may use this model. Reads the list only, no file, no network.
 
     Raises:
         UnknownModel: the visitor may not. The sentence is the same for whatever else was typed, so that
-            nobody learns from it what there is on this machine.
+            it reveals nothing about this machine.
         WrongSetting: the operator's list cannot be read.
     """
     if not may_open() and name not in _listed():
@@ -68,13 +68,13 @@ def check(name: str) -> None:
 
 
 def target(name: str) -> str:
-    """What stands behind a name on the operator's list; the name itself where there is no list.
+    """Return the model of a name on the operator's list; the name itself if there is no list.
 
-    The names of the catalogue always stand for themselves: the lessons are about these models, whatever the
+    The names of the catalogue cannot be redefined: the lessons use these models, whatever the
     visitors may choose elsewhere.
 
     Raises:
-        UnknownModel, WrongSetting: as `check` says.
+        UnknownModel, WrongSetting: as `check`.
     """
     if name in catalogue.names() or may_open():
         return name
@@ -85,7 +85,7 @@ def target(name: str) -> str:
 
 
 def opened() -> tuple[str, ...]:
-    """The models besides the catalogue's that somebody opened on this server, the last one last."""
+    """The models opened on this server besides the catalogue's, the latest one last."""
     with _lock:
         return tuple(_opened)
 
@@ -110,13 +110,13 @@ def _setting() -> str:
 
 
 def _listed() -> Mapping[str, str]:
-    """What visitors call each model that everybody may have, and what stands behind it."""
+    """The models that everybody may use, by the name that visitors see."""
     return _read(_setting()) if _setting() else {name: name for name in catalogue.names()}
 
 
 @lru_cache(maxsize=1)
 def _read(setting: str) -> Mapping[str, str]:
-    """What visitors call each model of the list, and what stands behind it.
+    """The models of the list, by the name that visitors see.
 
     Its errors quote no path: the page shows them to visitors.
     """

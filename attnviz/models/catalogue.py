@@ -30,7 +30,7 @@ TRANSLATOR = "translator"
 """Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
 
 STORYTELLER = "storyteller"
-"""Our own language model, which learned to tell little stories."""
+"""Our own language model, trained on little stories."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Folder:
-    """A model that somebody saved: `config.json`, safetensors and a tokenizer, on this machine.
+    """A saved model: `config.json`, safetensors and a tokenizer, on this machine.
 
     Attributes:
         folder: where they lie.
@@ -96,7 +96,7 @@ class Downloaded(Folder):
     """A model of the Hugging Face hub whose files are on this machine.
 
     Attributes:
-        repository: whose it is, and its name: "owner/name".
+        repository: "owner/name".
         commit: which state of the repository it is.
     """
 
@@ -109,7 +109,7 @@ class Hub:
     """A model on the Hugging Face hub whose weights are not on this machine yet.
 
     Attributes:
-        repository: whose it is, and its name: "owner/name".
+        repository: "owner/name".
         commit: which state of the repository.
         size: bytes to be downloaded.
     """
@@ -165,11 +165,11 @@ class Entry:
         heads, d_model, d_head: the sizes of every layer.
         token_limit: the most tokens it reads, special tokens included.
         window: how many tokens at most each one sees in every layer, itself included; None: all it may.
-        parameters: how many numbers it has learned; None where nobody counted.
+        parameters: the number of parameters; None if unknown.
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
-        beside: the names of the tokens that stand before a picture's patches.
+        beside: the names of the tokens before a picture's patches.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -223,7 +223,7 @@ class Entry:
 
     @property
     def fingerprint(self) -> str:
-        """Of its files, as `folder.fingerprint` tells it; empty where they cannot change."""
+        """The fingerprint of its files (`folder.fingerprint`); empty if they cannot change."""
         return self.origin.fingerprint if isinstance(self.origin, Folder) else ""
 
     @property
@@ -376,7 +376,7 @@ def entry(name: str) -> Entry:
 
 
 def unknown(name: str) -> str:
-    """What to say of a name that is none of these."""
+    """The error for a name that is none of these."""
     near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]}?" if near else ""
     return f"No model is called {quoted(name)}.{hint} These come with attnviz: {', '.join(_ENTRIES)}."

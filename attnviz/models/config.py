@@ -1,4 +1,4 @@
-"""What a model's config tells before any weight is read: its family, its sizes, and what it can do."""
+"""What a model's config contains, before any weight is read: its family, its sizes, and what it can do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "config.json"
 
 OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
-"""Where it says how pictures are prepared; what the first says is nested, and comes before the second."""
+"""The files that describe how pictures are prepared; the first one is nested, and takes precedence."""
 
 MAX_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
@@ -36,7 +36,7 @@ MAX_ATTENTION_WEIGHTS = 2**28
 A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
 """
 
-# Their first tokens stand at the place behind padding's, so their tables have rows that no text reaches.
+# Their first position comes after padding's, so their tables have rows that no text reaches.
 _BEHIND_PADDING = {
     *("camembert", "data2vec-text", "esm", "ibert", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
@@ -47,10 +47,10 @@ _NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a config says, in the words of `catalogue.Entry`.
+    """The contents of a config, named as in `catalogue.Entry`.
 
     Attributes:
-        window: of a decoder whose layers all look back equally far: `sliding_window`.
+        window: of a decoder with the same window in all layers: `sliding_window`.
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         part: what the names of its weights begin with, in a file that also holds those of another model.
@@ -108,7 +108,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
 
 
 def facts(folder: Path, name: str) -> Facts:
-    """What `config.json` in the folder says. Runs no code that lies there.
+    """Read `config.json` in the folder. Runs no code from there.
 
     Args:
         folder: with `config.json`, of a model that sees pictures one of `OF_PICTURES`, and
@@ -118,7 +118,7 @@ def facts(folder: Path, name: str) -> Facts:
     Raises:
         ModelFilesDamaged: the config cannot be read, or lacks what every model has.
         ModelNotSupported: the model brings code of its own, is not known to transformers, or is of a family
-            whose attention cannot be shown exactly.
+            with attention that cannot be shown exactly.
     """
     raw = read_json(folder / FILE, name)
     _refuse_code(raw, name)
@@ -152,7 +152,7 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
     """How the pictures of the model in a folder are prepared.
 
     Raises:
-        ModelFilesDamaged: no file says so, or none that can be read.
+        ModelFilesDamaged: no readable file describes it.
     """
     nested, own = (folder / file for file in OF_PICTURES)
     found = read_json(nested, name).get("image_processor") if nested.is_file() else None
@@ -162,11 +162,11 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
 def facts_of(
     config: PreTrainedConfig, name: str, longest: object = None, processor: Mapping[str, Any] | None = None
 ) -> Facts:
-    """What the config of a model says, once transformers has understood it.
+    """The facts in a config that transformers has parsed.
 
     Args:
         name: what a message calls the model.
-        longest: how many tokens its tokenizer says that it reads, if it says so.
+        longest: the tokenizer's own maximum number of tokens, if it has one.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
 
     Raises:
@@ -212,7 +212,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         name: what a message calls the model.
 
     Raises:
-        ModelFilesDamaged: the config says nothing sensible.
+        ModelFilesDamaged: the config is invalid.
         ModelNotSupported: its pictures have no size in common.
     """
     if config.model_type not in families.OF_ANY_SIZE:
@@ -244,7 +244,7 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
     if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
         raise ModelNotSupported(
             f"{quoted(name)} needs Python code that comes with it (auto_map in its config), and attnviz runs "
-            "none of it. If transformers knows its architecture by now, load it there with "
+            "none of it. If transformers supports its architecture by now, load it there with "
             "trust_remote_code=False, save it with save_pretrained, and open that folder."
         )
 
@@ -336,14 +336,14 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
 
 
 def _token_limit(config: PreTrainedConfig, longest: object, all_heads: int) -> int:
-    """How many places it can tell, or else what its tokenizer says; or less, for the sake of memory."""
+    """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
     maximum = max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // all_heads))
     table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, maximum))
-    told = longest if isinstance(longest, int | float) and longest >= 1 else maximum
-    return int(min(told, maximum))
+    declared = longest if isinstance(longest, int | float) and longest >= 1 else maximum
+    return int(min(declared, maximum))
 
 
 def _window(config: PreTrainedConfig) -> int | None:
@@ -356,7 +356,7 @@ def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]
     """(height, width) of what a config gives as one number where they are equal.
 
     Raises:
-        ModelFilesDamaged: the config says nothing sensible.
+        ModelFilesDamaged: the config is invalid.
     """
     value = getattr(config, attribute, None)
     both = tuple(value) if isinstance(value, list | tuple) else (value, value)

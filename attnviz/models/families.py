@@ -47,7 +47,7 @@ _RETURN_WEIGHTS = frozenset(
         *("convbert", "lfm2", "lfm2_moe", "qwen3_next", "xlnet"),
     }
 )
-"""Those of them whose attention layers have weights, which transformers returns; without the other layers."""
+"""Those with attention weights in some layers, which transformers returns."""
 
 _WEIGHTS = (
     'The weights of its attention can be shown alone: load it with attn_implementation="eager" and give '
@@ -103,7 +103,7 @@ NOTES: Mapping[str, str] = {
     "siglip_text_model": "In training, its texts were filled up to equal length, and the filling was read, "
     "too. Here it reads the text alone.",
 }
-"""What a visitor must know of a family besides its sizes."""
+"""Notes on a family besides its sizes."""
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
 _SEVERAL_SENSES = "it reads pictures or sounds together with text, and attnviz reads the one or the other"
 
@@ -111,7 +111,7 @@ _SEVERAL_SENSES = "it reads pictures or sounds together with text, and attnviz r
 def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None) -> str | None:
     """Return why a model of this family cannot be shown exactly, and what can; None if nothing is against it.
 
-    What a config does not tell is found when the model is loaded: it is checked against transformers' own
+    What is not in a config is found when the model is loaded: it is checked against transformers' own
     attention, and `ModelNotSupported` is raised where the two differ.
 
     Args:

@@ -1,4 +1,4 @@
-"""A model that somebody saved in a folder, known from its config and the headers of its weights."""
+"""A model in a folder, described by its config and the headers of its weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
     Raises:
         UnknownModel: there is no such folder.
         ModelFilesDamaged: a file is missing, damaged, or a link that leads out of the folder.
-        ModelNotSupported: the model cannot be shown; the message says why.
+        ModelNotSupported: the model cannot be shown; see the message.
         ModelTooLarge: it is larger than `limits.max_bytes`.
     """
     if not folder.is_dir():

@@ -17,7 +17,7 @@ from attnviz.models.config import Facts
 from attnviz.models.limits import DType
 
 Progress = Callable[[int, int], None]
-"""Told the bytes that have come and the bytes that come in all; what it raises ends the download."""
+"""Called with the bytes received and the total; an exception from it ends the download."""
 
 _ID = re.compile(r"[^\W_][\w.-]{0,95}/[^\W_][\w.-]{0,95}", re.ASCII)
 _REVISION = re.compile(r"[^\W_][\w./-]{0,99}", re.ASCII)
@@ -28,14 +28,14 @@ _one_at_a_time = threading.Lock()  # one model is downloaded, and the others wai
 
 @dataclass(frozen=True)
 class Listing:
-    """What the hub says of a model.
+    """The hub's record of a model.
 
     Attributes:
         commit: which state of the repository it is.
-        facts: what its config says.
+        facts: the contents of its config.
         small, weights: (name, bytes) of the files that are downloaded; no others ever are.
-        learned: how many numbers it has learned, by their precision, as the headers of its weights say.
-        snapshot: where the small files lie that were needed to say so, and where the others will.
+        learned: the number of parameters by precision, from the headers of its weights.
+        snapshot: where the small files lie needed for this, and where the others will.
     """
 
     commit: str
@@ -52,7 +52,7 @@ class Listing:
 
 
 def is_id(name: str) -> bool:
-    """Whether this could be a model's id: "owner/name", perhaps with "@revision". Asks nobody."""
+    """Whether this has the form of a model's id: "owner/name", perhaps with "@revision"."""
     repository, at, revision = name.partition("@")
     return (
         _ID.fullmatch(repository) is not None
@@ -66,7 +66,7 @@ def is_id(name: str) -> bool:
 def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     """What is known of a model with that id, before its weights are downloaded or loaded.
 
-    The files on this machine are looked at first; only if they are not all there the hub is asked. So a model
+    The hub is requested only if not all files are on this machine. So a model
     that was downloaded once stays as it is, and needs no network.
 
     Args:
@@ -76,7 +76,7 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     Raises:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
         ModelNotReachable: there is no network, or no permission, or the hub fails.
-        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: it cannot be shown; the message says why.
+        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: it cannot be shown; see the message.
     """
     repository, revision = _parts(identifier)
     cached = _cached(repository, revision)
@@ -90,7 +90,7 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     found = folder.described(
         name, name, listing.facts, listing.learned, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.joins)  # as far as one can say without its tokenizer
+    return replace(found, pairs=listing.facts.joins)  # as far as is known without its tokenizer
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
@@ -99,40 +99,40 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
     Args:
         identifier: "owner/name" or "owner/name@revision".
         name: what messages call it.
-        progress: is told how far it is; whatever it raises ends the download, and leaves no half file.
+        progress: called with the state; an exception from it ends the download, and leaves no partial file.
 
     Raises:
-        AttnvizError: as `entry` says.
+        AttnvizError: as `entry`.
     """
     repository, revision = _parts(identifier)
     listing = _listing(repository, revision, name, dtype)
     limits.check(listing.learned.total(), dtype)
     total, before = sum(size for _, size in listing.files), 0
 
-    def told(came: int) -> None:
+    def report(came: int) -> None:
         progress(before + came, total)
 
     while not _one_at_a_time.acquire(timeout=0.2):
-        told(0)  # may end it while it waits
+        report(0)  # may end it while it waits
     try:
         for file, size in listing.files:
-            told(0)
+            report(0)
             if (file, size) == listing.weights[0] and listing.facts.words:
                 # Before gigabytes come for nothing: can the model's texts be read?
                 tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
-            hub_files.fetched(repository, file, listing.commit, name, told)
+            hub_files.fetched(repository, file, listing.commit, name, report)
             before += size
-        told(0)
+        report(0)
     finally:
         _one_at_a_time.release()
 
 
 @lru_cache(maxsize=32)
 def look(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
-    """Ask the hub for a model's files, its config and the headers of its weights: some kilobytes.
+    """Fetch a model's files, its config and the headers of its weights: some kilobytes.
 
     Raises:
-        AttnvizError: as `entry` says.
+        AttnvizError: as `entry`.
     """
     commit, sizes = hub_files.listed(repository, revision, name)
     if weights.FILE not in sizes and weights.INDEX not in sizes:
@@ -143,7 +143,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
-    # The first one under the revision's own name: the cache then knows which commit that name means.
+    # The first one under the revision's own name: the cache then stores which commit that name means.
     snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent
     if snapshot.name != commit:
         raise ModelNotReachable(f"{quoted(name)} has just been changed on the hub. Try again.")
@@ -182,7 +182,7 @@ def _parts(identifier: str) -> tuple[str, str]:
 
 
 def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing:
-    """What the hub said of a model; it is asked again if somebody has cleared the cache since."""
+    """The hub's cached record of a model; fetched again after the cache was cleared."""
     listing = look(repository, revision, name, dtype)
     if not (listing.snapshot / config.FILE).exists():
         look.cache_clear()

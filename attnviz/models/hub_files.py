@@ -18,23 +18,23 @@ TIMEOUT_SECONDS = 5.0
 """How long the hub may take to answer before it counts as out of reach."""
 
 Came = Callable[[int], None]
-"""Told how many bytes of a file have come; what it raises ends the download."""
+"""Called with the number of bytes received; an exception from it ends the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
 _LIBRARY_NAME = "attnviz"
-_FIRST_BYTES = 100_000  # of a weights file, asked for at once: most headers are shorter
+_FIRST_BYTES = 100_000  # of a weights file, in the first request: most headers are shorter
 _A_PART = 206  # HTTP's status for an answer with a part of a file
 
 
 def endpoint() -> str:
-    """Where the hub answers: at huggingface.co, or where HF_ENDPOINT says."""
+    """The hub's address: huggingface.co, or HF_ENDPOINT."""
     from huggingface_hub import constants
 
     return constants.ENDPOINT
 
 
 def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, int]]:
-    """(commit, bytes of each file) of a repository, as the hub says.
+    """(commit, bytes of each file) of a repository, from the hub.
 
     Args:
         repository: "owner/name".
@@ -53,7 +53,7 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
 
 
 def cached(repository: str, file: str, revision: str) -> Path | None:
-    """Where a file of that revision lies on this machine; None: it does not. Asks nobody."""
+    """The path of a file of that revision on this machine, or None. Makes no request."""
     from huggingface_hub import constants, try_to_load_from_cache
 
     found = try_to_load_from_cache(repository, file, constants.HF_HUB_CACHE, revision)
@@ -89,7 +89,7 @@ def learned_numbers(repository: str, file: str, size: int, commit: str, name: st
     `weights.learned_numbers` checks it as it checks a whole file.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `weights.learned_numbers` says.
+        ModelFilesDamaged, ModelNotSupported: as `weights.learned_numbers`.
         UnknownModel, ModelNotReachable: see `in_our_words`.
     """
     from huggingface_hub import hf_hub_url
@@ -189,7 +189,7 @@ def in_our_words(name: str) -> Iterator[None]:
     """What huggingface_hub raises, as errors that a visitor can read.
 
     Args:
-        name: of the model that is asked for.
+        name: of the requested model.
 
     Raises:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
@@ -220,7 +220,7 @@ def in_our_words(name: str) -> Iterator[None]:
         raise ModelNotReachable(_refused(model, error.response.status_code)) from error
     except errors.OfflineModeIsEnabled as error:
         raise ModelNotReachable(
-            f"{model} is not on this machine, and attnviz is told to stay offline (HF_HUB_OFFLINE). "
+            f"{model} is not on this machine, and attnviz is offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
     # Of httpx in huggingface_hub 1, of httpx2 in 2.

@@ -46,7 +46,7 @@ def check(parameters: int, dtype: DType = "float32") -> None:
 
     Raises:
         ModelTooLarge: it may not; the message names its size, the limit, and how to raise it.
-        WrongSetting: as `max_bytes` says.
+        WrongSetting: as `max_bytes`.
     """
     needed, limit = in_memory(parameters, dtype), max_bytes()
     if needed > limit:

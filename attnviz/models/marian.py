@@ -72,7 +72,7 @@ def _reading(wrapper: Any) -> Ids:
 
 
 def _cutting(wrapper: Any) -> Tokenizer:
-    """The same as a tokenizer that tells where each piece stood."""
+    """The same as a tokenizer that has the offsets of each piece."""
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made at import
     from tokenizers import (
         AddedToken,

@@ -42,7 +42,7 @@ class PythonTokenizer:
 
     Args:
         wrapper: as `is_tokenizer` accepts it; it is not changed.
-        target: whether it reads what a decoder is taught to write (`text_target`).
+        target: whether it reads the decoder's targets (`text_target`).
     """
 
     def __init__(self, wrapper: Any, *, target: bool = False) -> None:
@@ -155,7 +155,7 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
             ones; when the character is whole, all its tokens get its span.
     """
     spans: list[Span] = []
-    waiting: list[int] = []  # tokens whose last character is not whole
+    waiting: list[int] = []  # tokens with an incomplete last character
     known = broken = 0  # characters that are whole before this token, and signs for broken ones behind them
     for place, text in enumerate(steps):
         whole = len(text.rstrip(BROKEN))

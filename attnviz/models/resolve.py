@@ -51,7 +51,7 @@ BORROWED: dict[str, Entry] = {}
 
 
 def kind_of_name(name: str) -> KindOfName:
-    """What a name means; "unknown" if it can mean nothing. Asks the disk only whether a folder is there."""
+    """The kind of a name; "unknown" if it has none. Reads nothing but whether a folder exists."""
     if name in catalogue.names():
         return "catalogue"
     expanded = _expanded(name)
@@ -61,7 +61,7 @@ def kind_of_name(name: str) -> KindOfName:
 
 
 class Target(NamedTuple):
-    """What stands behind a name.
+    """Resolve a name.
 
     Attributes:
         model: a name of the catalogue, a folder or an id.
@@ -75,24 +75,24 @@ class Target(NamedTuple):
 
 
 def target(name: str) -> Target:
-    """What stands behind a name; in float32 and on the processor, if the name does not say otherwise.
+    """Resolve a name to a model, a dtype and a device; float32 on the CPU by default.
 
     Raises:
-        UnknownModel, WrongSetting: as `allowed.check` says.
+        UnknownModel, WrongSetting: as `allowed.check`.
     """
-    model, said = parts_of(allowed.target(name))
-    return Target(model, **said)
+    model, settings = parts_of(allowed.target(name))
+    return Target(model, **settings)
 
 
 def with_settings(name: str, dtype: object = None, device: object = None) -> str:
-    """The name of the same model in these numbers and on this device; None: as the name says.
+    """The name of the same model in this dtype and on this device; None: as in the name.
 
     Raises:
-        AttnvizError: there are no such numbers or devices, or the name says something else.
+        AttnvizError: no such dtype or device, or the name has another one.
     """
     if dtype is None and device is None:
         return name
-    model, said = parts_of(name)
+    model, settings = parts_of(name)
     asked = {"dtype": dtype, "device": device}
     for setting, value in asked.items():
         if value is None:
@@ -101,26 +101,26 @@ def with_settings(name: str, dtype: object = None, device: object = None) -> str
         match = _SETTING.fullmatch(f"#{wanted}")
         if match is None or match[setting] is None:
             raise AttnvizError(f"{setting} must be {_POSSIBLE[setting]}, not {quoted(wanted)}.")
-        if said.setdefault(setting, wanted) != wanted:
+        if settings.setdefault(setting, wanted) != wanted:
             raise AttnvizError(
-                f"{quoted(name)} says #{said[setting]}, but {setting} is {wanted}. Leave one of them out."
+                f"{quoted(name)} has #{settings[setting]}, but {setting} is {wanted}. Remove one of them."
             )
     return model + "".join(
-        f"#{said[setting]}" for setting in asked if said.get(setting, "cpu") not in {"float32", "cpu"}
+        f"#{settings[setting]}" for setting in asked if settings.get(setting, "cpu") not in {"float32", "cpu"}
     )
 
 
 def parts_of(name: str) -> tuple[str, dict[str, Any]]:
-    """A name without what stands behind a # at its end, and what that says."""
-    said: dict[str, Any] = {}
-    while (match := _SETTING.search(name)) and match.start() and match.lastgroup not in said:
-        said[str(match.lastgroup)] = match[0].removeprefix("#")
+    """Split a name into the model and the settings after # at its end."""
+    settings: dict[str, Any] = {}
+    while (match := _SETTING.search(name)) and match.start() and match.lastgroup not in settings:
+        settings[str(match.lastgroup)] = match[0].removeprefix("#")
         name = name[: match.start()]
-    return name, said
+    return name, settings
 
 
 def pasted(text: str) -> str:
-    """The name that somebody means who pastes a path in quotes, or the address of a page of the hub."""
+    """Clean a pasted name: a path in quotes, or the URL of a page of the hub."""
     name = text.strip().strip("\"'“”‘’").strip()
     page = _HUB_PAGE.fullmatch(name)
     if page is None or not hub.is_id(page["id"]):

@@ -1,4 +1,4 @@
-"""From a text or a picture to tokens that know where they stand in it, and back to a text."""
+"""From a text or a picture to tokens with their spans, and back to a text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NOT_BUILT = (
     "attnviz.trace(tokenizer(text), model), with a model object."
 )
 _NO_TOKENIZER = (
-    "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, as "
+    "A model object reads a text with its tokenizer: pass tokenizer=…. Without one it reads tokens, as "
     "tokenizer(text) returns them."
 )
 _NO_LANGUAGE = (
@@ -64,7 +64,7 @@ _NO_LANGUAGE = (
     'Set it: tokenizer.tgt_lang = "…".'
 )
 _SWITCH = "_switch_to_target_mode"
-"""The method by which tokenizers of transformers begin to read what a decoder is taught to write."""
+"""The method by which tokenizers of transformers begin to read the decoder's targets."""
 
 _SETTINGS = "tokenizer_config.json"
 
@@ -81,7 +81,7 @@ class TokenizedText:
 
     Attributes:
         tokens: special tokens included; in a pair, those of the first sentence come first.
-        type_ids: by which the model was taught to tell a pair's sentences apart; all 0 if it was not.
+        type_ids: by which the model distinguishes a pair's sentences; all 0 if it does not.
     """
 
     tokens: tuple[Token, ...]
@@ -108,7 +108,7 @@ class TextTokenizer:
     number of threads may share one.
 
     Args:
-        tokenizer: the inner tokenizer, which nobody else uses, or one in a process of its own.
+        tokenizer: the inner tokenizer, not shared, or one in a process of its own.
         types: the number of sentences that the model distinguishes, if its config has it.
         mask: the spelling of the masked token, if it is known.
         reads: what transformers' tokenizer around it makes of a text or a pair, where that is a caller's:
@@ -161,19 +161,19 @@ class TextTokenizer:
     def tokenized(self, text: str, second: str | None = None) -> TokenizedText:
         """The tokens of a text, or of a pair of sentences, special tokens included.
 
-        A special token that somebody typed ("[MASK]", "</s>") is what the model reads there, and belongs to
-        the text: it has a place in it. Spans leave out the space around a word, whatever the tokenizer says
+        A special token that was typed ("[MASK]", "</s>") is what the model reads there, and belongs to
+        the text: it has a span. Spans exclude the space around a word, whatever the tokenizer returns
         of it; tokens that are parts of the same character have the same span. Words are what white space and
         punctuation part, and what the tokenizer itself takes apart; their numbers go on in the second
         sentence.
 
-        A special token that the tokenizer added belongs to the sentence before it; one that stands before
+        A special token that the tokenizer added belongs to the sentence before it; one before
         all others, to the first.
 
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
             TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
-            UnreadableText: half a surrogate pair, which stands for no character; or the tokenizer gives up.
+            UnreadableText: half a surrogate pair; or the tokenizer gives up.
         """
         texts = (text,) if second is None else (text, second)
         for each in texts:
@@ -189,7 +189,7 @@ class TextTokenizer:
         if self._reads is not None and found["input_ids"] != encoding.ids:
             raise ModelNotSupported(
                 "The tokenizer makes other tokens of this text than the fast tokenizer inside of it, which "
-                "tells where they stand. Give the tokens, as tokenizer(text) returns them, and not the text."
+                "has their offsets. Give the tokens, as tokenizer(text) returns them, and not the text."
             )
         tokens = self._placed(encoding, texts)
         for number, each in enumerate(texts):
@@ -205,7 +205,7 @@ class TextTokenizer:
     def of_ids(
         self, ids: Sequence[int], segments: Sequence[int] | None = None
     ) -> tuple[str, str | None, tuple[Token, ...]]:
-        """The text that these tokens make, and where in it they stand.
+        """The text that these tokens make, and their spans.
 
         Args:
             segments: of a pair, 0 for those of the first sentence, then 1; None: it is one text.
@@ -240,7 +240,7 @@ class TextTokenizer:
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
     ) -> tuple[str, tuple[Token, ...]]:
-        """What stands there after a model has written these tokens.
+        """Append the tokens that a model has written.
 
         Args:
             text: what the model was given.
@@ -265,7 +265,7 @@ class TextTokenizer:
         return full, (*tokens, *_numbered((full,), placed, tokens))
 
     def special(self, number: int) -> Token:
-        """A token that nobody typed, such as the one with which a decoder starts."""
+        """A token that was not typed, such as the one with which a decoder starts."""
         return Token(self.spelled(number), number, 0, 0, None, special=True)
 
     def id_of(self, spelling: str) -> int | None:
@@ -274,14 +274,14 @@ class TextTokenizer:
         return None if number is None else int(number)
 
     def spelled(self, number: int) -> str:
-        """The tokenizer's own spelling of a token; a row for which it has none is told by its number."""
+        """The tokenizer's own spelling of a token; or the row's number if it has none."""
         spelling = self._tokenizer.id_to_token(number)
         return f"<row {number}>" if spelling is None else str(spelling)
 
     def readable(self, number: int) -> str:
-        """A token as a person reads it when it stands alone: "Ġdog" → " dog".
+        """A token as text, on its own: "Ġdog" → " dog".
 
-        Bytes that are only a part of a character are told by their numbers: "<0xF0><0x9F>".
+        Bytes that are only a part of a character are shown as numbers: "<0xF0><0x9F>".
         """
         spelling = self.spelled(number)
         if number in self._special:
@@ -314,7 +314,7 @@ class TextTokenizer:
             start, bare_end = _span(text, *spans[place], spelling)
             end = _with_combining_marks(text, bare_end, len(text) if last else spans[place + 1][0])
             if placed and placed[-1].sentence == sentence:
-                end = max(end, placed[-1].end)  # for a space inside of what one character stands for ("ﷺ")
+                end = max(end, placed[-1].end)  # for a space inside of one character ("ﷺ")
             token = Token(spelling, number, start, end, words[place], special=False, sentence=sentence)
             placed.append(token)
         return _numbered(texts, placed)
@@ -337,10 +337,10 @@ def _cached(folder: Path, token_limit: int, of_files: str, *, guarded: bool) -> 
 
 
 def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
-    """Return the tokenizer of somebody else's files, which works in a process with limits.
+    """Return the tokenizer of untrusted files, in a process with limits.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `in_folder` says, or it needs too much time or memory.
+        ModelFilesDamaged, ModelNotSupported: as `in_folder`, or it needs too much time or memory.
     """
     client = Client(folder, token_limit)
     found = [_remote(client, number, token_limit) for number in range(len(client.sides))]
@@ -358,14 +358,14 @@ def _remote(client: Client, number: int, token_limit: int) -> TextTokenizer:
 
 
 def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
-    """The tokenizer whose files lie in a folder.
+    """Return the tokenizer of a folder.
 
     `tokenizer.json` is read without torch or transformers; from any others, transformers builds what would
-    stand in it.
+    are in it.
 
     Raises:
         ModelFilesDamaged: the files are missing or cannot be read.
-        ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
+        ModelNotSupported: the tokenizer has no offsets.
     """
     settings = _settings(folder, _SETTINGS)
     config = _settings(folder, "config.json")
@@ -441,8 +441,9 @@ def _reading(wrapper: Any, token_limit: int, types: object, *, target: bool) -> 
     return TextTokenizer(inner, token_limit, types, mask, lambda text: own(text_target=text))
 
 
+@lru_cache(maxsize=4)
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
-    """In place of a tokenizer, for a model that is given tokens without one: each is told by its number."""
+    """In place of a tokenizer, for a model that gets tokens without one: each is shown as its number."""
     return _Refusing(_NO_TOKENIZER, {str(row): row for row in range(rows)}, token_limit)
 
 
@@ -506,7 +507,7 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
 def patch_tokens(grid: tuple[int, int], beside: Sequence[str]) -> tuple[Token, ...]:
     """[CLS] or the like, and the patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
-    They are the same for every picture, and stand for no characters: `start` and `end` are 0.
+    They are the same for every picture, and have no characters: `start` and `end` are 0.
 
     Args:
         grid: how many rows and columns of patches there are.
@@ -548,7 +549,7 @@ def _built(folder: Path) -> Any:
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
         raise ModelNotSupported(_NOT_BUILT) from error
-    # From a config alone transformers builds a tokenizer that knows no word at all.
+    # From a config alone transformers builds a tokenizer without a vocabulary.
     names = wrapper.vocab_files_names.values()
     if names and not any((folder / file).is_file() for file in names):
         raise ModelFilesDamaged(
@@ -588,7 +589,7 @@ def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
 
 
 def _with_combining_marks(text: str, end: int, limit: int) -> int:
-    """Where a token ends with the accents that belong to its last letter, if no other token stands for them.
+    """Where a token ends with the accents that belong to its last letter, if no other token covers them.
 
     A tokenizer that strips accents leaves a decomposed one outside of its token's span: half a letter.
     """

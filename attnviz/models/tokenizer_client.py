@@ -1,4 +1,4 @@
-"""A tokenizer from somebody else's files, in a process of its own; see `tokenizer_worker`."""
+"""A tokenizer from untrusted files, in a process of its own; see `tokenizer_worker`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Ended(Exception):
 
 @dataclass(frozen=True)
 class Encoding:
-    """What `tokenizers.Encoding` says of a text; without its lists if there are too many tokens."""
+    """The fields of a `tokenizers.Encoding`; without its lists if there are too many tokens."""
 
     count: int
     ids: list[int] = field(default_factory=list)

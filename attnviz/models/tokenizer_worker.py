@@ -79,7 +79,7 @@ class Worker:
     def reference(self, side: int, *texts: str) -> dict[str, list[int]]:
         """Return what transformers' own tokenizer makes of a text."""
         reads = self._sides[side].reads
-        assert reads is not None  # noqa: S101 - the side says so
+        assert reads is not None  # noqa: S101 - as `Side.reads`
         found = reads(*texts)
         return {name: list(found[name]) for name in ("input_ids", "token_type_ids") if name in found}
 

@@ -46,7 +46,7 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
         part: count only what is called like this and more.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, its header does not fit it, or it holds other kinds of numbers.
+        ModelFilesDamaged: it cannot be read, its header is inconsistent, or its dtype is unsupported.
         ModelNotSupported: it lists too many tensors.
     """
     from safetensors import SafetensorError, safe_open
@@ -63,7 +63,7 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
             arrays = {array: opened.get_slice(array) for array in names}
             kinds = {array: part.get_dtype() for array, part in arrays.items()}
             counts = {array: math.prod(part.get_shape()) for array, part in arrays.items()}
-    except OSError as error:  # its own message tells the path
+    except OSError as error:  # its own message contains the path
         raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
@@ -97,7 +97,7 @@ def files_of_weights(
     Args:
         folder: where the index lies, if there is one.
         name: what a message calls the model.
-        facts: what its config says, where that was read.
+        facts: the contents of its config, if known.
 
     Raises:
         ModelFilesDamaged: there are no weights, a part is missing, or the index names other files.
@@ -124,12 +124,12 @@ def files_of_weights(
 def without_weights(
     files: Iterable[str], name: str, facts: Facts | None = None
 ) -> ModelFilesDamaged | ModelNotSupported:
-    """What to say of a model among whose files there are no safetensors.
+    """The error for a model without safetensors.
 
     Args:
         files: the names of those that there are.
         name: what the message calls the model.
-        facts: what its config says, where that was read.
+        facts: the contents of its config, if known.
     """
     ends = {Path(file).suffix.lower() for file in files}
     if ADAPTER in files:
@@ -158,7 +158,7 @@ def conversion(facts: Facts | None) -> str:
     """Python code that saves the model `old` in the folder `new` with all that it needs, its head too.
 
     Args:
-        facts: what its config says; None: the code itself asks the config.
+        facts: the contents of its config; None: read it.
     """
     save = "{}.from_pretrained(old).save_pretrained(new)"
     if facts is None:

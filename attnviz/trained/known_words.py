@@ -1,4 +1,4 @@
-"""Reads a text for a model that knows whole words only."""
+"""Read a text for a model that knows whole words only."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from attnviz.trained.vocabulary import Vocabulary
 
 
 class Piece(NamedTuple):
-    """A word as it was typed, and the characters of the text that it stands for."""
+    """A word as it was typed, and the characters of the text that it covers."""
 
     word: str
     start: int
@@ -34,7 +34,7 @@ def known_words(
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: half a surrogate pair, which stands for no character.
+        UnreadableText: half a surrogate pair.
         TextTooLong: there are more tokens than the limit, or more than `readable.MAX_CHARACTERS` characters.
         UnknownWords: there are words that the vocabulary does not have; all of them are named.
     """

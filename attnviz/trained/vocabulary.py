@@ -1,4 +1,4 @@
-"""The words that a small model of ours knows, numbered."""
+"""The vocabulary of a small model."""
 
 import difflib
 import unicodedata

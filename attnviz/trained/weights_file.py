@@ -70,7 +70,7 @@ def read(
         raise damaged("is damaged")
     # With other words, every number would mean something else.
     if header["vocabularies"] != _digest_of_words(words):
-        raise damaged("was trained on other words than this attnviz knows")
+        raise damaged("was trained on another vocabulary")
     try:
         network = build(header)
         network.load_state_dict(tensors)

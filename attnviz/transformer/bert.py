@@ -79,7 +79,7 @@ class Bert(nn.Module):
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "Bert":
-        """The BERT whose `config.json` and `model.safetensors` are in a folder, in float32.
+        """The BERT from `config.json` and `model.safetensors` in a folder, in float32.
 
         Raises:
             ModelFilesDamaged: a file or a tensor is missing, unreadable or of the wrong size.

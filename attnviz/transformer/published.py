@@ -138,7 +138,7 @@ def in_our_words(tensors: Mapping[str, Tensor], sizes: Mapping[str, tuple[int, .
             raise ModelFilesDamaged(f"model.safetensors lacks {published}. Download the model again.")
         shape = tuple(tensors[published].shape)
         if shape != size:
-            raise ModelFilesDamaged(f"{published} has shape {shape}; config.json asks for {size}.")
+            raise ModelFilesDamaged(f"{published} has shape {shape}; config.json requires {size}.")
         found[name] = tensors[published]
     unknown = tensors.keys() - {published_name(name) for name in sizes}
     if unknown:
@@ -162,7 +162,7 @@ def _one_spelling(name: str) -> str:
 def _refuse(file: Path, name: str, value: object, represented: tuple[object, ...]) -> None:
     if value not in represented:
         known = " or ".join(repr(known) for known in represented)
-        raise ModelNotSupported(f"{file} says {name} = {value!r}; this BERT can only be built with {known}.")
+        raise ModelNotSupported(f"{file} has {name} = {value!r}; this BERT can only be built with {known}.")
 
 
 def _check_sizes(file: Path, settings: Mapping[str, Any]) -> None:

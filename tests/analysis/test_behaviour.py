@@ -177,13 +177,6 @@ def test_facts_name_what_stands_out() -> None:
     )
 
 
-def test_several_separators_are_one_place() -> None:
-    three = (*tokens(5), Token("w", 5, 5, 6, 5, False), Token("[SEP]", 102, 0, 0, None, True))
-    weights = np.full((7, 7), 0.02, dtype=np.float32)
-    weights[:, [4, 6]] = 0.45
-    assert facts(one_head(weights), DisplayTokens(three, text())) == ("attends to [SEP] (90 %)",)
-
-
 SENTENCES = (
     "The dog did not cross the road as it was too tired.",
     "Is this the train to Manchester, or should we wait for the next one?",

@@ -141,13 +141,6 @@ def test_every_example_opens_and_begins_with_its_word() -> None:
             assert sent(app, "head_view")["unit"] == "signed percent"
 
 
-def test_a_link_that_leaves_choices_empty_gets_the_defaults() -> None:
-    names = ("view", "stage", "show", "layer", "head", "also", "query", "key", "model", "filter")
-    app = visit("explore", dict.fromkeys(names, ""))
-    head = sent(app, "head_view")
-    assert (head["view"], head["layer"], head["heads"]) == ("lines", 4, [2])
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [("", "Type a sentence"), ("\u200b", "Type a sentence"), ("word " * 511, "513 tokens")],
@@ -160,13 +153,6 @@ def test_a_text_that_cannot_be_read_gets_a_kind_word_and_is_kept(text: str, said
     assert said in error.value
     assert app.text_input(key="text").value == text
     clean(app.text_input(key="text").set_value("It works again.").run())
-
-
-def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
-    app = visit("explore")
-    clean(app.text_input(key="other").set_value("word " * 600).run())
-    assert "512" in app.warning[0].value
-    assert sent(app, "head_view")["unit"] == "percent"
 
 
 def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
@@ -190,15 +176,6 @@ def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:
     assert app.selectbox(key="query").value == "3 sing"
     assert app.selectbox(key="key").value == "the strongest"
     assert not {"query", "key", "show"} & set(app.query_params)
-
-
-def test_an_examples_second_sentence_goes_when_another_page_changed_the_first() -> None:
-    app = visit("explore")
-    assert app.text_input(key="other").value == OPENING.other
-    app.switch_page("pages/masks.py").run()
-    app.text_input(key="text").set_value("A cat sat.").run()
-    app.switch_page("pages/explore.py").run()
-    assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
 
 
 @pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])

@@ -13,7 +13,6 @@ from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace
-from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 from tests.app.shown import clean, labels, row_of_buttons, sent, try_page, visit, warnings, words
 from tests.head_table import read_head_table
 
@@ -56,15 +55,6 @@ def test_rows_and_columns_are_the_tokens_of_their_own_texts(tired: Trace, kind: 
     assert row_of_buttons(app, "ranking").options[0] == best
 
 
-def test_cross_attention_begins_where_the_pronoun_is_chosen() -> None:
-    app = explore(kind="cross")
-    head = sent(app, "head_view")
-    assert labels(head["query_tokens"])[head["query"] + 1] == "il"
-    assert "chooses the next word: `il`" in words(app)
-    app.selectbox(key="query").set_value(app.selectbox(key="query").options[-1]).run()
-    assert "the model ends its sentence" in words(app)
-
-
 def test_a_kind_or_a_layer_that_is_not_there_gives_way_and_is_told() -> None:
     app = visit("explore", kind="cross")
     assert "kind" not in [control.key for control in app.segmented_control]
@@ -72,17 +62,6 @@ def test_a_kind_or_a_layer_that_is_not_there_gives_way_and_is_told() -> None:
     app = explore(kind="cross", layer="2", head="9")
     assert sent(app, "head_view")["layer"] == 1
     assert [name in app.warning[0].value for name in ("`layer`", "`head`")] == [True, True]
-
-
-def test_another_model_opens_its_own_head() -> None:
-    app = visit("explore", also=["11"])
-    clean(app.selectbox(key="model").set_value(MODEL).run())
-    head = sent(app, "head_view")
-    assert (head["layer"], head["heads"]) == (GUIDED_LAYER + 1, [GUIDED_HEAD + 1])
-    assert query_of(app) == "it"
-    app.segmented_control(key="kind").set_value("cross").run()
-    clean(app.selectbox(key="model").set_value("minilm").run())
-    assert "kind" not in app.query_params
 
 
 def test_an_unknown_word_is_named_and_nothing_is_lost() -> None:

@@ -7,14 +7,11 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
-from transformers import AutoModelForCausalLM
 
 import attnviz
 from attnviz.app import traces
 from attnviz.app.examples import STORIES
-from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
 from attnviz.app.explore.views import View
@@ -37,7 +34,6 @@ from tests.app.shown import (
     warnings,
     words,
 )
-from tests.capture.tiny import tiny
 from tests.head_table import read_head_table
 
 Open = Callable[[str], str]
@@ -193,17 +189,6 @@ def test_a_link_with_rubbish_opens_and_writing_is_offered_to_those_that_can(
     assert ("write" in keys(app.number_input)) == (family == "gpt2")
 
 
-def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Open) -> None:
-    model, text = opened("modernbert"), "The dog did not cross the road as it was too tired ."
-    blocks = attnviz.trace(text, model=model).of_kind("encoder")
-    masks = [block.mask for block in blocks]
-    assert not all(np.array_equal(mask, masks[0]) for mask in masks)
-    shown = view(model, ModelInput(text), "encoder")
-    np.testing.assert_array_equal(views.drawn(shown).levels[:, 0] == 255, [~mask for mask in masks])
-    for layer, mask in enumerate(masks, 1):
-        np.testing.assert_array_equal(np.isnan(views.readable(shown, layer, [1])[0]), ~mask)
-
-
 # Encoder–decoders
 
 
@@ -301,16 +286,3 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
 )
 def test_a_files_name_is_never_a_path(model: str, name: str) -> None:
     assert file_name_of(model) == name
-
-
-def test_a_model_whose_folder_has_changed_is_read_anew(opened: Open, tmp_path: Path) -> None:
-    assert opened("gpt2")
-    model = str(tiny("gpt2", tmp_path / "mine"))
-    loading.open_model(model)
-    before = numbers(visit("explore", model=model, text=PROMPT))
-    network = AutoModelForCausalLM.from_pretrained(model)
-    with torch.no_grad():
-        network.lm_head.weight.mul_(-1)
-    network.save_pretrained(model)
-    lookup.clear()  # as half a minute does
-    assert numbers(visit("explore", model=model, text=PROMPT)) != before

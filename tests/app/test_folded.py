@@ -3,8 +3,6 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.shown import clean, visit
-
 
 def page(**link: str) -> AppTest:
     def draw() -> None:
@@ -35,15 +33,3 @@ def test_what_the_link_names_is_drawn_and_nothing_else(
     app = page(**link)
     assert [each.value for each in app.header] == headings
     assert [each.value for each in app.markdown] == words
-
-
-def test_what_was_open_is_open_when_the_visitor_comes_back() -> None:
-    app = visit("scale", open="code")
-    for page, found in (("block", None), ("explore", None), ("scale", "code")):
-        app.query_params.pop("open", None)
-        clean(app.switch_page(f"pages/{page}.py").run())
-        assert page == "explore" or app.session_state["open"] == found
-    app.session_state["open"] = None
-    for page in ("scale", "block", "scale"):
-        clean(app.switch_page(f"pages/{page}.py").run())
-    assert app.session_state["open"] is None

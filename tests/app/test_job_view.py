@@ -120,24 +120,3 @@ def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest
     app = shown(job)
     clean(app)
     assert (bar(app), job.pages) == (None, 2)
-
-
-def _still(job: "Held", drawn: "list[str]") -> None:
-    from attnviz.app.job_view import counted, show_job
-
-    def draw(_: "Progress[str]") -> None:
-        drawn.append("running")
-        job.state = "finished"  # at this very moment
-
-    latest = show_job(job, counted("Reading", "pages"), draw, key="reading", only_running=True)
-    if latest is not None:
-        drawn.append("still")
-
-
-@pytest.mark.parametrize(("state", "expected"), [("running", ["running"]), ("finished", ["still"])])
-def test_what_is_drawn_while_it_runs_is_not_drawn_again_where_it_ends_meanwhile(
-    state: State, expected: list[str]
-) -> None:
-    drawn: list[str] = []
-    AppTest.from_function(_still, args=(Held(state, FOUND), drawn)).run()
-    assert drawn == expected

@@ -2,17 +2,15 @@
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.reference import Array
 from tests.browser.visit import type_into, visit, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -23,7 +21,7 @@ _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.text
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
 _MENUS = {
     "Examples": "Examples and more",
-    "Heads that look at": "Filter",
+    "Heads that attend to": "Filter",
     "Stage": "More",
     "Merge pieces": "More",
     "Scale colours per head": "More",
@@ -201,16 +199,3 @@ def assert_printed(text: str, exact: float) -> None:
     else:
         half = 0.5 * 10 ** -len(number[0].partition(".")[2])
         assert abs(printed - exact) <= half + 1e-4, (text, exact)
-
-
-def strongest(row: Array, called: Sequence[str], most: int = 3) -> list[tuple[str, float]]:
-    """The largest numbers with their names; of weights, only those that do not read "0.0 %"."""
-    largest = [(called[key], float(row[key])) for key in np.argsort(-row, kind="stable")[:most]]
-    return [named for at, named in enumerate(largest) if at == 0 or abs(named[1]) >= 0.0005]
-
-
-def assert_ranked(shown: Sequence[tuple[str, str]], expected: Sequence[tuple[str, float]]) -> None:
-    """The names in this order, and their numbers as printed."""
-    assert [name for name, _ in shown] == [name for name, _ in expected]
-    for (_, text), (_, exact) in zip(shown, expected, strict=True):
-        assert_printed(text, exact)

@@ -47,21 +47,6 @@ def test_every_page_can_be_read_by_everybody_and_asks_no_other_host(
         assert not found, (name, found)
 
 
-def test_the_reference_shows_functions_and_their_examples_as_code(
-    site: str, context: BrowserContext, faults: Faults
-) -> None:
-    faults.hosts.add(site)
-    page = context.new_page()
-    page.goto(f"http://{site}/reference.html")
-    trace, rollout = (
-        page.locator(".doc-function", has=page.locator(f'[id="{name}"]'))
-        for name in ("attnviz.trace", "attnviz.analysis.rollout")  # submodules are called so, too
-    )
-    expect(trace.locator(".doc-signature")).to_contain_text("tokenizer: object")
-    expect(trace.locator("code .gp").first).to_have_text(">>> ")
-    expect(rollout.locator(".doc-signature")).to_contain_text("weights: ")
-
-
 def test_the_gallery_draws_its_examples_in_the_site_s_theme(
     site: str, context: BrowserContext, faults: Faults
 ) -> None:

@@ -2,29 +2,21 @@
 
 import json
 import re
-from collections.abc import Sequence
-from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
+from attnviz.trace import Floats
+from tests import reference_bert
 from tests.browser.explore import (
-    NARROW,
-    TIRED,
     Explore,
     assert_printed,
-    assert_ranked,
-    strongest,
     svg,
-    value,
-    values,
 )
-from tests.browser.reference import Array, Shown, forward, names
 from tests.browser.visit import (
     COLOURS,
     COMPUTED_MS,
@@ -40,13 +32,10 @@ from tests.browser.visit import (
 from tests.capture.tiny import tiny
 from tests.head_table import read_head_table
 
-PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
 HOSTILE = '<script>alert("1")</script> & =1+1, it\'s "x" ]]> --> <img src=x>'
-WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "it", "rains", "again")
-RANKED = 8
 
 
-def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: float = 0.005) -> None:
+def check_lines(explore: Explore, labels: tuple[str, ...], row: Floats, least: float = 0.005) -> None:
     """Every key's number; a share below half a percent is left blank."""
     shown = explore.rows(explore.keys)
     assert [label for label, _ in shown] == list(labels)
@@ -57,58 +46,7 @@ def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: fl
             assert abs(exact) < least + 1e-6
 
 
-def check_sentence(explore: Explore, query: str, largest: Sequence[tuple[str, float]]) -> None:
-    """ "it attends to dog 65.8 %, road 12.4 %, the 5.4 %": the largest, and their numbers."""
-    [(name, _), *named] = explore.sentence()
-    assert name == query
-    assert_ranked(named, largest)
-
-
-def check_ranking(explore: Explore, link: Array, open_head: str) -> None:
-    """The heads with the largest numbers, and the place of the open one."""
-    order = np.argsort(-np.abs(link), axis=None, kind="stable")
-    named = [(f"{at // link.shape[1] + 1}-{at % link.shape[1] + 1}", float(link.flat[at])) for at in order]
-    assert_ranked(explore.ranked(), named[:RANKED])
-    place = [name for name, _ in named].index(open_head)
-    said = explore.page.get_by_text(re.compile(f"^The open head, {open_head}, is number")).inner_text()
-    number, of, text = re.findall(r"number (\d+) of (\d+): (.*)\.$", said)[0]
-    assert (int(number), int(of)) == (place + 1, link.size)
-    assert_printed(text, named[place][1])
-
-
-def check_all(explore: Explore, shown: Shown, layer: int, head: int, query: int, key: int) -> None:
-    """Lines, sentence, ranking and arithmetic of one head and one shown pair, counted from 0."""
-    weights = shown.weights[layer - 1, head - 1]
-
-    @eventually
-    def check() -> None:
-        explore.page.mouse.move(0, 0)  # so that no token is pointed at
-        check_lines(explore, shown.labels, weights[query])
-        check_sentence(explore, shown.names[query], strongest(weights[query], shown.names))
-        check_ranking(explore, shown.weights[:, :, query, key], f"{layer}-{head}")
-        assert value(explore.arithmetic, "result") == pytest.approx(weights[query, key], abs=1e-5)
-
-    check()
-
-
-def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
-    read = forward(PIECES)
-    whole, merged, both = read.shown(), read.shown(merge=True), read.shown(hide=True, merge=True)
-    assert both.weights.shape[-1] < merged.weights.shape[-1] < whole.weights.shape[-1]
-    explore.open(text=PIECES, layer=6, head=12)
-    explore.pick(0, len(whole.labels) - 1)
-    check_all(explore, whole, 6, 12, 0, len(whole.labels) - 1)
-    explore.toggle("Merge pieces")
-    [_, query] = [at for at, label in enumerate(merged.labels) if label == "tokenization"]
-    key = merged.labels.index("than")
-    explore.pick(query, key)
-    check_all(explore, merged, 6, 12, query, key)
-    explore.toggle("Hide special tokens")
-    pair = [both.options.index(merged.options[at]) for at in (query, key)]
-    check_all(explore, both, 6, 12, *pair)
-
-
-def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
+def read_table(file: Path) -> tuple[dict[str, str], list[str], Floats]:
     """What a table says of itself, the names of its rows, and its numbers."""
     facts, (header, *rows) = read_head_table(file.read_text("utf-8"))
     names = header[1 : len(rows) + 1]
@@ -121,60 +59,12 @@ def save_data(explore: Explore, button: str, folder: Path) -> Path:
     return save(explore.page, name, folder)
 
 
-def test_the_change_is_the_second_sentence_minus_the_first_and_so_is_its_file(
-    explore: Explore, tmp_path: Path
-) -> None:
-    explore.open(show="change")
-    before, after = forward(TIRED), forward(NARROW)
-    change = after.weights - before.weights
-    labels = tuple(a if a == b else f"{a} → {b}" for a, b in zip(before.tokens, after.tokens, strict=True))
-    query = labels.index("it")
-
-    @eventually
-    def check(key: int) -> None:
-        explore.page.mouse.move(0, 0)
-        row = change[3, 1, query]
-        check_lines(explore, labels, row)
-        largest = sorted(zip(names(labels), row, strict=True), key=lambda named: -abs(named[1]))[:3]
-        check_sentence(explore, "it", largest)
-        check_ranking(explore, change[:, :, query, key], "4-2")
-        exact = [read.weights[3, 1, query, key] for read in (before, after)]
-        assert values(explore.page.get_by_role("main"), "result") == pytest.approx(exact, abs=1e-5)
-
-    check(labels.index("dog"))
-    explore.pick(key=labels.index("tired → narrow"))
-    check(labels.index("tired → narrow"))
-    explore.unfold("Save")
-    table = save_data(explore, "^CSV", tmp_path)
-    assert "change" in table.name
-    facts, _, numbers = read_table(table)
-    said = " ".join([*facts, *facts.values()])
-    assert TIRED in said
-    assert NARROW in said
-    np.testing.assert_allclose(numbers, change[3, 1], atol=1e-5)
-
-
-def text_of(tokens: int) -> str:
-    """A text of so many tokens, the two special ones included."""
-    return " ".join(islice(cycle(WORDS), tokens - 2))
-
-
 def test_the_longest_text_is_drawn_and_another_head_opened(explore: Explore) -> None:
-    text = text_of(512)
-    read, query = forward(text), 502
-    explore.open(text=text, query=f"{query + 1} {read.tokens[query]}")
+    explore.open(text="the quick brown fox jumps " * 102)
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
     assert len(explore.rows(explore.keys)) == 512
     explore.open_head(2, 9)
     expect(explore.picture).to_have_attribute("data-head", "2-9")
-    row = read.weights[1, 8, query]
-
-    @eventually
-    def check() -> None:
-        explore.page.mouse.move(0, 0)
-        assert_ranked(explore.sentence()[1:], strongest(row, names(read.tokens)))
-
-    check()
     assert 0 < int(explore.picture.get_attribute("data-lines") or 0) <= 32
     assert explore.picture.locator("canvas").first.evaluate(COLOURS) > 20
 
@@ -211,7 +101,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
     @eventually
     def check() -> None:
         page.mouse.move(0, 0)
-        check_lines(explore, tuple(called), np.asarray(block.weights[2, typed], np.float64))
+        check_lines(explore, tuple(called), block.weights[2, typed])
         table = page.get_by_role("table", name="What comes after")
         expect(table.locator("tbody tr")).not_to_have_count(0)
         taken = table.get_by_role("row").filter(has_text="taken").locator("bdi")
@@ -233,8 +123,9 @@ def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of
     explore: Explore, tmp_path: Path
 ) -> None:
     explore.open(text=HOSTILE, layer=3, head=7, hide="true", view="Matrix")
-    read = forward(HOSTILE)
-    shown = read.shown(hide=True)
+    read = reference_bert.forward(HOSTILE)
+    weights = read.weights[2, 6, 1:-1, 1:-1]
+    left = weights.sum(axis=-1)
     picture, png = (save(explore.of_heads, ending, tmp_path) for ending in ("SVG", "PNG"))
     for path, ending in ((picture, ".svg"), (png, ".png")):
         assert path.suffix == ending
@@ -273,17 +164,15 @@ def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of
     for part in (HOSTILE, "minilm", "without [CLS] and [SEP]", "rescaled"):
         assert part in said, part
     assert (facts["layer"], facts["head"]) == ("3", "7")
-    assert [name.split(":", 1)[1] for name in rows] == list(shown.labels)
-    np.testing.assert_allclose(numbers[:, :-1], shown.weights[2, 6], atol=1e-5)
-    hidden = 1 - read.weights[2, 6, 1:-1, 1:-1].sum(axis=-1)
-    np.testing.assert_allclose(numbers[:, -1], hidden, atol=1e-5)
+    assert [name.split(":", 1)[1] for name in rows] == list(read.tokens[1:-1])
+    np.testing.assert_allclose(numbers[:, :-1], weights / left[:, None], atol=1e-5)
+    np.testing.assert_allclose(numbers[:, -1], 1 - left, atol=1e-5)
 
     archive = save_data(explore, "NPZ", tmp_path)
     assert "minilm" in archive.name
     with np.load(archive, allow_pickle=False) as arrays:
         for layer in range(6):
-            weights = arrays[f"encoder-{layer + 1}.weights"]
-            np.testing.assert_allclose(weights, read.weights[layer], atol=1e-5)
-            np.testing.assert_allclose(arrays[f"encoder-{layer + 1}.query"], read.query[layer], atol=1e-4)
+            found = arrays[f"encoder-{layer + 1}.weights"]
+            np.testing.assert_allclose(found, read.weights[layer], atol=1e-5)
         header = json.loads(bytes(arrays["header"]))
     assert (header["text"], header["model"]) == (HOSTILE, "minilm")

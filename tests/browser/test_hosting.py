@@ -55,14 +55,6 @@ def test_below_a_path_behind_a_proxy_links_and_rooms_work(stranger: Page, tmp_pa
         assert server.tracebacks() == []
 
 
-def test_a_page_without_its_server_asks_for_no_terminal(stranger: Page, tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visit(stranger, f"{server.url.replace('127.0.0.1', 'localhost')}/about")
-        server.process.terminate()
-        expect(stranger.get_by_role("dialog")).to_contain_text("The server does not answer.")
-        expect(stranger.get_by_text("streamlit run")).to_be_hidden()
-
-
 def test_a_site_that_the_operator_names_may_show_the_app_in_a_frame(
     stranger: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,13 +66,6 @@ def test_a_site_that_the_operator_names_may_show_the_app_in_a_frame(
             frame = stranger.frame_locator("iframe")
             expect(frame.get_by_role("heading", name="5 · Masks")).to_be_visible()
             assert server.tracebacks() == []
-
-
-def test_another_site_may_not(stranger: Page, server: Server) -> None:
-    with platform() as site:
-        stranger.goto(f"{site}/?{server.url}/masks")
-        stranger.wait_for_timeout(1_000)
-        expect(stranger.frame_locator("iframe").get_by_role("heading")).to_have_count(0)
 
 
 class _Platform(BaseHTTPRequestHandler):

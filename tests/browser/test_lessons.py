@@ -87,6 +87,16 @@ def as_number(text: str) -> float:
     return float(text.replace("\u2007", "").strip(" ()").replace("−", "-"))
 
 
+def walked(page: Page, part: str) -> list[float]:
+    """Return the unrounded numbers of this part of the picture of the steps."""
+    return values(page.locator(".root.steps"), part)
+
+
+def written(page: Page, part: str) -> list[float]:
+    """Return the same as printed."""
+    return [as_number(text) for text in page.locator(f".root.steps [data-part={part}]").all_inner_texts()]
+
+
 def test_weighted_average(page: Page, server: Server) -> None:
     main = lesson(page, server, "weighted_average", text=HOSTILE, scoring="Cosine", split="Characters")
     names = [token.label for token in average(HOSTILE, "Cosine", 1).tokens]
@@ -143,16 +153,6 @@ def test_scale(page: Page, server: Server) -> None:
     everybody_can_use(page)
 
 
-def walked(page: Page, part: str) -> list[float]:
-    """The unrounded numbers of this part of the picture of the six steps."""
-    return values(page.locator(".root.steps"), part)
-
-
-def written(page: Page, part: str) -> list[float]:
-    """The same as printed."""
-    return [as_number(text) for text in page.locator(f".root.steps [data-part={part}]").all_inner_texts()]
-
-
 def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
     it, detail = labels(HOSTILE).index("it"), page.locator(".root.steps .detail")
@@ -169,25 +169,9 @@ def test_query_key_value(page: Page, server: Server) -> None:
     page.locator('.root.steps [data-name="output"]').focus()
     press(page, "End")
     expect(detail).to_have_attribute("data-cell", re.compile("^output "))
-    # The printed sum can be checked with a calculator.
-    total = sum(number for part in ("product", "others", "bias") for number in written(page, part))
-    [result] = written(page, "result")
-    assert total == pytest.approx(result, abs=0.00050001)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
-
-    grid = page.get_by_role("grid", name="is one query")
-
-    def weights() -> Any:
-        cells = grid.get_by_role("gridcell")
-        return np.reshape(
-            cells.evaluate_all("all => all.map(one => +one.dataset.value)"), (len(steps.keys), -1)
-        )
-
-    rows = weights()
-    np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
     expect(page.get_by_role("grid", name="every column is one query")).to_be_visible()
-    np.testing.assert_array_equal(weights(), rows.T)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -265,14 +249,6 @@ def test_masks(page: Page, server: Server) -> None:
     assert_asked(page, cells=masks.written(mask))
     everybody_can_use(page)
 
-    # A row without an open cell is refused, and no number is left.
-    row = mask_editor(page).get_by_role("button", name="dog: the whole row of dog, query", exact=True)
-    row.press("Enter")
-    row.press("Enter")
-    wait_idle(page)
-    expect(page.get_by_role("alert").filter(has_text="Not computed.")).to_be_visible()
-    assert set(cells.all_inner_texts()) == {""}
-
 
 def test_positions(page: Page, server: Server) -> None:
     main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
@@ -319,7 +295,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     row = found.weights[0, last - 2]
     explore.keys.nth(3).press("Enter")
     wait_idle(page)
-    worked = page.get_by_label("Why does street look at did")
+    worked = page.get_by_label("Why does street attend to did")
     assert value(worked, "result") == pytest.approx(row[3], abs=1e-4)
     assert page.get_by_role("main").locator("u").count() == 0
     everybody_can_use(page)
@@ -365,13 +341,6 @@ def test_block(page: Page, server: Server) -> None:
     assert_dimension(383)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
-    # What goes out of a layer comes into the next.
-    out = value(main, "came_out-length")
-    page.get_by_role("button", name="On to layer 6").click()
-    expect(page.get_by_role("spinbutton", name="Layer")).to_have_value("6")
-    expect(part("attention")).to_be_hidden()
-    wait_idle(page)
-    assert value(main, "came_in-length") == out
 
 
 def test_translate(page: Page, server: Server) -> None:
@@ -486,18 +455,17 @@ def test_write(page: Page, server: Server) -> None:
 
 def test_induction(page: Page, server: Server) -> None:
     lesson(page, server, "induction", repeated_word="3 basket")
-    picture = page.locator(".root.repeated-words")
-    chosen = picture.get_by_role("button", name="basket", exact=True)
-    expect(chosen).to_have_attribute("aria-pressed", "true")
-    chosen.press("ArrowDown")
-    picture.get_by_role("button", name="thanked", exact=True).press("Enter")
-    assert_asked(page, repeated_word="4 thanked")
-    name = head_name(*measured().previous_word_heads[0])
-    head = picture.get_by_role("button", name=f"Ablate head {name}")
-    head.press("Enter")
+    row = page.get_by_role("table", name="Each copied word").get_by_role("row").nth(3)
+    expect(row.get_by_role("rowheader")).to_have_text("3basket → thanked")
+    copied = row.get_by_role("cell").last
+    assert float(str(copied.get_attribute("data-value"))) > 0.9
+    name = head_name(*measured().induction_heads[0])
+    ablated = page.get_by_role("combobox", name="Ablated heads")
+    ablated.press("ArrowDown")
+    ablated.press_sequentially(name)
+    page.get_by_role("option", name=name).click()
+    page.keyboard.press("Escape")
     assert_asked(page, ablated=name)
-    expect(head).to_have_attribute("aria-pressed", "true")
-    expect(head).to_be_focused()
-    expect(picture.locator("path.closed")).to_have_count(1)
     expect(page.get_by_role("cell", name=f"without {name}", exact=True)).to_be_visible()
+    wait_idle(page)
     everybody_can_use(page)

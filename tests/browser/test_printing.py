@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
-from tests.browser.visit import box_of, reveal, visit
+from tests.browser.visit import reveal, visit
 
 MILLIMETRE = 96 / 25.4  # in CSS pixels
 WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
@@ -77,11 +77,3 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
         expect(page.locator(".st-key-slide-picture")).to_have_css("break-inside", "avoid")
         page.emulate_media(media="null")
         assert printed(page) > 2
-
-
-def test_a_picture_of_sixty_tokens_is_on_one_sheet(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/?{urlencode({'text': LONG * 2})}")
-    picture = page.locator(".stBidiComponent").filter(has=page.get_by_text("from (query)")).first
-    page.emulate_media(media="print")
-    expect(page.locator("html")).to_have_attribute("data-paper", "light")
-    assert box_of(picture)["height"] < TALL

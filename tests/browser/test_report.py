@@ -1,7 +1,6 @@
 """The report in a browser: a file without a network, every number the trace's, for mouse, keys and paper."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.picture import sequential
-from attnviz.export.report.notebook import show
-from attnviz.export.report.page import InitialView, PollResult, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, box_of, fits, letters, save
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, save
 from tests.export.report.held import weights_in
 from tests.export.report.made import TARGET, TEXT, encoder, translator
 
@@ -121,39 +119,6 @@ def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: 
     expect(again.locator(".words")).to_contain_text("chien attends to")
 
 
-def test_a_broken_link_opens_what_there_is(open_file: Open) -> None:
-    for link in (
-        "#layer=99&head=x,2,2&query=1e9&kind=__proto__&view=<b>",
-        "#text=-1&head=&key=3",
-        "#%E0%A4%A",
-    ):
-        page = open_file(report(encoder()), link)
-        expect(head_title(page)).to_have_text("Layer 1 · Head 2" if "x,2,2" in link else "Layer 1 · Head 1")
-
-
-def test_the_reader_changes_between_texts(open_file: Open) -> None:
-    page = open_file(report([encoder(), encoder("a </script><b>b")], FIRST))
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"“{TEXT}”")
-    page.get_by_text("a </script><b>b", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("“a </script><b>b”")
-    expect(head_title(page)).to_have_text("Layer 2 · Head 3")
-    expect(page.locator(".queries .label")).to_have_text(["[CLS]", "a", "</script><b>b", "[SEP]"])
-    assert page.title() == "Layer 2 · Head 3 of made: a </script><b>b"
-
-
-def test_what_a_class_answered_stands_below(open_file: Open) -> None:
-    hostile = "</script><b>Who?</b>"
-    polls = [
-        PollResult("Which?", ("dog", "road"), 0, None, (3, 1)),
-        PollResult(hostile, ("a", "b"), None, (4, 0), (1, 3)),
-    ]
-    page = open_file(report(encoder(), FIRST, polls))
-    first, second = (page.get_by_role("table", name=name, exact=True) for name in ("Which?", hostile))
-    expect(first.get_by_role("row")).to_have_text(["Optionvotes", "✓ dog (right)3", "road1"])
-    expect(second.get_by_role("row")).to_have_text(["Optionfirst votesecond vote", "a41", "b03"])
-    assert axe(page) == []
-
-
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
 )
@@ -198,49 +163,3 @@ def test_the_picture_is_saved(open_file: Open, tmp_path: Path) -> None:
         file = save(page, ending, tmp_path)
         assert file.name == f"attnviz-owner-made-1-layer2-head3-lines.{ending.lower()}"
         assert file.stat().st_size > 5000
-
-
-def test_figures_of_a_notebook_do_not_disturb_each_other(
-    context: BrowserContext, faults: Faults, tmp_path: Path
-) -> None:
-    faults.hosts.add("")
-    figures = [
-        show(encoder(), layer=1, head=2, query=2),
-        show(translator(), kind="cross", view="matrix"),
-        show(encoder("a b"), view="atlas"),
-        show(replace(encoder(), second="a b"), view="lines"),
-        show(translator(), kind="encoder"),
-        show(translator(), view="atlas"),
-    ]
-    cells = "".join(figure._repr_html_() for figure in figures)
-    (tmp_path / "notebook.html").write_text(f"<!doctype html><meta charset=utf-8>{cells}", "utf-8")
-    page = context.new_page()
-    page.set_viewport_size({"width": 900, "height": 4000})
-    page.goto((tmp_path / "notebook.html").as_uri())
-    first, second, third, *others = (page.frame_locator("iframe").nth(at) for at in range(len(figures)))
-    expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 3")
-    expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
-    expect(third.locator("h2")).to_have_text("All 6 heads at a glance")
-    expect(second.get_by_role("radio")).to_have_count(0)
-    first.locator(".chips button").nth(0).click()
-    expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 1")
-    expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
-    for figure, frame in zip(figures, (first, second, third, *others), strict=True):
-        box = box_of(frame.locator("main"))
-        assert box["height"] <= figure.height
-    expect(first.get_by_text("Made with attnviz.")).to_be_hidden()
-
-
-def test_layers_keep_their_numbers_where_some_have_no_weights(open_file: Open) -> None:
-    weights = np.eye(3)[None].repeat(2, 0)
-    page = open_file(report(Trace.from_weights((None, weights, None, weights), list("abc"))))
-    heads = page.get_by_role("grid").first
-    names = [head.get_attribute("aria-label") for head in heads.get_by_role("gridcell").all()]
-    assert [str(name).split(":")[0] for name in names] == [
-        f"Layer {at}, head {n}" for at in (2, 4) for n in (1, 2)
-    ]
-    heads.get_by_role("gridcell", name="Layer 4, head 2").click()
-    expect(page.get_by_role("heading", name="Layer 4 · Head 2")).to_be_visible()
-    expect(heads.get_by_role("gridcell", name="Layer 4, head 2")).to_have_attribute("aria-selected", "true")
-    page.emulate_media(media="print")
-    expect(page.locator(".paper .overview text", has_text="L4")).to_be_visible()

@@ -1,24 +1,22 @@
-"""Tablets, zoomed pages, and browsers with larger letters."""
+"""Browsers with larger letters, phones, and systems that choose all colours."""
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
-from tests.browser.explore import Explore
 from tests.browser.server import Server
-from tests.browser.visit import DESKTOP, PHONE, box_of, fits, menu, reveal, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, DESKTOP, PHONE, fits, menu, reveal, visit, wait_idle
 
 LARGE = 32  # pixels: twice as large as usual
-TABLET: ViewportSize = {"width": 768, "height": 1024}
-
 _LETTERS = "one => parseFloat(getComputedStyle(one).fontSize)"
 _ZOOM = "one => one.currentCSSZoom"
 _CUT = """
 all => all.filter((one) => [one, ...one.querySelectorAll("div, p")].some((part) =>
     getComputedStyle(part).textOverflow === "ellipsis" && part.scrollWidth > part.clientWidth + 1)).length
 """
+_GROUND = "one => getComputedStyle(one).backgroundColor"
 _SMALL_BOXES = """
 () => {
     const all = (root) =>
@@ -57,17 +55,6 @@ def test_the_text_size_of_the_browser_is_followed(large_letters: Browser, server
     page.close()
 
 
-@pytest.mark.parametrize("viewport", [TABLET])
-def test_all_heads_are_in_view_on_a_tablet(page: Page, explore: Explore) -> None:
-    visit(page, explore.url)
-    assert fits(page)
-    grid = page.locator(".root:has([role=grid])").first
-    last = grid.get_by_role("gridcell").last
-    edge = box_of(grid.locator(".scroller").first)
-    cell = box_of(last)
-    assert cell["x"] + cell["width"] <= edge["x"] + edge["width"]
-
-
 @pytest.mark.parametrize("viewport", [PHONE])
 @pytest.mark.parametrize("name", ["explore", "models"])
 def test_no_text_box_makes_a_phone_zoom(page: Page, server: Server, name: str) -> None:
@@ -83,3 +70,14 @@ def test_focus_is_seen_in_the_menu(page: Page, server: Server) -> None:
     expect(link).to_be_focused()
     expect(link).to_have_css("outline-style", "solid")
     expect(link).to_have_css("outline-width", "2px")
+
+
+def test_where_the_system_chooses_all_colours_numbers_keep_theirs(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/score_heads")
+    page.emulate_media(forced_colors="active")
+    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+    cells = page.get_by_role("gridcell")
+    expect(cells).not_to_have_count(0, timeout=COMPUTED_MS)
+    assert len({cell.evaluate(_GROUND) for cell in cells.all()[:12]}) > 2
+    pressed, other = page.locator(".stButtonGroup").first.get_by_role("radio").all()[:2]
+    assert pressed.evaluate(_GROUND) != other.evaluate(_GROUND)

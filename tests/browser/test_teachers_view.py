@@ -1,19 +1,14 @@
 """The teacher's view on a projector: large type, nothing below the screen, and the keys of a clicker."""
 
-import re
 from collections.abc import Sequence
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.app.cards import Card
-from attnviz.app.heads.contents import TOOLS
 from attnviz.app.lessons.contents import LESSONS, Lesson
-from attnviz.app.state.choices import TEACHER
 from tests.browser.server import Server
 from tests.browser.visit import (
-    COMPUTED_MS,
     PROJECTOR,
     axe,
     leading,
@@ -135,39 +130,6 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     expect(page.get_by_role("navigation", name="App pages")).to_be_visible()
 
 
-def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    text = (
-        "The dog did not cross the road as it was too tired, and the cat, which had waited, went home alone."
-    )
-    visit(page, f"{server.url}/masks?teacher=true&text={text}")
-    press(page, "PageDown")
-    wait_idle(page)
-    press(page, "PageDown")
-    followed = page.locator(".st-key-mask-editor [data-followed]")
-    expect(followed.get_by_role("rowheader")).to_be_in_viewport()
-    rows = page.locator(".st-key-mask-editor [data-rows]")
-    for top, sign, other in ((0, "data-more", "data-before"), (9999, "data-before", "data-more")):
-        rows.evaluate("(rows, top) => rows.scrollTo(0, top)", top)
-        expect(rows.and_(page.locator(f"[{sign}]:not([{other}])"))).to_be_visible()
-    assert seen(page) == "picture"
-
-
-def test_the_section_that_is_open_is_a_part_of_its_own(page: Page, server: Server) -> None:
-    name, section, picture = "cause", "split", ".hinge"
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/{name}?{urlencode({'teacher': 'true', 'open': section})}")
-    shown = page.locator(f".st-key-slide-section[data-shown] {picture}")
-    expect(shown).to_have_count(0)
-    for _ in range(3):  # the answer, the picture, the section
-        press(page, "PageDown")
-        wait_idle(page)
-    expect(shown).to_be_visible()
-    assert seen(page) == "section"
-    press(page, "PageDown")
-    expect(page).not_to_have_url(re.compile(f"/{name}"))
-
-
 def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Server) -> None:
     """In a room: the sentence, all heads, the tokens, one head's lines, and the arithmetic on two screens."""
     page.set_viewport_size(PROJECTOR)
@@ -187,7 +149,7 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         expect(page.get_by_role("status").filter(has_text="5 of 5 (2/2)")).to_be_visible()
         menu_button = page.get_by_role("button", name="Menu", exact=True)
         menu_button.click()
-        menu(page).filter(has_text="Translate").click()  # the view stays
+        menu(page).filter(has_text="Learn").click()  # the view stays
         expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("status").filter(has_text="1 of 5")).to_be_visible()
@@ -199,19 +161,3 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
             page.get_by_role("button", name=move, exact=True).click(trial=True)  # nothing lies over it
         menu(page).filter(has_text="Heads").click()
         expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()
-
-
-@pytest.mark.parametrize("tools", [TOOLS[:1], pytest.param(TOOLS, marks=pytest.mark.everything)])
-def test_tools_stand_on_screens_in_large_type(page: Page, server: Server, tools: Sequence[Card]) -> None:
-    """In a room, whose bar takes some of the screen."""
-    page.set_viewport_size(PROJECTOR)
-    with leading(page, server.url):
-        for tool in (tool for tool in tools if tool.name in TEACHER.pages):
-            visit(page, f"{server.url}/{tool.name}?teacher=true")
-            expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
-            place, before = page.locator(".teachers-moves output"), ""
-            while (place.text_content() or "") != before:
-                before = place.text_content() or ""
-                assert seen(page) == "tool"
-                press(page, "PageDown")
-                wait_idle(page)

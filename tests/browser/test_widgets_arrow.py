@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from attnviz.app.components.arrow import NOTHING, Interference, arrow
+from attnviz.app.lessons.cause.arrow import NOTHING, Interference, arrow
 from tests.browser.visit import middle
 from tests.browser.widgets import Widgets, sent_by
 

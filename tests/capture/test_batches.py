@@ -120,12 +120,11 @@ def test_the_pass_ends_with_the_last_weights_and_leaves_the_model_as_it_was(mini
     hook = minilm.network.get_submodule("encoder.layer.5.output").register_forward_hook(
         lambda *_: after_last.append(1)
     )
-    with recording(weights_of=6) as records, torch.inference_mode():
+    with recording(6) as records, torch.inference_mode():
         minilm.network(input_ids=ids)
     assert len(records) == 6
-    assert all(record.value.numel() == 0 for record in records)
     assert not after_last
-    with recording(weights_of=7) as records, torch.inference_mode():
+    with recording(7) as records, torch.inference_mode():
         minilm.network(input_ids=ids)
     hook.remove()
     assert len(records) == 6

@@ -49,7 +49,7 @@ def test_the_table_is_what_the_library_finds(vector: str, corpus: Path, say: Say
         ({"--head": "7-1"}, "has 6 layers"),
         ({"--head": "1-13"}, "has 12 heads"),
         ({"--token": 16}, "has 15 tokens"),
-        ({"--address": "127.0.0.1:1"}, "belongs to Ray"),
+        ({"--address": "127.0.0.1:1"}, "--address needs --ray"),
         ({"--out": "corpus.txt"}, "is what is read here"),
     ],
 )

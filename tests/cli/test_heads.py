@@ -93,7 +93,7 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "no test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
-        (["corpus.txt", "--workers", "2"], "belong to Ray"),
+        (["corpus.txt", "--workers", "2"], "need --engine ray"),
         (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
         (["corpus.txt", "--out", "heads.xlsx"], "Choose heads.csv"),
         (["long.txt"], "none of the sentences"),

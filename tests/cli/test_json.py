@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from attnviz.experiments import pairs
-from attnviz.models import catalogue
-from tests.capture.tiny import tiny
 from tests.cli.conftest import Run, Say
 
 Table = Callable[..., list[dict[str, Any]]]
@@ -56,24 +54,8 @@ def test_the_rows_are_those_of_the_file(command: tuple[str, ...], table: Table, 
 
 
 def test_what_was_not_read_is_told_beside_it(run: Run, few: Path) -> None:
-    asked, said = ("heads", few / "corpus.txt"), "Left out: 1 more sentence.\n  word word "
+    asked, said = ("heads", few / "corpus.txt"), "Skipped: 1 more sentence.\n  word word "
     assert said in run(*asked).out
     answer = run(*asked, "--json")
     assert json.loads(answer.out)
     assert said in answer.err
-
-
-def test_models_are_told_with_what_is_known_of_them(table: Table, tmp_path: Path) -> None:
-    told = table("models")
-    assert [row["name"] for row in told] == list(catalogue.names())
-    [minilm] = [row for row in told if row["name"] == "minilm"]
-    assert minilm | {"title": "", "token_limit": 512} == {
-        "name": "minilm", "title": "", "family": "bert", "attention": ["encoder"],
-        "encoder_layers": 6, "decoder_layers": 0, "heads": 12, "d_model": 384, "d_head": 32,
-        "parameters": 22_713_216, "token_limit": 512, "reads_pairs": True, "sees_pictures": False,
-        "expects": None,
-    }  # fmt: skip
-    [bart] = table("models", tiny("bart", tmp_path / "bart"))
-    assert (bart["attention"], bart["encoder_layers"], bart["decoder_layers"]) == (
-        ["encoder", "decoder", "cross"], 3, 2,
-    )  # fmt: skip

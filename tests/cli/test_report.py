@@ -39,7 +39,7 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
         (["--trace", "none.npz"], "No such file"),
         (
             ["--trace", "one.npz", "--dtype", "bfloat16", "--top-k", "3"],
-            "Leave out --dtype, --top-k: that is for",
+            "Remove --dtype, --top-k",
         ),
         (["--trace", "one.npz", "bad.npz"], "bad.npz: This file is not a trace"),
     ],

@@ -1,7 +1,6 @@
 """A text of many sentences: read line by line, and what is wrong with it is said."""
 
 import io
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -65,17 +64,3 @@ def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:
     assert Corpus.from_text("a\n" * 5, maximum=5).lines == 5
     with pytest.raises(AttnvizError, match="“mine” has 6 lines; this page reads at most 5"):
         Corpus.from_text("a\n" * 6, "mine", 5)
-
-
-def test_a_text_is_never_held_twice(tmp_path: Path) -> None:
-    """Looking at one MB, and walking through their lines, takes some kilobytes."""
-    text = "A line of a text that is long enough to be noticed.\n" * 20_000
-    file = tmp_path / "long.txt"
-    file.write_text(text, "utf-8")
-    content = text.encode()
-    tracemalloc.start()
-    for corpus in (Corpus.from_text(text), Corpus.from_bytes(content, "x"), Corpus.from_file(file)):
-        assert sum(1 for _ in corpus) == 20_000
-    _, maximum = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert maximum < len(content) / 4

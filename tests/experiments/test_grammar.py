@@ -57,8 +57,8 @@ def test_the_words_are_found_and_a_repeated_one_by_its_number() -> None:
     [
         ("adverb old>dog", "“adverb” is none of determiner"),
         ("object dog", "“dog” must have two words with > between them"),
-        ("object cat>saw", "“cat” does not stand in the sentence"),
-        ("determiner the>dog", "“the” stands there 2 times. Write the#1 for the first"),
+        ("object cat>saw", "“cat” is not in the sentence"),
+        ("determiner the>dog", "“the” occurs 2 times. Write the#1 for the first"),
         ("determiner the#3>dog", "“the#3”: there are 2 of “the”"),
     ],
 )

@@ -1,8 +1,5 @@
 """The same work on Ray: the same figures, whoever counts which part."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -45,22 +42,3 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 def test_a_cluster_that_is_not_there_is_told(address: str) -> None:
     with pytest.raises(AttnvizError, match=f"There is no Ray at {address}"):
         next(on_ray.share(1, address)(str, iter(())))
-
-
-def test_actors_for_which_there_is_no_room_are_not_awaited_for_good() -> None:
-    """Ray itself would wait for as long as no processor comes free."""
-
-    class Full:
-        """A cluster with room for two."""
-
-        def wait(self, begun: list[str], num_returns: int, timeout: float) -> tuple[list[str], list[str]]:
-            assert (num_returns, timeout) == (3, on_ray._START_SECONDS)
-            return begun[:2], begun[2:]
-
-        def cluster_resources(self) -> dict[str, float]:
-            return {"CPU": 2.0}
-
-    actor = SimpleNamespace(ready=SimpleNamespace(remote=lambda: "begun"))
-    full: Any = Full()
-    with pytest.raises(AttnvizError, match=r"Of 3 workers 1 did not start .* knows of 2 processors"):
-        on_ray._wait_for(full, [actor] * 3)

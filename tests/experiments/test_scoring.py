@@ -170,16 +170,6 @@ def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> No
         next(measure(head_tests.find("grammar"), Corpus.from_bytes(content, "x"), "minilm"))
 
 
-def test_what_cannot_be_read_is_kept_with_the_reason() -> None:
-    text = "The [sphinx] saw the [dog] as *it* was too {tired > sphinx | narrow > dog}."
-    tests = head_tests.find("pronouns")
-    *_, last = measure(tests, Corpus.from_text(text), "translator")
-    found = last.found["pronoun to noun"]
-    assert (last.done, found.examples, found.skipped) == (1, 0, 1)
-    assert "“sphinx”" in found.reasons[0].why
-    assert len(found.ranking) == 8
-
-
 def test_a_model_that_reads_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 

@@ -153,7 +153,7 @@ def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
 def test_the_decoder_cannot_be_made_to_look_ahead(source: int, target: int) -> None:
-    with pytest.raises(InvalidEdit, match="looks ahead"):
+    with pytest.raises(InvalidEdit, match="attends to later words"):
         Edit("decoder", 0, 0, 2, source, target)
     assert Edit("cross", 0, 0, 2, source, target)
 

@@ -79,23 +79,6 @@ def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: Fol
             model(input_ids=torch.full((1, most + 1), 7))
 
 
-def test_weights_in_parts_are_counted_together(bert: Path) -> None:
-    whole = folder.entry(bert, "bert").parameters
-    AutoModel.from_pretrained(bert, local_files_only=True, use_safetensors=True).save_pretrained(
-        bert / "whole"
-    )
-    AutoModel.from_pretrained(bert, local_files_only=True, use_safetensors=True).save_pretrained(
-        bert / "parts", max_shard_size="8KB"
-    )
-    for part in ("whole", "parts"):
-        shutil.copy(bert / "tokenizer.json", bert / part)
-    assert len(list((bert / "parts").glob("*.safetensors"))) > 1
-    parts = folder.entry(bert / "parts", "parts")
-    assert parts.parameters == folder.entry(bert / "whole", "whole").parameters
-    assert parts.parameters != whole, "the head was not saved"
-    assert (parts.expects, folder.entry(bert, "bert").expects) == (None, "masked")
-
-
 def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
     before = folder.entry(bert, "bert")
     assert folder.entry(bert, "bert") is before

@@ -139,17 +139,6 @@ def test_a_text_its_tokens_and_a_folder_are_read_by_a_tokenizer_in_python(tmp_pa
     assert attnviz.predictions("MK<mask>Y", model, tokenizer=reads)[0].position == 3
 
 
-def test_a_folder_whose_tokenizer_needs_no_vocabulary(tmp_path: Path) -> None:
-    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
-    untrained("t5", AutoModelForSeq2SeqLM, **sizes, vocab_size=384, decoder_start_token_id=0).save_pretrained(
-        tmp_path
-    )
-    ByT5Tokenizer().save_pretrained(tmp_path)
-    found = attnviz.trace("Né", tmp_path, target="Hé")
-    assert [(token.start, token.end) for token in found.tokens] == [(0, 1), (1, 2), (1, 2), (0, 0)]
-    assert [token.id for token in found.block("decoder").query_tokens] == [0, 75, 198, 172]
-
-
 LINES = ["The dog did not cross the road.", "Mon chien dort bien.", "It was a nice day, was it?"] * 20
 
 

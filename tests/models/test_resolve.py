@@ -21,36 +21,21 @@ facts = attrgetter(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("minilm", "catalogue"),
-        ("translator-unguided", "catalogue"),
-        ("./minilm", "folder"),
-        (".", "folder"),
-        ("~/models/bert", "folder"),
-        ("/models/bert", "folder"),
-        ("models/mine/bert", "folder"),
-        ("bert/", "folder"),
-        ("models\\bert", "folder"),
-        ("owner/name", "id"),
-        ("owner/name@v1", "id"),
-        ("bert", "unknown"),
-        ("", "unknown"),
-        ("https://somewhere/owner/name", "unknown"),
-        ("file:///srv/models/bert", "unknown"),
-        ("a b", "unknown"),
-        ("bert\0", "unknown"),
-        ("./bert\0", "unknown"),
-        ("./\ud800", "unknown"),
-        ("./" + "x" * 10_000, "unknown"),
+MEANT: dict[resolve.KindOfName, list[str]] = {
+    "catalogue": ["minilm", "translator-unguided"],
+    "folder": ["./minilm", ".", "~/models/bert", "/models/bert", "models/mine/bert", "bert/", "models\\bert"],
+    "id": ["owner/name", "owner/name@v1"],
+    "unknown": [
+        *("bert", "", "https://somewhere/owner/name", "file:///srv/models/bert", "a b", "bert\0", "./bert\0"),
+        *("./\ud800", "./" + "x" * 10_000),
     ],
-)
-def test_what_a_name_means(
-    name: str, kind: resolve.KindOfName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+}
+
+
+@pytest.mark.parametrize("kind", MEANT)
+def test_what_a_name_means(kind: resolve.KindOfName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert resolve.kind_of_name(name) == kind
+    assert {name: resolve.kind_of_name(name) for name in MEANT[kind]} == dict.fromkeys(MEANT[kind], kind)
 
 
 def test_a_folder_that_is_there_is_found_by_its_plain_name(
@@ -127,21 +112,6 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
     assert told[-1] == ("Ready", 1.0)
     assert [done for _, done in told] == sorted(done for _, done in told)
     assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)
-
-
-def test_whoever_tells_may_end_an_opening(folder_of: FolderOf) -> None:
-    class Enough(Exception):
-        pass
-
-    def stop(doing: str, done: float) -> None:
-        assert doing
-        if done:
-            raise Enough
-
-    name = str(folder_of("bert"))
-    with pytest.raises(Enough):
-        loading.open_model(name, stop)
-    assert allowed.opened() == ()
 
 
 def test_a_name_on_the_operators_list_stands_for_what_the_list_says(

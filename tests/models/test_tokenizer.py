@@ -10,9 +10,9 @@ import pytest
 import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
+from transformers import AutoTokenizer, BertConfig, GPT2Config
 
-from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
+from attnviz.errors import EmptyText, ModelFilesDamaged, TextTooLong, UnreadableText
 from attnviz.models import catalogue, folder
 from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
 from attnviz.readable import MAX_CHARACTERS
@@ -386,17 +386,6 @@ def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one
             in_folder(tmp_path, 512)
 
 
-def test_files_of_which_no_tokenizer_can_be_made_are_refused_with_the_remedy(tmp_path: Path) -> None:
-    MarianConfig().save_pretrained(tmp_path)
-    for name in ("source.spm", "target.spm"):
-        (tmp_path / name).write_bytes(b"sentencepiece")
-    (tmp_path / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1}))
-    with pytest.raises(
-        ModelNotSupported, match=r"no tokenizer of this.*tokenizer\.json beside the model.*save_pretrained"
-    ):
-        in_folder(tmp_path, 512)
-
-
 def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:
     long, rule = "a" * 3000 + "b", rust.Regex("(a|aa|a?)+$")
     tokenizer = rust.Tokenizer(rust.models.WordLevel({long: 0}, long))
@@ -407,10 +396,3 @@ def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) 
     for give in (lambda: reads.tokens(long), lambda: reads.readable(0)):
         with pytest.raises(UnreadableText, match="gave up"):
             give()
-
-
-def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:
-    saved("bytes trimmed", tmp_path)
-    for content in ("", "[]", '{"mask_token": 7}', '{"mask_token": "never heard"}'):
-        (tmp_path / "tokenizer_config.json").write_text(content)
-        assert in_folder(tmp_path, 512).mask == "<mask>"

@@ -105,16 +105,6 @@ def test_a_pattern_that_backtracks_without_end_is_refused(tmp_path: Path) -> Non
     assert reads.tokens("b")
 
 
-def test_a_failing_tokenizer_is_refused_and_its_process_goes_on(tmp_path: Path) -> None:
-    files = changed(tmp_path, model={"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"})
-    reads = guarded_in_folder(files, 512)
-    first = process_of(reads)
-    with pytest.raises(UnreadableText, match="gave up"):
-        reads.tokens("b")
-    assert reads.tokens("a")[0].id == 0
-    assert process_of(reads) is first
-
-
 @pytest.mark.parametrize("content", ["", "{}", "[1, 2", "[" * 100_000, '{"model": {"type": "Unknown"}}'])
 def test_a_damaged_file_is_refused_as_in_this_process(content: str, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(content)

@@ -15,7 +15,7 @@ STARTED = """
 import time
 from attnviz.trained import live
 live.watch = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), time.sleep(60)) and []
-live.main("taught", 7, 60)
+live.main("guided", 7, 60)
 """
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
 from attnviz.trained.translator.variants import VARIANTS
-from training import figures, storytellers, translators
+from training import figures, translators
 from training.translator_measures import familiarity, measure
 
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
@@ -52,9 +51,3 @@ def test_a_translator_is_trained_kept_and_measured(tmp_path: Path, monkeypatch: 
     assert (kept.about["variant"], kept.about["seed"], kept.about["steps"]) == ("unguided", "1", "6")
     assert runs[1].items() >= asdict(measure(kept, sentences=4, pairs=3)).items()
     assert runs[1]["familiarity"] == asdict(familiarity(splits.training(100, seed=1)))
-
-
-def test_a_storyteller_says_how_it_was_made(tmp_path: Path) -> None:
-    storytellers.trained("storyteller", 3, steps=2).save(tmp_path / "mine.safetensors")
-    kept = Storyteller.load(tmp_path / "mine.safetensors")
-    assert kept.about == {"variant": "storyteller", "seed": "3", "steps": "2"}

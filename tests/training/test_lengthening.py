@@ -17,7 +17,7 @@ def understood(text: str) -> Elastic | None:
     return Elastic.of(next(grammar.understood(text.split())))
 
 
-def elastic(text: str = "the dog did not cross the road as it was too tired") -> Elastic:
+def elastic(text: str) -> Elastic:
     sentence = understood(text)
     assert sentence is not None
     return sentence
@@ -33,29 +33,21 @@ def by_chance(seed: int) -> Elastic:
 
 
 @pytest.mark.parametrize(
-    ("text", "english", "french"),
+    ("text", "french"),
     [
         (
             "the trophy does not fit in the suitcase because it is too small",
-            "The trophy does not fit in the suitcase and the king is calm because it is too small.",
-            "Le trophée ne rentre pas dans la valise et le roi est calme parce qu'elle est trop petite.",
+            "Le trophée ne rentre pas dans la valise et la reine est belle parce qu'elle est trop petite.",
         ),
         (
             "the cow reached the forest since it wanted to play",
-            "The cow reached the forest and the king was calm since it wanted to play.",
-            "La vache a atteint la forêt et le roi était calme puisqu'elle voulait jouer.",
-        ),
-        (
-            "yesterday the dog did not cross the road as it did not want to play",
-            "Yesterday the dog did not cross the road and the king was calm as it did not want to play.",
-            "Hier le chien n'a pas traversé la route et le roi était calme car il ne voulait pas jouer.",
+            "La vache a atteint la forêt et la reine était belle puisqu'elle voulait jouer.",
         ),
     ],
 )
-def test_clauses_have_the_tense_and_the_place(text: str, english: str, french: str) -> None:
-    pair = elastic(text).stretched([Clause(NOUN["king"], PREDICATE["calm"])]).pair
-    assert written(pair.source).replace("Yesterday,", "Yesterday") == english
-    assert written(pair.target).replace("Hier,", "Hier") == french
+def test_a_clause_has_the_tense_the_place_and_the_gender(text: str, french: str) -> None:
+    pair = elastic(text).stretched([Clause(NOUN["queen"], PREDICATE["beautiful"])]).pair
+    assert written(pair.target) == french
 
 
 @given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))

@@ -1,13 +1,10 @@
 """The recurrent networks: their steps by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
-from training import recurrent
 from training.recurrent import RecurrentEncoderDecoder
 
 Vectors = NDArray[np.float32]
@@ -58,15 +55,3 @@ def test_every_step_by_hand(small: RecurrentEncoderDecoder) -> None:
         spoken = np.tanh(np.concatenate([spoken, averages], axis=1) @ matrix.T + bias)
     matrix, bias = (parameter.detach().numpy() for parameter in small.to_word.parameters())
     np.testing.assert_allclose(steps.logits[0], (spoken @ matrix.T + bias) @ table.T, atol=1e-5)
-
-
-@pytest.mark.parametrize("attention", [False, True])
-def test_a_file_gives_the_network_back(tmp_path: Path, attention: bool) -> None:
-    model, file = recurrent.build(seed=3, attention=attention), tmp_path / "recurrent.safetensors"
-    recurrent.save(model, file)
-    assert file.stat().st_size < 600_000
-    source, target = torch.tensor([[3, 17, 11]]), torch.tensor([[1, 19, 2]])
-    read = recurrent.load(file, attention=attention)
-    torch.testing.assert_close(
-        read(source, target).logits, model(source, target).logits, atol=0.02, rtol=0.01
-    )

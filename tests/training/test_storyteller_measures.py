@@ -27,17 +27,17 @@ def storyteller(name: str) -> Storyteller:
 @pytest.mark.parametrize("name", SMALL_FIRST)
 def test_the_stored_figures_are_the_weights_own(name: str) -> None:
     assert [training.seed for training in stored() if training.variant == name] == [0, 1, 2]
-    found, told = measures.measure(storyteller(name)), stored()[Training(name, 0)]
-    assert (told.items, told.right) == (found.items, found.right)
-    assert [(each.heads, each.right) for each in told.ablated] == [
+    found, written = measures.measure(storyteller(name)), stored()[Training(name, 0)]
+    assert (written.items, written.right) == (found.items, found.right)
+    assert [(each.heads, each.right) for each in written.ablated] == [
         (each.heads, each.right) for each in found.ablated
     ]
     for one, other in [
-        (told.previous_word, found.previous_word),
-        (told.prefix_matching, found.prefix_matching),
+        (written.previous_word, found.previous_word),
+        (written.prefix_matching, found.prefix_matching),
         *(
             (one.prefix_matching, other.prefix_matching)
-            for one, other in zip(told.ablated, found.ablated, strict=True)
+            for one, other in zip(written.ablated, found.ablated, strict=True)
         ),
     ]:
         np.testing.assert_allclose(one, other, atol=2e-4)

@@ -174,7 +174,7 @@ RELATIVE = "encoder.layer.0.attention.self.distance_embedding.weight"
         (
             stored(lambda held: held | {QUERY: torch.zeros(15, 14)}),
             ModelFilesDamaged,
-            f"{QUERY} has shape (15, 14); config.json asks for (15, 15)",
+            f"{QUERY} has shape (15, 14); config.json requires (15, 15)",
         ),
         (stored(lambda held: held | {RELATIVE: torch.zeros(21, 3)}), ModelNotSupported, RELATIVE),
         (

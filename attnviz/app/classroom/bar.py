@@ -1,4 +1,4 @@
-"""The bar of a live room, at the foot of each page: what it is told, and what Python hears from it."""
+"""The bar of a live room, at the foot of each page: the data sent to it, and its messages."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SEAT = "the seat in a live room"
 _WISH = "what the bar should do"
 _RESULTS = "the results of the room"
 
-_OF_A_QUESTION = {choices.ASK.name, choices.OPTIONS.name, choices.RIGHT.name}
-"""What no view of the teacher's takes along: students are asked in the bar, and told later what is right."""
+_OF_A_QUESTION = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
+"""Parameters left out of the teacher's view: students vote in the bar, and see the right answer later."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Seat:
     """Where this visitor's browser is.
 
     Attributes:
-        room: its code; "" for none, and before the browser has told.
+        room: its code; "" for none, and before the browser's first message.
         teaches: whether the visitor does.
         trouble: why there is no room.
     """
@@ -77,7 +77,7 @@ class Bar:
     """The bar of the page that is being drawn; a part of a page that runs alone draws it anew itself.
 
     Attributes:
-        place: where it stands.
+        place: its position.
         page: the page's name.
         drawn: whether it is drawn already.
     """
@@ -154,12 +154,12 @@ def room_bar(
     Args:
         key: Streamlit's key of this widget.
         page: its name.
-        query: the page's complete link: with what an address leaves out because nobody changed it.
-        revealed: the lessons whose answers are shown.
-        question: what the page asks.
+        query: the page's complete link: including defaults.
+        revealed: the lessons with revealed answers.
+        question: the page's question.
         wish: what the browser should do once: an identifier, what, and the code of a room.
-        known: what Python knows: all that `on_seat` hears.
-        results: those of the room's questions that Python knows.
+        known: the values that Python has from `on_seat`.
+        results: those of the room's questions that Python has.
         on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
             why answers stay covered there (see `question.why_covered`).
         on_reveal: hears which lessons the teacher has revealed.
@@ -177,14 +177,14 @@ def _reveal(names: list[str]) -> None:
 
 
 def results() -> list[PollResult]:
-    """What was voted in the room that the visitor teaches in, or taught in last."""
+    """The results of the room that the visitor leads, or led last."""
     found: list[PollResult] = memory.get(_RESULTS, [])
     return found
 
 
-def _keep(told: list[dict[str, Any]]) -> None:
-    with suppress(TypeError):  # what no room says
-        memory.put(_RESULTS, [PollResult(**each) for each in told])
+def _keep(message: list[dict[str, Any]]) -> None:
+    with suppress(TypeError):  # not from a room
+        memory.put(_RESULTS, [PollResult(**each) for each in message])
 
 
 def _poll(asked: Question) -> Poll:

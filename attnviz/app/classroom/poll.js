@@ -55,11 +55,11 @@ export class PollPanel {
   }
 
   /** @param {import("./room.js").Poll} poll null: none
-   * @param {boolean} stands whether the page itself asks this in sight */
-  update(poll, stands) {
+   * @param {boolean} isShown whether the page itself shows this question */
+  update(poll, isShown) {
     this.root.hidden = !poll;
-    this.question.hidden = stands;
-    this.sentence.hidden = stands || !poll?.sentence;
+    this.question.hidden = isShown;
+    this.sentence.hidden = isShown || !poll?.sentence;
     this.buttons.hidden = !room.teaches;
     if (!poll) return;
     const made = JSON.stringify([poll.question, poll.sentence, poll.options, room.teaches]);

@@ -1,7 +1,7 @@
-/* room: this browser's seat in a live room: what it remembers, its socket, and what the server last said. */
+/* room: this browser's seat in a live room: its memory, its socket, and the server's last message. */
 
 /**
- * What the server says of a room; `rooms.py` decides who may see what.
+ * The server's state of a room; `rooms.py` decides who may see what.
  * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
  * @typedef {{ words: string, picture: string, place: string }} Point what is pointed at; the key of the page's part; which
  *   element of it ("0.2.1"), and where in that, in thousandths ("0.2.1 500 250")
@@ -22,7 +22,7 @@ const MAX_RETRY_DELAY = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
 const MAX_QUERY = 3000; // characters; also in rooms.py
 
-/** A code as the server writes it, of what somebody typed.
+/** A typed code in the server's form.
  * @param {string} typed */
 export const codeOf = (typed) => typed.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
@@ -34,7 +34,7 @@ export function inOrder(query) {
   return parts.toString();
 }
 
-/** What nobody guesses. */
+/** A random token. */
 const token = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The name of this window, which a reload keeps. While the page is open it is stored nowhere: whoever copies the
@@ -59,7 +59,7 @@ class Room extends EventTarget {
   seat = null;
   /** @type {State} null: not heard yet */
   state = null;
-  /** What the server, or this browser, has to say to the person; "" for nothing. */
+  /** The message to the person; "" for none. */
   trouble = "";
   connected = false;
   failures = 0; // in a row
@@ -77,7 +77,7 @@ class Room extends EventTarget {
     try {
       this.seat = JSON.parse(localStorage.getItem(KEPT));
     } catch {
-      // Storage is shut, or somebody wrote into it: then there is no seat.
+      // Storage is shut, or was tampered with: then there is no seat.
     }
     setInterval(() => this.#send({ do: "here" }), HEARTBEAT);
     // Where a page is not seen, or a phone sleeps, browsers let this wait, and the server closes the socket.
@@ -212,15 +212,15 @@ class Room extends EventTarget {
     this.#changed();
   }
 
-  #hear(said) {
-    if (said.error) {
-      if (said.fatal) this.leave(); // there is no such room, or the key is wrong; else the seat is kept
-      this.trouble = said.error;
-    } else if (said.key) {
-      this.#sit({ room: said.room, key: said.key });
+  #hear(message) {
+    if (message.error) {
+      if (message.fatal) this.leave(); // there is no such room, or the key is wrong; else the seat is kept
+      this.trouble = message.error;
+    } else if (message.key) {
+      this.#sit({ room: message.room, key: message.key });
     } else {
-      if (said.n === this.state?.n) this.trouble = ""; // said again: the store was away, and is back
-      this.state = said;
+      if (message.n === this.state?.n) this.trouble = ""; // repeated: the store was away, and is back
+      this.state = message;
       this.connected = true;
       this.failures = 0;
       this.#push();

@@ -8,9 +8,9 @@ import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
 
 const SOON = 100; // milliseconds
-const REPEAT = 2000; // until a page that the server did not take is asked for again
+const REPEAT = 2000; // before a page that the server did not take is requested again
 const MAX_REPEAT = 10_000;
-const [ASK, END] = ["Ask this page's question", "End it for all?"];
+const [POLL, END] = ["Poll this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
 /**
@@ -43,14 +43,14 @@ class RoomBar extends View {
     this.follow = button("", () => this.turn(!room.follows));
     this.call = button("Call all back", () => room.act({ do: "call" }));
     this.lead = button("Lead from here", () => room.act({ do: "lead" }));
-    this.ask = button("", () => room.act({ do: "ask", ...this.data.question }), ASK);
+    this.pollButton = button("", () => room.act({ do: "poll", ...this.data.question }), POLL);
     this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.csv = button("Votes as CSV", () => save(room.state.results));
     this.csv.classList.add("save");
-    this.leading = places(this.csv, this.ask, this.point, this.end);
+    this.leading = places(this.csv, this.pollButton, this.point, this.end);
     this.row.append(this.lead, this.follow, this.fold, this.call, this.leading);
     this.poll = new PollPanel(() => this.showVotes());
     this.panel = element("div", { class: "panel" }, this.poll.root);
@@ -79,7 +79,7 @@ class RoomBar extends View {
   /** @param {Message} data */
   update(data) {
     const arrived = data.page !== this.data?.page;
-    if (arrived) [this.told, this.aiming] = ["", false]; // on the way here it may have been lost
+    if (arrived) [this.requested, this.aiming] = ["", false]; // on the way here it may have been lost
     this.data = data;
     if (data.wish && data.wish[0] !== done) {
       done = data.wish[0];
@@ -118,8 +118,8 @@ class RoomBar extends View {
     if (!leads) this.aiming = false;
     this.leading.hidden = !leads;
     this.call.hidden = !leads || state.people.here === state.people.following;
-    this.ask.hidden = !this.data.question;
-    this.ask.textContent = this.data.question?.own ? "Ask your question" : ASK;
+    this.pollButton.hidden = !this.data.question;
+    this.pollButton.textContent = this.data.question?.own ? "Poll your question" : POLL;
     this.point.hidden = this.data.page === "classroom"; // students stay where they are
     this.csv.hidden = !state?.results?.length;
     this.point.setAttribute("aria-pressed", String(this.points));
@@ -133,7 +133,7 @@ class RoomBar extends View {
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
-    // A student's page asks one thing at a time: what the teacher asks stands where the answer is given.
+    // A student's page shows one question at a time: the teacher's takes the place of the page's.
     document.documentElement.toggleAttribute("data-student", Boolean(seat?.voter));
     document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
@@ -142,7 +142,7 @@ class RoomBar extends View {
     this.goTo(follows && state?.view);
   }
 
-  /** One line: how it stands, and what is pointed at. */
+  /** One line: the state, and the target of pointing. */
   statusOf() {
     const { state, connected, failures } = room;
     if (!connected) {
@@ -154,17 +154,17 @@ class RoomBar extends View {
     const pointed = point ? ` Look: ${point.words || "at the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
-    if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
+    if (poll?.open && poll.mine === null) return "Choose one answer.";
     if (!room.follows) return "You look around on your own.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 
-  /** Whether the page Classroom offers to join a room: it says itself what went wrong. */
+  /** Whether the page Classroom offers to join a room: it shows its own errors. */
   get atEntrance() {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** The page Classroom is drawn by where one sits; nobody reveals while a vote is open, nor
+  /** The page Classroom is drawn by where one sits; no answer is revealed while a vote is open, nor
    * who follows: a teacher's *Reveal* is everybody's. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
@@ -173,8 +173,8 @@ class RoomBar extends View {
     const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", covered };
     if (this.data.page !== "classroom" && covered === this.data.known[3] && code === this.data.known[0]) return;
     const text = JSON.stringify(Object.values(now));
-    if (text === JSON.stringify(this.data.known) || text === this.told) return;
-    this.told = text;
+    if (text === JSON.stringify(this.data.known) || text === this.requested) return;
+    this.requested = text;
     this.trigger("seat", now);
   }
 
@@ -208,7 +208,7 @@ class RoomBar extends View {
     if (event.type === "click") room.act({ do: "point", point });
   }
 
-  /** Shows what was voted, and with it the answer of a page that asks this itself. */
+  /** Shows the votes, and with them the answer on a page with this question. */
   showVotes() {
     const { page, question, revealed } = this.data;
     room.act({ do: "show" });
@@ -244,7 +244,7 @@ class RoomBar extends View {
     const { view, tries } = goal;
     const here = this.data.page === view.path;
     const same = here && inOrder(this.data.query) === inOrder(view.query);
-    // What the page cannot have is not asked for again and again.
+    // Do not request repeatedly what the page cannot have.
     if (same || (here && tries > 1)) {
       goal = null;
       this.uncover(view);

@@ -1,6 +1,6 @@
 """A live room: what its teacher and its students may do, and what each of them sees.
 
-A room knows no socket and no store: it is read from a text, changed, and written as a text again.
+A room has no socket and no store: it is read from a text, changed, and written as a text again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_STUDENTS = 500
 """The number of students in a room."""
 
 MAX_RESULTS = 20
-"""The number of questions whose results a room keeps."""
+"""The number of questions with stored results."""
 
 UNCLEAR = "The server cannot read what this page has sent. Reload the page."
 
@@ -81,7 +81,7 @@ class Poll:
         open: whether votes are taken.
         shown: whether the students see the counts.
         votes: the last choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
-            includes voters who have left, whose votes count again when they return.
+            includes voters who have left; their votes count again when they return.
     """
 
     round: int
@@ -130,7 +130,7 @@ class Poll:
 
     def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
         """Return what a student sees of it; None: the teacher."""
-        told = self.shown or voter is None
+        visible = self.shown or voter is None
         counts = self.counts(here)
         return {
             "round": self.round,
@@ -141,9 +141,9 @@ class Poll:
             "shown": self.shown,
             "votes": sum(counts),
             "mine": self.votes.get(voter or ""),
-            "counts": counts if told else None,
-            "before": self.before if told else None,
-            "right": self.right if told else None,
+            "counts": counts if visible else None,
+            "before": self.before if visible else None,
+            "right": self.right if visible else None,
         }
 
 
@@ -155,7 +155,7 @@ class Room:
         ends: when it ends at the latest, in seconds since 1970.
         key: the hash of the teacher's key.
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
-        leader: the window from which the teacher leads: the one that opened it, until another asks for it.
+        leader: the window from which the teacher leads: the one that opened it, until another takes over.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
         point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
         rounds: the number of rounds of voting so far.
@@ -218,11 +218,11 @@ class Room:
             NoEntry: this is not the teacher's key.
         """
         if not hmac.compare_digest(_hash(token(key)), self.key):
-            raise NoEntry("This room is led by somebody else.")
+            raise NoEntry("This room has another teacher.")
         self.last_led = now
 
     def voter(self, given: object) -> str:
-        """Under which name the room knows the student whose browser has this token.
+        """Return the voter's name of the student with this browser token.
 
         Raises:
             NoEntry: this is no token.
@@ -250,7 +250,7 @@ class Room:
                 del self.people[voter]
 
     def answer(self, voter: str, message: dict[str, Any]) -> None:
-        """Do what a student's message says.
+        """Handle a student's message.
 
         Raises:
             Refused: it cannot be done.
@@ -271,7 +271,7 @@ class Room:
                 raise Refused(UNCLEAR)
 
     def lead(self, window: str, message: dict[str, Any]) -> None:
-        """Do what a message from a teacher's window says.
+        """Handle a message from a teacher's window.
 
         Raises:
             Refused: it cannot be done, or another window leads.
@@ -288,7 +288,7 @@ class Room:
                     self.point = None  # what it means stays behind
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
-            case {"do": "ask", "question": str(question), "options": list(options)} if all(
+            case {"do": "poll", "question": str(question), "options": list(options)} if all(
                 isinstance(option, str) for option in options
             ):
                 self._ask(question, options, message.get("right"), message.get("sentence", ""))
@@ -317,7 +317,7 @@ class Room:
     def _go_on(self, what: str) -> None:
         """Let all vote again, close the vote, or show the counts."""
         if self.poll is None:
-            raise Refused("There is no question. Ask one first.")
+            raise Refused("There is no question. Start a poll first.")
         counts = self.poll.counts(self.people)
         if what != "again":
             self.poll.close(self.people)

@@ -28,7 +28,7 @@ _STYLE = """
 
 
 def draw() -> None:
-    """Draw what somebody needs who is in no room, who teaches in one, or who follows."""
+    """Draw the page of a visitor who is in no room, leads one, or follows."""
     seat = bar.seat()
     if not seat.room:
         _entrance(seat.trouble)
@@ -74,10 +74,10 @@ def _entrance(trouble: str) -> None:
             bar.wish("join", code)
         memory.put(_TRIED, code)
     with teach:
-        st.header("Teach in one", anchor=False)
+        st.header("Start a room", anchor=False)
         st.markdown(
-            "Students join by a code, or by the camera of a phone. On every page you can then ask the page's "
-            "question or *Ask your own*, count the votes, and point; the students' pages follow yours."
+            "Students join by a code or a QR code. Their pages follow yours, and you can point at things. "
+            "Poll the question of a page, or *Write a quiz question*."
         )
         st.button("Open a room", on_click=bar.wish, args=("open",))
 

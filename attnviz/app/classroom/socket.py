@@ -29,7 +29,7 @@ _MAX_BYTES = 8192  # of a message: a question of 400 emoji about 400 with 6 opti
 _MAX_RECEIVED_BYTES = 2**16  # of a message after which the socket stays open
 _MAX_MESSAGES = 10  # in a second, of one window
 _WRONG_SECONDS = 1.0  # before a wrong code or key is answered
-_LOOK_SECONDS = 0.25  # between two looks at the store, and between two messages to one window
+_LOOK_SECONDS = 0.25  # between two reads of the store, and between two messages to one window
 _MEET_SECONDS = 10.0  # until the store hears again who is here
 _SWEEP_SECONDS = 60.0
 _AWAY = (
@@ -49,11 +49,11 @@ class _Window:
     """One open socket.
 
     Attributes:
-        voter: under which name the room knows the student; None: the teacher.
-        name: by which the room knows a teacher's window; its browser keeps it over a reload.
+        voter: the student's name in the room; None: the teacher.
+        name: of a teacher's window; its browser keeps it over a reload.
         news: set whenever there may be something to send.
         error: what is to be sent beside the state, and whether it is fatal; None: nothing.
-        told: the state that it was sent last.
+        sent: the state that was sent last.
     """
 
     def __init__(self, socket: WebSocket) -> None:
@@ -63,7 +63,7 @@ class _Window:
         self.news = asyncio.Event()
         self.news.set()
         self.error: tuple[str, bool] | None = None
-        self.told: dict[str, Any] | None = None
+        self.sent: dict[str, Any] | None = None
         self._second, self._messages = 0.0, 0
 
     def refuse(self, why: str, *, fatal: bool = False) -> None:
@@ -81,7 +81,7 @@ class _Window:
             self.refuse("Too many clicks in a second: some were ignored.")
         return self._messages > _MAX_MESSAGES
 
-    async def tell(self, live: _Live) -> None:
+    async def send(self, live: _Live) -> None:
         """Send whatever there is to send, four times a second at most, until the socket closes."""
         with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
             while True:
@@ -94,9 +94,9 @@ class _Window:
                         await self.socket.close(_CLOSED)
                         return
                 seen = live.room.seen_by(self.voter, self.name)
-                if seen != self.told:
+                if seen != self.sent:
                     await _send(self.socket, {"n": live.number, **seen})
-                    self.told = seen
+                    self.sent = seen
                 await asyncio.sleep(_LOOK_SECONDS)
 
 
@@ -106,7 +106,7 @@ class _Live:
     Attributes:
         number, room: what is known of it.
         windows: from the oldest to the newest.
-        left: students whose last window here has closed, which the store does not know yet.
+        left: students who closed their last window here, not yet written to the store.
         met: when the store heard last who is here.
     """
 
@@ -117,21 +117,21 @@ class _Live:
         self.met = time.monotonic()
 
     def learn(self, number: int, room: Room) -> None:
-        """Take what is newer, and let the windows be told."""
+        """Take a newer state, and notify the windows."""
         if number > self.number:
             self.number, self.room = number, room
         for window in self.windows:
             window.news.set()
 
     def meeting(self) -> Callable[[Room], None]:
-        """What lets the store know who is here now, and who has left."""
+        """The update of the store with who is here now, and who has left."""
         here, left, self.left = self.here(), self.left - self.here(), set()
-        now, taught = time.time(), any(window.voter is None for window in self.windows)
+        now, has_teacher = time.time(), any(window.voter is None for window in self.windows)
         self.met = time.monotonic()
 
         def meet(room: Room) -> None:
             room.meet(here, left, now)
-            room.last_led = now if taught else room.last_led
+            room.last_led = now if has_teacher else room.last_led
 
         return meet
 
@@ -144,7 +144,7 @@ class Rooms:
     """All rooms of which this process has windows, and the store in which they live.
 
     Attributes:
-        route: where windows come in, below whatever `server.baseUrlPath` says.
+        route: where windows come in, below `server.baseUrlPath`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -194,7 +194,7 @@ class Rooms:
         return code
 
     async def _watch(self) -> None:
-        """See what other processes changed, let them know who is here, and delete what is over."""
+        """Read changes of other processes, report who is here, and delete ended rooms."""
         swept, away = -_SWEEP_SECONDS, False
         while True:
             try:
@@ -233,12 +233,12 @@ class Rooms:
             window.refuse("This room is closed. Thank you for coming.", fatal=True)
 
     def _to_all(self, why: str | None) -> None:
-        """Say why nothing happens; None: what there is to see is sent anew, and so takes that back."""
+        """Send the reason for a refusal; None: send the state again, which clears it."""
         for window in [window for live in self._live.values() for window in live.windows]:
             if why:
                 window.refuse(why)
             else:
-                window.told = None
+                window.sent = None
                 window.news.set()
 
     # Windows ------------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ class Rooms:
         return code
 
     async def _stay(self, code: str, live: _Live, window: _Window) -> None:
-        telling = asyncio.create_task(window.tell(live))
+        sending = asyncio.create_task(window.send(live))
         try:
             while True:
                 try:
@@ -306,10 +306,10 @@ class Rooms:
                 if not window.too_fast() and message != {"do": "here"}:
                     await self._obey(code, window, message)
         except TimeoutError:  # a phone that sleeps
-            if not telling.done():
+            if not sending.done():
                 await window.socket.close(_TRY_AGAIN)
         finally:
-            telling.cancel()
+            sending.cancel()
             live.windows.remove(window)
             if window.voter and window.voter not in live.here():
                 live.left.add(window.voter)

@@ -156,7 +156,7 @@ def from_setting() -> Store:
 def add(store: Store, room: rooms.Room) -> str:
     """Write a new room; return its code.
 
-    Where there are as many rooms as there may be, the room whose teacher has been gone longest is deleted.
+    Where there are as many rooms as there may be, the room with the longest absent teacher is deleted.
 
     Raises:
         Refused: all their teachers are present.

@@ -5,7 +5,7 @@ import { bar, cellUnder, element, isolated, tr, vectorBars } from "../../widgets
 import { moveFocus } from "../../widgets/keyboard.js";
 import { enoughDigits, fixed, MAX_DIGITS, number, percent, rounded, scoreDigits, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
-import { formula, isOfPaper, power, productList, quotient, scaled, times, timesTexts, token } from "./worked.js";
+import { formula, isOfPaper, power, quotient, scaled, times, timesTexts, token } from "./worked.js";
 import workedStyle from "./worked.css";
 import styles from "./arithmetic.css";
 
@@ -48,9 +48,6 @@ function positive(value, digits) {
 class Arithmetic extends View {
   constructor() {
     super();
-    this.order = "sentence";
-    this.showAll = false;
-    this.tableOpen = false;
     this.root = element("div", { class: "root arithmetic", role: "group" });
   }
 
@@ -69,13 +66,13 @@ class Arithmetic extends View {
     const focused = this.focused?.dataset.focus;
     this.digits = rowDigits(data);
     const [query, key] = [data.query_word ?? data.query_label, data.key_word ?? data.key_label];
-    const looks = data.masked ? " not look at " : " look at ";
-    const title = element("h3", {}, "Why does ", token(query, "query"), looks, token(key, "key"), "?");
+    const attends = data.masked ? " not attend to " : " attend to ";
+    const title = element("h3", {}, "Why does ", token(query, "query"), attends, token(key, "key"), "?");
     const note = data.note ? [element("p", { class: "note" }, element("bdi", { text: data.note }))] : [];
     const steps = [this.multiply(), this.add(), this.scale(), this.softmax()];
     if (data.last_steps.length) steps.push(lastSteps(data.last_steps));
     steps.forEach((each, at) => each.setAttribute("data-piece", String(at + 1)));
-    this.root.setAttribute("aria-label", `Why does ${isolated(query)}${looks}${isolated(key)}?`);
+    this.root.setAttribute("aria-label", `Why does ${isolated(query)}${attends}${isolated(key)}?`);
     this.root.replaceChildren(
       element("header", {}, title, number("result", data.result, shortPercent(data.result), "result")),
       ...note,
@@ -121,7 +118,6 @@ class Arithmetic extends View {
       `${d_head} numbers each; point at a column to read it. Same sign: the product is positive.`,
       strips,
       this.readout,
-      this.allNumbers(),
     );
   }
 
@@ -166,32 +162,6 @@ class Arithmetic extends View {
     this.slider.setAttribute("aria-valuetext", this.readout.textContent);
   }
 
-  /** All dimensions, listed when it is first opened. */
-  allNumbers() {
-    const { query_vector: query, key_vector: key, products } = this.data;
-    const region = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "All dimensions" });
-    const fill = () => {
-      const factors = products.map((product, at) => [query[at], key[at], product]);
-      const look = { digits: 2, roles: ROLES, parts: ["all-query", "all-key", "all-product"] };
-      region.replaceChildren(productList(factors, (at) => [String(at + 1)], look));
-    };
-    const details = element(
-      "details",
-      {
-        open: this.tableOpen,
-        ontoggle: () => {
-          this.tableOpen = details.open;
-          if (details.open && !region.childElementCount) fill();
-        },
-      },
-      element("summary", { "data-focus": "all-numbers" }, `Show all ${products.length} numbers`),
-      region,
-      element("p", { class: "muted small" }, "Printed rounded; the sum below uses every digit."),
-    );
-    if (this.tableOpen) fill();
-    return details;
-  }
-
   // ------------------------------------------------------------ 2: sum
 
   add() {
@@ -230,7 +200,7 @@ class Arithmetic extends View {
     ];
     if (bias !== null) reasons.push("The number added is the model's position bias for this pair.");
     if (cap !== null) reasons.push(`This model then squeezes each score between −${cap} and ${cap} (soft-capping).`);
-    if (masked) reasons.push("The mask closes this cell: the query may not look at this key.");
+    if (masked) reasons.push("This cell is masked: the query may not attend to this key.");
     const score = scaled(this.data, 2, { product: "scaled-dot-product", score: "score" });
     const title = [];
     if (!unscaled) title.push(paper ? `Divide by √${d_head}` : "Scale");
@@ -245,9 +215,7 @@ class Arithmetic extends View {
     const { row, sink, position } = this.data;
     const order = row.map((_, index) => index);
     const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || Number(row[a].masked) - Number(row[b].masked) || a - b);
-    const long = row.length > SHORT_ROW;
-    const shown = new Set(long && !this.showAll ? [...byWeight.slice(0, LARGEST), position] : order);
-    const sorted = (this.order === "largest" ? byWeight : order).filter((index) => shown.has(index));
+    const shown = new Set(row.length > SHORT_ROW ? [...byWeight.slice(0, LARGEST), position] : order);
     const rest = order.filter((index) => !shown.has(index));
     const body = element(
       "tbody",
@@ -255,23 +223,17 @@ class Arithmetic extends View {
         onclick: (event) => this.pick(event.target.closest("tr")?.querySelector("button")),
         onkeydown: (event) => this.onRowKey(event),
       },
-      ...sorted.map((index) => this.row(index)),
+      ...order.filter((index) => shown.has(index)).map((index) => this.row(index)),
     );
     const foot = element("tfoot");
     if (rest.length) foot.append(this.restOfRow(rest));
     if (sink) foot.append(this.sink(sink));
     foot.append(this.total());
     const rows = element("table", { class: "row" }, element("thead", {}, tr(...rowHeads())), body, foot);
-    const more = element(
-        "button",
-        { type: "button", class: "more", "data-focus": "more", onclick: () => this.change({ showAll: !this.showAll }) },
-        this.showAll ? `Show the largest ${LARGEST} only` : `Show all ${row.length} tokens`,
-      );
-    const item = step(
-      "Softmax: a share of the row",
+    return step(
+      "Softmax over the row",
       `e to the power of score − max, divided by the sum of all. ${sink ? "This head’s sink, a learned score that belongs to no token, is in the sum too, and its share goes nowhere. " : ""}Pick another token to see its numbers.`,
-      element("div", { class: long && this.showAll ? "scroll tall" : "", "data-rows": true }, rows),
-      ...(long ? [more] : []),
+      element("div", { "data-rows": true }, rows),
       this.conclusion(),
       element(
         "p",
@@ -279,33 +241,6 @@ class Arithmetic extends View {
         `max is the largest score of the row${sink ? ", the sink’s included" : ""}, ${fixed(this.data.row_maximum, this.digits.score)}. Subtracting it changes no weight.`,
       ),
     );
-    item.querySelector("h4").append(this.orders());
-    return item;
-  }
-
-  orders() {
-    const button = (order, text) =>
-      element(
-        "button",
-        {
-          type: "button",
-          "aria-pressed": String(this.order === order),
-          "data-focus": `order-${order}`,
-          onclick: () => this.change({ order }),
-        },
-        text,
-      );
-    return element(
-      "div",
-      { class: "orders", role: "group", "aria-label": "Order of the tokens" },
-      button("sentence", "Sentence order"),
-      button("largest", "Largest first"),
-    );
-  }
-
-  change(state) {
-    Object.assign(this, state);
-    this.draw();
   }
 
   row(index) {

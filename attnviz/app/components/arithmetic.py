@@ -33,7 +33,7 @@ def arithmetic(
             scaled                    dot_product × scale (+ bias)
             cap                       score is cap · tanh(scaled ÷ cap), or None: it is scaled
             score                     before the mask
-            masked                    True where the query may not look at the key
+            masked                    whether the mask forbids the query to attend to the key
             position                  the key's place in row, from 0
             row                       one entry for each key token, in the order of the sentence:
                                       {label, score, exponential, weight, masked} and, optionally, hidden.

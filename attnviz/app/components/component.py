@@ -20,7 +20,7 @@ from attnviz.app.state import memory
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
-_NO_PICTURES = ("copy_link", "hinge", "passage", "room_bar")
+_NO_PICTURES = ("copy_link", "passage", "room_bar")
 _STUB = Path(__file__).with_name("stub.js").read_text("utf-8")
 
 Drawn = ParamSpec("Drawn")

@@ -25,7 +25,7 @@ const drawn = (part, selector) =>
     shadowRoot ? [.../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector))] : [], // not begun yet
   );
 
-const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-told"];
+const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 

@@ -32,7 +32,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             FILTER.forget()  # what was looked for in another kind of attention
         else:
             with st.popover("Filter"):
-                if found := FILTER.perhaps("Heads that look at …", names):
+                if found := FILTER.perhaps("Heads that attend to …", names):
                     SORT.toggle(
                         f"Sort by “{found}”",
                         help="The head with the highest score comes first, row by row; each bears its name.",
@@ -79,12 +79,12 @@ def _wanted(view: View) -> Behaviour | None:
 
 
 def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
-    """Say how many heads follow the rule, the rule, and which are first in the order."""
+    """Show how many heads follow the rule, the rule, and the first ones in order."""
     counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
-    # A rule names special tokens, and these are whatever somebody's tokenizer calls them.
+    # A rule names special tokens, and these are however the tokenizer spells them.
     rule = markdown.plain(behaviour.sentence)
-    heads, told = behaviour.score.shape[1], behaviour.told()
-    first = [f"**{head_name(*divmod(at, heads))}** {told[at]}" for at in order[:_NAMED]]
+    heads, described = behaviour.score.shape[1], behaviour.described()
+    first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_NAMED]]
     highest = f" Highest: {'; '.join(first)}." if first else ""
     st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour)}]")
 
@@ -93,12 +93,13 @@ def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tu
     """Each head's fact with the rule's measure: "on average attends to itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
-        f"{fact}; {behaviour.name}: {told}{where}" for fact, told in zip(facts, behaviour.told(), strict=True)
+        f"{fact}; {behaviour.name}: {described}{where}"
+        for fact, described in zip(facts, behaviour.described(), strict=True)
     )
 
 
 def _note(view: View, behaviour: Behaviour) -> str:
-    """What one must know to see in the picture what the filter found."""
+    """Return how the filter's result appears in the picture."""
     notes = []
     if view.changed is not None:
         notes.append("This is about the first sentence.")

@@ -57,7 +57,7 @@ def draw(read: ExploreSelection) -> None:
 
 
 def warn(read: ExploreSelection) -> None:
-    """Say that the model gives weights alone, or that our translator never learned from such a sentence."""
+    """Note that the model gives weights alone, or that our translator was not trained on such a sentence."""
     if read.trace.blocks[0].weights_alone:
         st.info(f"**Weights only.** {markdown.plain(str(loading.opened(read.model).weights_alone))}")
     if read.model.engine != "translator":

@@ -1,4 +1,4 @@
-"""The choices on the page; each is a widget whose value is also in the link."""
+"""The choices on the page; each is a widget with its value in the link."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
-_CHOSEN_FOR = "whose heads were chosen"
+_CHOSEN_FOR = "the model of the chosen heads"
 _FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 
 @dataclass(frozen=True)
 class Heads:
-    """Open heads of one layer, counted from 1: one whose numbers are worked out, and others beside it."""
+    """Open heads of one layer, counted from 1: the one with worked-out numbers, and others beside it."""
 
     layer: int
     head: int
@@ -86,10 +86,10 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
         title = st.empty()
         style = VIEW.segments("Picture", STYLES)
         if read.given.second is not None:
-            between = BETWEEN.segments("Whose tokens look → at whose", list(traces.BETWEEN), EVERYWHERE)
+            between = BETWEEN.segments("From sentence → to sentence", list(traces.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            help=f"Leaves out {' and '.join(map(markdown.plain, special))}; what is left of each row of "
+            help=f"Excludes {' and '.join(map(markdown.plain, special))}; what is left of each row of "
             "weights is rescaled to 100 %.",
         )
         with st.popover("More"):
@@ -155,16 +155,16 @@ def _comparable(view: View) -> View:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the choice of layer and heads.
 
-    In a model that nobody knows, the head that `clearest` returns, from 1, is open first.
+    In an unknown model, the head that `clearest` returns, from 1, is open first.
     """
     layers, heads = views.values(view).shape[:2]
     known = introduction(view.model).head
     begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
-    # Heads of another model mean nothing here; what a link asks for does.
-    whose = view.model.name if known is None else known
-    moved = memory.get(_CHOSEN_FOR, whose) != whose
+    # Heads of another model are meaningless here, unless a link requests them.
+    owner = view.model.name if known is None else known
+    moved = memory.get(_CHOSEN_FOR, owner) != owner
     unasked = not memory.has(_CHOSEN_FOR) and not (link.requested(LAYER) or link.requested(HEAD))
-    memory.put(_CHOSEN_FOR, whose)
+    memory.put(_CHOSEN_FOR, owner)
     if known is None and (moved or unasked):
         opening = clearest()
         open_heads(opening[0], [opening[1]])
@@ -172,7 +172,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
         open_heads(begin[0], [begin[1]])
     if ALSO.is_set:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
-    # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
+    # Where the opening head is found in the text itself, a widget has no default that a link could omit:
     # whoever opens the link gets this head, whatever text it was found in.
     found = known is None
     with st.popover("By number"):
@@ -190,5 +190,5 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
 
 
 def always_named(model: Entry) -> list[str]:
-    """What a link names even where nobody chose it: all that the page found for a model that nobody knows."""
+    """Return what a link names even as a default: all that the page found for an unknown model."""
     return [choice.name for choice in _FOUND_IN_THE_TEXT] if introduction(model).head is None else []

@@ -27,7 +27,7 @@ def fits(read: ExploreSelection) -> bool:
 def draw(view: View, tokens: Tokens) -> None:
     """Draw the text with its steps; a step chooses the token with which the next one was found.
 
-    What a token is chosen with is the one before it: only when it stands there is it read itself.
+    A token is predicted at the one before it; it is read only after it was written.
     """
     read = traces.trace(view.model, view.given)
     if read.target is None:
@@ -53,7 +53,7 @@ def draw(view: View, tokens: Tokens) -> None:
         if place is not None:
             QUERY.pick(shown.groups[place])
         if view.kind == "encoder":
-            st.rerun()  # the choice of attention stands above this part of the page
+            st.rerun()  # the choice of attention is above this part of the page
 
     chosen = places.index(here) if here in places and here is not None else None
     passage(
@@ -73,7 +73,7 @@ def draw(view: View, tokens: Tokens) -> None:
 
 
 def _ended_early(view: View, read: Trace) -> None:
-    """Say why the model wrote fewer tokens than it was asked for, if it did."""
+    """Explain why the model wrote fewer tokens than requested, if it did."""
     asked = view.given.writing
     if asked is None or read.written == asked.tokens:
         return
@@ -84,7 +84,7 @@ def _ended_early(view: View, read: Trace) -> None:
 
 
 def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
-    """Each token as it stands in the text, with the space before it; special ones by their names."""
+    """Each token as in the text, with the space before it; special ones by their names."""
     pieces = []
     for token in tokens:
         piece = text[begin : token.end] if token.end > begin else ""

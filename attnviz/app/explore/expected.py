@@ -26,14 +26,14 @@ _DRAWN_BY = "after temperature, top k and top p"
 
 
 def fits(model: Entry) -> bool:
-    """Whether the model has a head that tells what it expects."""
+    """Whether the model has a head for predictions."""
     return model.expects is not None
 
 
 def draw(view: View, tokens: Tokens) -> None:
     """Draw what the model expects; in a change, in both readings."""
     masked = view.model.expects == "masked"
-    st.header("What stands behind the mask?" if masked else "What comes next?", anchor=False)
+    st.header("Which word is masked?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
     places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
     for place, given in zip(places, givens, strict=True):
@@ -104,7 +104,7 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         )
     st.markdown(f"At token {chosen.position + 1} the model expects {in_words(chosen, 'in the text')}")
     name = f"expected {given == view.given}"
-    bars(name, f"What stands at token {chosen.position + 1}", chosen, "in the text", drawn=False)
+    bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", drawn=False)
 
 
 def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
@@ -131,10 +131,10 @@ def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
 
 
 def _put(text: str, second: bool, masked: str) -> None:
-    """Put a text with a masked word into the box that the sentence stands in."""
+    """Put a text with a masked word into the box of the sentence."""
     box = TEXT if second is False and TEXT.get("") == text else OTHER
     box.set(masked)
-    st.rerun()  # the box stands above this part of the page
+    st.rerun()  # the box is above this part of the page
 
 
 def in_words(prediction: Prediction, mark: str) -> str:
@@ -146,8 +146,8 @@ def in_words(prediction: Prediction, mark: str) -> str:
     actual = prediction.actual
     if actual is None:
         return f"{likeliest}."
-    told = "was taken" if mark == "taken" else "stands there in the text"
-    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{percent(actual.probability, 1)}**."
+    message = "was taken" if mark == "taken" else "is in the text"
+    return f"{likeliest}. {markdown.code(_label(actual))} {message}, **{percent(actual.probability, 1)}**."
 
 
 def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
@@ -157,8 +157,8 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
         name: Streamlit's key of them.
         title: for those who do not see them.
         prediction: what is drawn.
-        mark: what is said at the token that follows, if one does: "taken" or "in the text".
-        drawn: whether it was drawn by other probabilities than the model's own, which then stand beside them.
+        mark: the label of the following token, if there is one: "taken" or "in the text".
+        drawn: whether it was drawn by other probabilities than the model's own, which are then beside them.
     """
     actual = prediction.actual
     listed = list(prediction.candidates)
@@ -177,6 +177,6 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
 
 
 def _label(candidate: Candidate) -> str:
-    """The token with the space at its beginning drawn as a sign: it tells a new word from a piece."""
+    """The token with the space at its beginning drawn as a sign: it distinguishes a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)

@@ -57,7 +57,7 @@ class Tokens:
     pair: Pair | None
 
     def choose(self, query: int | None, key: int | None) -> None:
-        """Make another choice, from a picture; None stands for every query, or for the strongest key."""
+        """Make another choice, from a picture; None means every query, or for the strongest key."""
         QUERY.set(EVERY if query is None else self.queries[query])
         KEY.set(STRONGEST if key is None else self.keys[key])
 
@@ -93,7 +93,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     groups = views.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
     begin = queries[_begin(view, groups[0], example)]
-    # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
+    # The model and the text of the tokens: numbers of tokens depend on the text and the tokenizer.
     first = introduction(view.model)
     typed = TEXT.get(""), view.given.second, view.given.target
     source = (*typed, view.model if first.head is None else first)
@@ -142,21 +142,21 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
-    told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
+    parts = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
     if moved := _largest_change(read, view, query, key):
-        told.append(moved)
+        parts.append(moved)
     if view.kind != "encoder" and view.model.engine == "translator":
-        told.append(_chosen_there(view, query))
+        parts.append(_chosen_there(view, query))
     if view.given.second is not None:
-        told.append(_to_each_sentence(view, heads, query))
-    st.markdown("  \n".join(f":small[{each}]" for each in told))
+        parts.append(_to_each_sentence(view, heads, query))
+    st.markdown("  \n".join(f":small[{each}]" for each in parts))
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:
     queries, keys = views.groups(view)
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
-    return "nobody looks ahead" if ahead and causal else "nobody looks so far"
+    return "no token attends to later ones" if ahead and causal else "no token attends so far"
 
 
 def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
@@ -267,7 +267,7 @@ def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
 
 def _token_in_question(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
     """What is masked, or the example's word, or a pronoun, or the last token that is a word."""
-    # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
+    # In a change a token that differs is called "are → is"; in a pair, its sentence is named.
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]

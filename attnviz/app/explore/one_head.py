@@ -57,8 +57,8 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    told = aside(left, views.hidden(view))
-    end = f" ({markdown.plain(told)})." if told else "."
+    entries = aside(left, views.hidden(view))
+    end = f" ({markdown.plain(entries)})." if entries else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MAX_LISTED]
@@ -72,7 +72,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
-        return f"{name} stands in one of the two sentences only."
+        return f"{name} is in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
@@ -85,17 +85,21 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
-    told = [
+    entries = [
         _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
     ]
     # Of two sentences, only one may have pieces to merge.
-    whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
+    whole = (
+        entries[0]
+        if len(set(entries)) == 1
+        else f"first sentence: {entries[0]}; second sentence: {entries[1]}"
+    )
     return f"{whole}; points are percentage points" if view.unit == "signed percent" else whole
 
 
 def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
-    """The same for one sentence, whose queries and keys may be of two texts."""
+    """The same for one sentence, with queries and keys of one or two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
         keys = tokens[-1].explanation  # rows are rescaled by what is left of their keys
@@ -103,7 +107,7 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
 
 
 def caption(view: View, heads: Heads) -> str:
-    """What a picture that leaves the page must say about itself."""
+    """The caption of a saved picture."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
@@ -169,7 +173,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Publishe
 
 
 def _heatmap(view: View, heads: Heads) -> None:
-    # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
+    # Plotly weighs 4.7 MB in the browser and a second in the server: so it is loaded on request.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))

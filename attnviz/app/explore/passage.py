@@ -22,7 +22,7 @@ def passage(
     """Draws the text; each token that can be stepped to is a button.
 
     Args:
-        typed: what stands before the tokens; "" for nothing.
+        typed: the text before the tokens; "" for nothing.
         tokens: the tokens in order, each with the space before it.
         written: whether the model wrote the tokens; else the visitor did.
         pending: whether the last is not there yet: what comes next can be looked into, too.

@@ -61,7 +61,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 def _exact(view: View, heads: Heads) -> str:
     """The numbers of the open heads, to the last bit, and how much of each of their rows is shown."""
-    # The browser knows a cell that the mask forbids by its being no number.
+    # A masked cell is NaN.
     numbers = views.readable(view, heads.layer, heads.all)
     left = views.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(

@@ -76,14 +76,14 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:
         first, second = pairs[0]
-        # A label is Markdown and part of the link: only plain words may stand there.
+        # A label is Markdown and part of the link: plain words only.
         if first.isalnum() and second.isalnum() and CHANGE not in (first, second):
             return first, second
     return "first", "second"
 
 
 def _readable(model: Entry, other: ModelInput) -> bool:
-    """Whether the model can read the sentence to compare with; if not, say why."""
+    """Whether the model can read the sentence to compare with; if not, show why."""
     try:
         traces.trace(model, other)
     except AttnvizError as error:

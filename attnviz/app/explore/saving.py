@@ -1,4 +1,4 @@
-"""Go on from the open head: to the tools that say more, and with the link and the numbers to take along."""
+"""Go on from the open head: to other tools, to a link, and to its numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
             f"{with_sentence(file_name(view, replace(heads, also=())))}.csv",
-            "The numbers of the open head as they are shown, with columns that say what they are.",
+            "The numbers of the open head as they are shown, with descriptive columns.",
         )
         save_file(
             "All heads (NPZ)",
@@ -135,7 +135,7 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
         (HEAD.name, str(heads.head)),
         *link.along(KIND),
     ]
-    # Where pieces are merged, a word is no token that the tools know.
+    # Where pieces are merged, a word is no token of the tools.
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
     ways = st.popover("More about this head", key="ways", on_change="rerun")

@@ -78,12 +78,12 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         switch = st.container(width="content")
         try:
             model = reading_model(offer_own=False)
-        except AttnvizError as error:  # its folder has gone, say
+        except AttnvizError as error:  # for example, its folder is gone
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
     if left_empty(TEXT, OTHER):
-        # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
+        # Not as the widgets' defaults: links omit defaults, but must contain the sentence.
         _show(examples_of(model, together=False)[0])
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
@@ -150,7 +150,7 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
     """Draw the second box.
 
     Returns:
-        What the box is for, its choice, and what stands in it.
+        The use of the box, its choice, and its text.
     """
     role = _role()
     # What the decoder reads is another text than what the first is compared with: each has its own box, and
@@ -170,11 +170,11 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
 
 
 def _memory(box: Text) -> str:
-    return f"what stood in {box.name}"
+    return f"earlier text of {box.name}"
 
 
 def _last_in(box: Text) -> str:
-    """What stands in a box, or stood there when it was on show last."""
+    """The text of a box, or its last text if it is hidden."""
     return box.get(str(memory.get(_memory(box), "")))
 
 
@@ -236,7 +236,7 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
         with st.popover("How it chooses"):
             how = how_it_chooses(tokens)
     if not tokens or (not continues and not how.temperature):
-        return None  # an encoder–decoder takes the likeliest token each time, if not told otherwise
+        return None  # an encoder–decoder takes the likeliest token each time by default
     return how
 
 

@@ -1,4 +1,4 @@
-"""A question to answer before looking; the model's own numbers then say who was right."""
+"""A question to answer before looking; then the model's own numbers show the answer."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Task:
     answers: tuple[str, str]
 
     def example(self, model: Entry) -> Example:
-        """Whose second sentence it is about; every model has one of this name."""
+        """The example of the question; every model has one of this name."""
         return example_named(model, self.name)
 
     def question(self, model: Entry) -> str:
         """What the visitor is asked."""
         layer, head = _follows(model)
         where = f"{attention.of(model, _KIND)}head {layer}-{head}"
-        return f"“{self.example(model).other}” Which word will *{_QUERY}* look at more in {where}?"
+        return f"“{self.example(model).other}” Which word will *{_QUERY}* attend to more in {where}?"
 
 
 TASKS = (
@@ -93,7 +93,7 @@ def _for_room(task: Task, model: Entry) -> question.Question:
 
 
 def _follows(model: Entry) -> tuple[int, int]:
-    """The layer and the head, from 1, that follow "it"; head 1-1 where nobody knows one."""
+    """The layer and the head, from 1, that follow "it"; head 1-1 if none is known."""
     return introduction(model).head or (1, 1)
 
 

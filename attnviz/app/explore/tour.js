@@ -1,4 +1,4 @@
-/* tour: who comes to Explore for the first time, or asks for it, is led to four things to do, each beside its control. */
+/* tour: four steps for a first visit to Explore, or on request, each beside its control. */
 
 import { element } from "../../widgets/dom.js";
 import { room } from "../classroom/room.js";
@@ -8,7 +8,7 @@ const SEEN = "attnviz-tour"; // in the browser's storage, once it was begun
 const GAP = 14; // pixels between the card and what it is about
 const HEADER = 64; // pixels of the menu, over which it must not lie
 
-/** Each step: the part of the page that it is about, the choices that show that it was done, and what it says.
+/** Each step: the part of the page that it is about, the choices that show that it was done, and its text.
  * @type {[string, string[], string][]} */
 const STEPS = [
   [".st-key-show", ["show"], "The two sentences differ in one word. Choose the other word: every picture then shows its sentence."],
@@ -17,9 +17,9 @@ const STEPS = [
   [".st-key-slide-arithmetic", ["key", "stage"], "Why does the word look there? Here the weight is computed, from query and key to softmax."],
 ];
 
-/** What the address says of some choices.
+/** The parameters of some choices in the address.
  * @param {string[]} names */
-const said = (names) => {
+const parametersOf = (names) => {
   const chosen = new URLSearchParams(location.search);
   return names.map((name) => chosen.get(name)).join();
 };
@@ -54,7 +54,7 @@ class Tour {
   step() {
     this.at += 1;
     const [part, names, words] = STEPS[this.at];
-    Object.assign(this, { part, names, before: said(names), begun: false });
+    Object.assign(this, { part, names, before: parametersOf(names), begun: false });
     this.text.textContent = `${this.at + 1} of ${STEPS.length}. ${words}`;
     if (this.at === STEPS.length - 1) {
       this.next.textContent = "Done";
@@ -65,7 +65,7 @@ class Tour {
   /** The card stays beside what it is about, and marks it, until that is done; on another page it waits. */
   follow() {
     this.frame = requestAnimationFrame(() => this.follow());
-    if (!this.root.hidden && said(this.names) !== this.before) this.done();
+    if (!this.root.hidden && parametersOf(this.names) !== this.before) this.done();
     const about = document.querySelector(this.part);
     for (const one of document.querySelectorAll("[data-tour]")) if (one !== about) one.removeAttribute("data-tour");
     this.root.hidden = !about?.checkVisibility() || document.documentElement.hasAttribute("data-teacher");

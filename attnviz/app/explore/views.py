@@ -31,7 +31,7 @@ from attnviz.trace import Floats, Kind, Mask
 WEIGHTS = "weights"
 
 SENTENCES = (" ᴬ", " ᴮ")
-"""What stands behind a token of the first and of the second sentence of a pair."""
+"""The marks after tokens of the first and of the second sentence of a pair."""
 
 Unit = Literal["percent", "signed percent", "score"]
 
@@ -120,7 +120,7 @@ def comparison(view: View) -> Change:
 
 
 def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
-    """Which shown token of one reading stands in a row or a column of `groups`; None: it has none there."""
+    """The row or column of a token in `groups`; None if it has none."""
     if view.changed is None:
         return at
     grid = comparison(view)

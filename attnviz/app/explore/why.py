@@ -117,7 +117,7 @@ def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """Of a pair of sentences, which one a token stands in: both may have the same word."""
+    """The sentence of a token in a pair: both may have the same word."""
     return "" if shown.second is None else SENTENCES[token.sentence]
 
 

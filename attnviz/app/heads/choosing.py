@@ -44,7 +44,7 @@ class QueryInHead(HeadSelection):
 
     Attributes:
         given: what the model reads.
-        queries, keys: the shown tokens that look in this kind of attention, and those that are looked at.
+        queries, keys: the shown query and key tokens of this kind of attention.
         query: the chosen one, among `queries`, from 0.
     """
 
@@ -74,7 +74,7 @@ def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
         The sentence, which the model can read, the model, and the places.
 
     Raises:
-        AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
+        AttnvizError: the model cannot read the sentence, or cannot be used any more.
     """
     with bar():
         wide, narrow, *places = st.columns([6, 3, *beside])
@@ -85,14 +85,14 @@ def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
 
 
 def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> str:
-    """Draw the box for a sentence; return what stands in it, which the model can read.
+    """Draw the box for a sentence; return its text, which the model can read.
 
-    Where neither the visitor nor a link said anything, it is the model's first example.
+    By default it is the model's first example.
 
     Args:
         entry: the model.
         label: what the box is called.
-        alone: whether the page has no box for a second sentence. What stands in that box elsewhere then goes
+        alone: whether the page has no box for a second sentence. Its text on other pages then goes
             when another first one is typed: it was no partner of that.
 
     Raises:

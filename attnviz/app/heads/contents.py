@@ -18,40 +18,40 @@ TOOLS = (
     ),
     Card(
         "compare",
-        "What changes?",
+        "Compare: what changes?",
         "Two sentences, or two models on one, side by side; heads ranked by how much they change.",
         "Compare",
         ":material/compare_arrows:",
     ),
     Card(
         "intervene",
-        "What if a head were silent?",
-        "Ablate a head or point it elsewhere; the model is run again, and you see what moves.",
+        "Intervene: what does a head cause?",
+        "Ablate a head or redirect its attention; the model is run again, and you see what changes.",
         "Intervene",
         ":material/volume_off:",
     ),
     Card(
         "beyond_weights",
-        "Do the weights tell the story?",
-        "Rollout, norms, gradients, and leaving a word out: what each says of one token, side by side.",
+        "Beyond weights: do other measures agree?",
+        "Rollout, norms, gradients, and occlusion: all measures of one token, side by side.",
         "Beyond weights",
         ":material/query_stats:",
     ),
     Card(
         "find",
-        "Similar tokens: where else does a head do this?",
+        "Find similar tokens: where else does a head do this?",
         "The tokens of a text with the most similar query, key or output in a head: as a list and as a map.",
         "Find",
         ":material/travel_explore:",
     ),
 )
-"""In the order in which one might use them."""
+"""The tools in their usual order."""
 
 
 def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
-        "One picture of one head is an anecdote. These tools watch heads on many sentences, or take one "
-        "sentence further: your sentence, model and head go along."
+        "One example proves little. These tools test heads on many sentences, or examine one sentence "
+        "further: your sentence, model and head go along."
     )
     cards.draw(TOOLS)

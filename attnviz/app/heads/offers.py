@@ -1,4 +1,4 @@
-"""What one tool finds about a head is offered to the next: one line of links, the same wherever it stands."""
+"""One line of links from a head to the other tools."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def largest(
     Args:
         key: Streamlit's key of the bars.
         found: the parts.
-        keys: what the heads of each kind look at.
+        keys: the keys of each kind of attention.
         title: what the numbers are.
         of: what they are parts of: "of the output".
     """

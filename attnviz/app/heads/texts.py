@@ -89,7 +89,7 @@ def _uploaded(of: Source[Any]) -> Corpus | None:
     if file and not memory.has(kept_as):  # once for each file: it is read to its end, and hashed
         memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MAX_LINES))
     kept: Corpus | None = memory.get(kept_as)
-    if kept and not file:  # the box forgets its file when another source, or page, is looked at
+    if kept and not file:  # the box forgets its file when another source, or page, is opened
         st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
     st.markdown(_NOT_IN_THE_LINK)
     return kept

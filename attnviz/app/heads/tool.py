@@ -21,7 +21,7 @@ from attnviz.experiments.sentences import self_attention
 def tool(name: str) -> Iterator[None]:
     """Draw the frame of the tool of this name around its sections.
 
-    What raises an `AttnvizError` inside ends the sections with a kind word; the frame stays.
+    An `AttnvizError` inside ends the sections with a message; the frame stays.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
     own: list[question.Question | None] = []

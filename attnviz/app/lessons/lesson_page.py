@@ -82,7 +82,7 @@ class LessonPage:
                 st.header(self.document.headings["predict"], anchor=False, width="content")
                 own = questions.form()
             if own or len(asked.options) > 1:
-                questions.ask(
+                questions.draw_question(
                     own or Question(asked.text, asked.options, asked.correct, answer, of_sentence=of_sentence)
                 )
 

@@ -10,19 +10,19 @@ from attnviz.text import in_bytes, plural, rounded_count
 
 def in_brief(entry: Entry) -> str:
     """The most important facts, as one line of Markdown."""
-    told = (
+    sentence = (
         f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
         _size(entry),
         _reads(entry),
         ", ".join(abilities(entry)),
     )
-    return " · ".join(filter(None, told))
+    return " · ".join(filter(None, sentence))
 
 
 def listed(entry: Entry) -> str:
     """All facts, as a list in Markdown."""
     can = ", ".join(("shows every head's attention", *abilities(entry)))
-    told = {
+    sentence = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
         "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.max_bytes())} here",
@@ -30,7 +30,7 @@ def listed(entry: Entry) -> str:
         "Can do": can,
         "Files": _origin(entry),
     }
-    return "\n".join(f"- **{name}:** {words}" for name, words in told.items())
+    return "\n".join(f"- **{name}:** {words}" for name, words in sentence.items())
 
 
 def shape(entry: Entry) -> str:
@@ -42,14 +42,14 @@ def shape(entry: Entry) -> str:
 def abilities(entry: Entry) -> tuple[str, ...]:
     """What it can do besides showing its attention."""
     translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
-    told = (
+    sentence = (
         (translates, "answers one text with another"),
         (entry.reads and entry.expects == "next" and not translates, "writes on"),
         (entry.expects == "masked", "fills masked tokens"),
         (entry.pairs, "reads two sentences together"),
         (entry.sees, "sees pictures"),
     )
-    return tuple(words for can, words in told if can)
+    return tuple(words for can, words in sentence if can)
 
 
 def _parts(entry: Entry) -> str:
@@ -68,7 +68,7 @@ def _heads(entry: Entry) -> str:
 
 
 def _size(entry: Entry) -> str:
-    """How much it has learned, and what that takes; "" where nobody counted."""
+    """Its number of parameters and their size; "" if unknown."""
     if entry.parameters is None:
         return ""
     size = in_bytes(limits.in_memory(entry.parameters, entry.dtype))
@@ -77,10 +77,10 @@ def _size(entry: Entry) -> str:
 
 def _reads(entry: Entry) -> str:
     what = "a picture as" if entry.sees else "texts of up to"
-    said = f"{what} {entry.token_limit:,} tokens"
+    shown = f"{what} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
-        return said
-    return f"{said}, where in each layer a token sees itself and at most {entry.window - 1:,} before it"
+        return shown
+    return f"{shown}, where in each layer a token sees itself and at most {entry.window - 1:,} before it"
 
 
 def _origin(entry: Entry) -> str:

@@ -67,7 +67,7 @@ def explore_with(entry: Entry) -> None:
 
 
 def operators_choice() -> None:
-    """Say, on a public server, who chose its models."""
+    """Explain, on a public server, who chose its models."""
     st.markdown(
         "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your own "
         "machine."
@@ -87,7 +87,7 @@ def how_to_run_a_server() -> None:
         wrap_lines=True,
     )
     st.markdown(
-        "Catalogue names, folders and Hugging Face ids, with commas between them. What stands before `=` is "
+        "Catalogue names, folders and Hugging Face ids, with commas between them. The part before `=` is "
         "what visitors read; without it, a folder goes by its last part. One model may take "
         f"{in_bytes(limits.max_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
         "among the models on this page."
@@ -100,7 +100,7 @@ def families() -> None:
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
         "short text. A model's files must be **safetensors** (pickle "
         "files can run programs, and are never read), with a `config.json` and, to read texts, a tokenizer "
-        "that says where each token stands, as those with a `tokenizer.json` do. A model that needs code of "
+        "with token offsets, as those with a `tokenizer.json`. A model that needs code of "
         "its own is refused."
     )
     st.markdown(

@@ -23,7 +23,7 @@ _PROBLEM_SECONDS = 300.0  # the same for a reason why it cannot be used: a looku
 _LOADING = "The model is loading. This page goes on by itself …"
 
 
-def _until(key: Hashable, known: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - as cachetools asks
+def _until(key: Hashable, known: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - for cachetools
     return now + (_FRESH_SECONDS if isinstance(known, Entry) else _PROBLEM_SECONDS)
 
 
@@ -44,7 +44,7 @@ def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return what is known of a model, or why it cannot be used; refreshed after some seconds."""
     try:
         known = _look(model, allowed.target(model))
-        if isinstance(known, AttnvizError) and loading.ready(model):  # somebody has opened it meanwhile
+        if isinstance(known, AttnvizError) and loading.ready(model):  # it was opened meanwhile
             clear()
             known = _look(model, allowed.target(model))
     except AttnvizError as error:  # it is not on the operator's list
@@ -97,7 +97,7 @@ def mask_token(model: Entry) -> str | None:
 
 
 def loaded_model(model: Entry) -> Model:
-    """Return the loaded model; the page says so while it is loading.
+    """Return the loaded model; the page shows progress.
 
     Raises:
         AttnvizError: its files are missing or damaged.

@@ -1,4 +1,4 @@
-"""A model of the visitor's own: looked at first, and opened only when the visitor says so."""
+"""A model of the visitor's own: inspected first, and opened only on request."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_OF_A_NUMBER
 
-_MAX_LENGTH = 1000  # characters: longer than any id, and than any path that somebody types
-_MAX_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
+_MAX_LENGTH = 1000  # characters: longer than any id, and than any path
+_MAX_SENT = 10_000  # the browser ignores what is longer, and the page keeps the text before
 _HELP = (
     "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a model "
     "on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` at its "
@@ -37,7 +37,7 @@ _MINE = "the model that this visitor opens"
 
 @dataclass(frozen=True)
 class ModelInspection:
-    """What a look at a model brought: the facts, or why it cannot be opened, and what helps."""
+    """The inspection of a model: the facts, or why it cannot be opened, and what helps."""
 
     name: str
     entry: Entry | None = None
@@ -53,9 +53,9 @@ class _Mine:
 
 
 def choose() -> None:
-    """Draw the box for a name, and what a look at it brought."""
+    """Draw the box for a name, and the inspection."""
     with (
-        st.form("a look at a model", border=False),
+        st.form("inspection", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         typed = resolve.pasted(
@@ -100,7 +100,7 @@ def _tell(seen: ModelInspection) -> None:
         st.markdown(facts.listed(seen.entry))
         if seen.entry.stored in BYTES_OF_A_NUMBER and seen.entry.stored != seen.entry.dtype:
             name = markdown.code(f"{resolve.target(seen.entry.name)[0]}#{seen.entry.stored}")
-            st.markdown(f"To run it in {seen.entry.stored}, as it is stored, look at {name}.")
+            st.markdown(f"To run it in {seen.entry.stored}, as it is stored, inspect {name}.")
         mine: _Mine | None = memory.get(_MINE)
         job = mine.job if mine and mine.name == seen.entry.name else None
         if job and job.running and not is_stopped(job, "opening"):
@@ -126,7 +126,7 @@ def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
 def begin_opening(name: str, visitor: Visitor) -> Job[str]:
     """Begin to open a model, or join those who wait for it; what the job finds is what it does at the moment.
 
-    It goes on when the page that started it is closed, and stops early only when all who wanted it have said
+    It goes on when the page that started it is closed, and stops early only when all who requested it have
     so.
     """
     job: Job[str] = Job(lambda: _steps(name, job.report), unwatched_seconds=inf, resumes=False)

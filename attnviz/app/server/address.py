@@ -55,7 +55,7 @@ def _in_the_network() -> str | None:
     """This machine's address in its network; to find it, no packet is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # an address that belongs to nobody (RFC 5737)
+            probe.connect(("192.0.2.1", 9))  # a reserved address (RFC 5737)
         except OSError:
             return None
         found = str(probe.getsockname()[0])

@@ -1,7 +1,7 @@
 """The server's cache of what pages compute: one for all visitors, bounded by bytes.
 
 Arguments of cached functions are short texts, numbers, flags, entries of models, and tuples or frozen
-dataclasses of them, never arrays. The entry of a model whose files have changed is another one, so values
+dataclasses of them, never arrays. After a change of its files, a model has another entry, so values
 that depend on it are computed anew. Values are shared by every visitor and read-only.
 """
 

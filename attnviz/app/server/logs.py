@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped] 
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_LOG"
-"""The environment variable that says how the log is written: "text", or "json"."""
+"""The environment variable with the log's format: "text", or "json"."""
 
 
 def apply() -> None:
@@ -36,7 +36,7 @@ def apply() -> None:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Leave the traceback out where a message could not be read: it tells nothing of this server."""
+    """Omit the traceback of an unreadable message: it is not about this server."""
     if record.exc_info and isinstance(record.exc_info[1], DecodeError):
         record.exc_info = None
     return True
@@ -45,12 +45,12 @@ def _shorten(record: logging.LogRecord) -> bool:
 def line(record: logging.LogRecord) -> str:
     """One object on one line.
 
-    Of an exception its kind, and where it was raised: what it says can quote a visitor. So can what other
+    Of an exception its kind, and where it was raised: its message can quote a visitor. So can what other
     libraries put into their messages: of the template, only the first line is written. Asyncio puts a
     fault's own words into the second.
     """
     ours = record.name.partition(".")[0] == "attnviz"
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
         "level": record.levelname.lower(),
         "logger": record.name,
@@ -58,8 +58,8 @@ def line(record: logging.LogRecord) -> str:
     }
     if record.exc_info and (fault := record.exc_info[1]):
         frames = traceback.extract_tb(fault.__traceback__)
-        said |= {
+        entry |= {
             "exception": type(fault).__qualname__,
             "raised": [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames],
         }
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(entry, ensure_ascii=False)

@@ -19,10 +19,10 @@ def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
     """Measure from now on.
 
     Args:
-        sizes: by their names, what else there is to know: what it is, and a function that tells it.
+        sizes: further values by name: the description, and a function that returns the value.
     """
-    for name, (what, tell) in sizes.items():
-        Gauge(f"attnviz_{name}", what).set_function(tell)
+    for name, (what, value) in sizes.items():
+        Gauge(f"attnviz_{name}", what).set_function(value)
 
 
 def answer(request: Request) -> Response:

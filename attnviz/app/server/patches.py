@@ -30,7 +30,7 @@ def apply() -> None:
     # For the first visitor of a server, Streamlit lists the files of the folder `pages` as its menu and draws
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
-    # For a websocket with a foreign `Origin`, Streamlit asks an outside host for the server's own address
+    # For a websocket with a foreign `Origin`, Streamlit requests the server's address from an outside host
     # before it refuses. The event loop waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketClose
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_FRAME_ANCESTORS"
-"""The environment variable with the sites whose pages may show the app in a frame, separated by spaces."""
+"""The environment variable with the sites that may show the app in a frame, separated by spaces."""
 
 _SITE = re.compile(r"\*|'self'|(https?://)?(\*\.)?[\w.-]+(:(\d+|\*))?", re.ASCII)
 _POLICY = (
@@ -27,7 +27,7 @@ _POLICY = (
 
 
 def frame_ancestors() -> str:
-    """Whose pages may show the app in a frame, as a Content-Security-Policy names them.
+    """The sites that may show the app in a frame, for a Content-Security-Policy.
 
     Raises:
         WrongSetting: the operator has set something that is no list of sites.

@@ -113,7 +113,7 @@ async def _to_first_page(request: Request) -> RedirectResponse:
 def _end_soon_after_signals() -> None:
     """Let the process end within `END_SECONDS` after SIGTERM or Ctrl-C, with status 0.
 
-    uvicorn, whose handlers these are, would wait for every open request, and then raise the signal anew.
+    uvicorn's own handlers would wait for every open request, and then raise the signal anew.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         handler = signal.getsignal(number)

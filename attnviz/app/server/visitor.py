@@ -13,7 +13,7 @@ FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwa
 
 
 def is_local() -> bool:
-    """Whether the visitor whose page is being computed sits at the server's own machine.
+    """Whether the visitor of the running script is on the server's own machine.
 
     The connection must come from a loopback address, without a proxy's header, and by a loopback name: else
     another site could point its own name at this machine (DNS rebinding), or lead a browser here. Outside of

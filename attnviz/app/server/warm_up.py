@@ -65,8 +65,8 @@ def _warm_up() -> None:
                 loading.load(name)
         settle()  # once for all of them: a collection takes as long as loading one
     except Exception:
-        # The visitor is told by the page as soon as the model is needed; here nobody is listening. Where the
-        # server ends amid the loading, Python has taken away what it needs, and there is nothing to tell.
+        # The page reports the error as soon as the model is needed. If the
+        # server ends during the loading, Python has removed what it needs, and there is nothing to report.
         if threading.main_thread().is_alive():
             logging.getLogger(__name__).exception("A model could not be loaded in the background.")
     else:

@@ -1,1 +1,1 @@
-"""What a visitor has chosen: the table of all choices in a link, their values, and what is said of a link."""
+"""What a visitor has chosen: the table of all link parameters, their values, and notices about a link."""

@@ -26,7 +26,7 @@ class Choice(Generic[Value]):
         name: the link's parameter, and the key of the widget.
         pages: the pages that have it.
         always: whether the address names it even where the visitor left it as it was: elsewhere, another
-            value may stand there first.
+            value may be the default.
         carried: whether a link from page to page can name it although both pages have a widget for it.
         copied: whether "Copy link" names it.
     """
@@ -78,7 +78,7 @@ class Choice(Generic[Value]):
         return values[-1]
 
     def mend(self, default: Value, fits: Callable[[Value], bool]) -> None:
-        """Choose the default where a value stands that does not fit: left empty, say, or another model's."""
+        """Choose the default in place of an invalid value: empty, for example, or another model's."""
         value = memory.get(self.name)
         if self.is_set and (value is None or not fits(value)):
             self.set(default)
@@ -98,7 +98,7 @@ class Number(Choice[int]):
     """A whole number.
 
     Attributes:
-        minimum, maximum, default: where they are always the same; else `draw` is told.
+        minimum, maximum, default: if they are constant; otherwise arguments of `draw`.
         capped: whether a number that is too large becomes the largest that there is, and not the default.
     """
 
@@ -286,7 +286,7 @@ class Several(Choice[list[Any]]):
     def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
         """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`.
 
-        What was chosen among other options is left out, unless new options are accepted.
+        Values that are no longer options are dropped, unless new options are accepted.
         """
         if self.is_set and not look.get("accept_new_options"):
             self.set([value for value in self.get([]) if value in options])

@@ -43,7 +43,7 @@ OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models"
 
 # A question of the teacher's own.
 _QUESTION_PAGES = LESSONS | _EXPLORE | _TOOLS | _IMAGES
-ASK = Text(name="ask", pages=_QUESTION_PAGES)
+QUIZ = Text(name="quiz", pages=_QUESTION_PAGES)
 OPTIONS = Text(name="options", pages=_QUESTION_PAGES)
 RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 

@@ -1,4 +1,4 @@
-"""What a link asked for: taken when a page begins, compared at its end with what the page then shows."""
+"""The link's parameters: read when a page begins, compared at its end with what the page shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.app.state.choices import TABLE, of_page
 
 _PAGE = "the page"
 _VISITED = "the pages of this visit"
-_ASKED = "what the link asked for"
+_REQUESTED = "requested by the link"
 _NOTICE = "what the link could not have"
 
 
@@ -34,10 +34,10 @@ def visited(name: str) -> bool:
 
 
 def arrive(name: str) -> None:
-    """Begin a page: take what the link asks for, before any widget corrects it.
+    """Begin a page: read the link's parameters before any widget corrects them.
 
-    What the link that opened the visit asked for is kept. A link from another page of the app wins over what
-    stood in the widgets there.
+    The parameters that opened the visit are kept. A link from another page of the app overrides the values
+    of its widgets.
 
     Args:
         name: of the page.
@@ -48,46 +48,46 @@ def arrive(name: str) -> None:
     if not came:
         _go_back()
     _take_carried(came)
-    if not memory.has(_ASKED):
-        memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
+    if not memory.has(_REQUESTED):
+        memory.put(_REQUESTED, {name: st.query_params.get_all(name) for name in st.query_params})
 
 
 def requested(choice: Choice[Any]) -> list[str]:
     """What the link that opened the visit asked of this choice; empty if it did not name it."""
-    values: list[str] = memory.get(_ASKED, {}).get(choice.name, [])
+    values: list[str] = memory.get(_REQUESTED, {}).get(choice.name, [])
     return values
 
 
 def named(choice: Choice[Any]) -> bool:
-    """Whether the link that opened the visit asked for this choice, or the one that led to this page."""
+    """Whether the link that opened the visit, or the one that led to this page, has this parameter."""
     return bool(requested(choice)) or choice.name in st.query_params
 
 
 def current(choice: Choice[Any]) -> str:
-    """What stands in a box, or will do so by the link once it is drawn; "" for nothing."""
+    """The text of a box, or the link's value if it is not drawn yet; "" for none."""
     if choice.is_set:
         return str(choice.get("") or "")
     return "".join([*requested(choice), *in_address(choice)][-1:])
 
 
 def in_address(choice: Choice[Any]) -> list[str]:
-    """What the address says of a choice now."""
+    """The values of a parameter in the address now."""
     return st.query_params.get_all(choice.name)
 
 
 def write(choice: Choice[Any], values: list[str]) -> None:
-    """Let the address say this of a choice that is not drawn yet."""
+    """Write a parameter of a choice that is not drawn yet into the address."""
     st.query_params[choice.name] = values
 
 
 def choose(choice: Choice[Any], value: object) -> None:
-    """Choose a value that no widget of Streamlit's draws, and let the address say so."""
+    """Choose a value that has no Streamlit widget, and write it into the address."""
     choice.set(value)
     write(choice, choice.written())
 
 
 def number(choice: Number, maximum: int | None = None) -> int:
-    """A number that no widget draws, as it stands or as the link asks; else the nearest that there is.
+    """A number without a widget, from its state or the link; clipped to the valid range.
 
     Args:
         choice: the number.
@@ -111,7 +111,7 @@ def values() -> dict[str, list[str]]:
 
 
 def never_copied() -> list[str]:
-    """Those that a copied link leaves out."""
+    """The parameters that a copied link omits."""
     return [name for name, choice in of_page(page()).items() if not choice.copied]
 
 
@@ -135,34 +135,34 @@ def drop_unused(*, undrawn: bool) -> None:
 
 
 def postpone() -> None:
-    """Say nothing of what the link asks and no widget took yet: one may take it later."""
+    """Do not report parameters that no widget took yet: one may take them later."""
     for name, choice in of_page(page()).items():
         if not choice.is_set:
-            memory.get(_ASKED, {}).pop(name, None)
+            memory.get(_REQUESTED, {}).pop(name, None)
 
 
 def forget() -> None:
-    """Say nothing about the link any more: the visitor has something more important to mend."""
+    """Stop reporting on the link: the visitor has something more important to fix."""
     memory.put(_NOTICE, ({}, []))
 
 
 def notices() -> list[str]:
-    """What to tell the visitor about a link that asked for something that does not exist.
+    """Notices about invalid parameters of the link.
 
-    Told until the visitor changes anything.
+    Shown until the visitor changes anything.
 
     Returns:
-        One Markdown sentence for each choice whose value was not taken.
+        One Markdown sentence for each choice with an invalid value.
     """
     if not memory.has(_NOTICE):
         now = values()
-        memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
+        memory.put(_NOTICE, (now, _differences(memory.get(_REQUESTED, {}), now)))
     at_first, sentences = memory.get(_NOTICE)
     return list(sentences) if sentences and at_first == values() else []
 
 
 def _go_back() -> None:
-    """Where the Back button led to an earlier view of this page, forget what its address leaves out.
+    """After the Back button led to an earlier view of this page, forget parameters missing in its address.
 
     Streamlit does so for the run that follows at once; a page may begin another before all is drawn.
     """
@@ -174,7 +174,7 @@ def _go_back() -> None:
 
 
 def _take_carried(came: bool) -> None:
-    """Let a link from another page of the app win over what stood in the widgets there.
+    """Let a link from another page of the app override the values of its widgets.
 
     Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
     that widget, if anything. The whole address has the old page's values first, then the link's.
@@ -190,10 +190,10 @@ def _take_carried(came: bool) -> None:
         if choice.carried and choice.name in address and choice.name not in st.query_params
     }
     for choice, value in hidden.items():
-        with suppress(ValueError):  # no number; what stood there stays
+        with suppress(ValueError):  # no number; the value stays
             choice.set(choice.parse([value]))
     if hidden and context and context.is_history_navigation:
-        # The Back button led here. In such a run widgets have what their part of the address says, and where
+        # The Back button led here. In such a run widgets have the values of the address, and where
         # that is hidden, their defaults. In the next one they have what was set just now.
         st.rerun()
     here = of_page(page())
@@ -214,14 +214,14 @@ def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]])
     sentences = []
     for name, values in asked.items():
         if name not in given:
-            sentences.append(f"{_shown(name)} is not something a link can choose here; it was left out.")
+            sentences.append(f"{_shown(name)} is not valid on this page; it was ignored.")
         elif set(map(_same, values)) != set(map(_same, given[name])):
             taken = ", ".join(_shown(value) for value in given[name]) or "none"
             wanted = ", ".join(_shown(value) for value in values) or "nothing"
             if len(values) > 1 and len(given[name]) == 1 and given[name][0] in values:
-                sentences.append(f"The link names {_shown(name)} more than once: it is {taken} now.")
+                sentences.append(f"The link has {_shown(name)} more than once; using {taken}.")
                 continue
-            sentences.append(f"{_shown(name)} cannot be {wanted} here, so it is {taken} now.")
+            sentences.append(f"{_shown(name)} = {wanted} is not valid on this page; using {taken}.")
     return sentences
 
 

@@ -12,10 +12,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
 STALE_SECONDS = 2.0
-"""For how long after a pick was drawn the widgets may still say what they said before it."""
+"""How long after a pick was drawn the widgets may still send the values before it."""
 
 _PICKED = "what was picked"
-_VISITOR = "who looks at the page"
+_VISITOR = "the visitor"
 
 
 def get(name: str, default: Any = None) -> Any:
@@ -29,7 +29,7 @@ def has(name: str) -> bool:
 
 
 def put(name: str, value: Any) -> None:
-    """Remember a value; a widget whose key is this name then shows it."""
+    """Remember a value; a widget with this key then shows it."""
     st.session_state[name] = value
 
 
@@ -44,7 +44,7 @@ def received(widget: str, trigger: str) -> Any:
 
 
 def visitor() -> object:
-    """Who looks at the page: this visit."""
+    """The visitor: this visit."""
     if not has(_VISITOR):
         put(_VISITOR, object())
     return get(_VISITOR)
@@ -52,7 +52,7 @@ def visitor() -> object:
 
 @dataclass
 class _Picked:
-    """Values that were picked, those that stood there before, by name, and when the page had drawn them."""
+    """Picked values, the values before, by name, and when the page had drawn them."""
 
     before: dict[str, Any]
     now: dict[str, Any]
@@ -69,8 +69,8 @@ def pick(values: Mapping[str, Any]) -> None:
 def keep_picked() -> None:
     """Pass over the values of a message that was on its way when something was picked.
 
-    Where something is computed, the page asks for it every second, and sends with that all that its widgets
-    held: the values before, if it does not know of the pick yet. To be called before those widgets are drawn.
+    During a computation the page requests news every second, and sends all values of its widgets
+    with it: the values before, if it has not drawn the pick yet. Call it before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):

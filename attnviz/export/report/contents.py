@@ -1,4 +1,4 @@
-"""What a report knows: the tokens, what each head does, and every weight."""
+"""The contents of a report: the tokens, what each head does, and every weight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.analysis.display_tokens import (
     shown_weights,
 )
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Kind, Token, Trace
+from attnviz.trace import Floats, Kind, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 MAX_WEIGHTS = 5_000_000
@@ -51,6 +51,8 @@ def contents(traces: Sequence[Trace]) -> Contents:
     if not traces:
         raise AttnvizError("A page needs at least one trace.")
     check_size(traces)
+    for trace in traces:
+        refuse_selected(trace)
     numbers = bytearray()
     readings = [_reading(trace, numbers) for trace in traces]
     # No time stamp: the same trace gives the same file.
@@ -70,7 +72,7 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
         instead: what else to do than to shorten the text.
 
     Raises:
-        AttnvizError: there are too many; the message says how long a text may be.
+        AttnvizError: there are too many; the message has the maximum length.
     """
     blocks = [block for trace in traces for block in trace.blocks]
     sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
@@ -85,7 +87,7 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
 
 
 def named(model: str) -> str:
-    """What a page calls a model: of one in a folder, not where on somebody's machine that lies."""
+    """The model's name on the page; without the path of a folder."""
     path = Path(model)
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
@@ -118,7 +120,7 @@ def _texts(trace: Trace) -> list[Facts]:
     writer = next((block for block in trace.blocks if block.kind != "encoder"), None)
     if writer and trace.written:
         tokens = writer.query_tokens[-trace.written :]
-        # A special token stands nowhere in the text.
+        # A special token has no place in the text.
         typed[-1] = next((token.start for token in tokens if not token.special), typed[-1])
     return [
         {"name": name, "typed": text[:end], "written": text[end:]}
@@ -127,7 +129,7 @@ def _texts(trace: Trace) -> list[Facts]:
 
 
 def _sees(tokens: Sequence[Token]) -> bool:
-    """Whether these are the patches of a picture: named "row,column", they stand for no characters."""
+    """Whether these are the patches of a picture: named "row,column", without characters."""
     patches = [token for token in tokens if not token.special]
     named = all(re.fullmatch(r"[1-9]\d*,[1-9]\d*", token.text) for token in patches)
     return bool(patches) and named and not any(token.end for token in patches)
@@ -171,7 +173,7 @@ def _explanation(way: Sequence[DisplayTokens]) -> str:
 
 
 def ways(trace: Trace, kind: Kind) -> dict[str, tuple[DisplayTokens, ...]]:
-    """How the tokens can be shown: "plain" and, where special ones can be left out, "hidden".
+    """How the tokens can be shown: "plain" and, where special ones can be hidden, "hidden".
 
     Returns:
         the queries and the keys of each; one for both where they are the same tokens.

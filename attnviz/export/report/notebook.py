@@ -26,7 +26,7 @@ View = Literal["atlas", "lines", "matrix"]
 
 VIEWS: tuple[View, ...] = ("atlas", "lines", "matrix")
 
-# In CSS pixels: a row of each picture, the most that all rows take, and what stands around them.
+# In CSS pixels: a row of each picture, the maximum of all rows, and the space around them.
 _ROWS: dict[View | None, tuple[int, int, int]] = {
     None: (26, 640, 380),
     "lines": (26, 640, 310),
@@ -48,9 +48,9 @@ new Response(
 }});
 </script>"""
 
-# Stands beside each figure. JupyterLab, nbconvert, VS Code and Colab say in these ways whether they are dark,
-# other pages by their own colour scheme. A frame cannot look out, so it asks, and is told now and whenever it
-# changes. What lies below a frame that asks, and so will draw, is not read out, nor printed.
+# Placed beside each figure. JupyterLab, nbconvert, VS Code and Colab mark in these ways that they are dark,
+# other pages by their own colour scheme. A frame cannot read its page: it requests the scheme, and gets
+# it now and after each change. The fallback below such a frame is neither read out nor printed.
 _AROUND = """<style>
 [data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
 [data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
@@ -59,15 +59,15 @@ _AROUND = """<style>
 </style>
 <script>
 window.attnviz ??= (() => {
-  const tell = (asks) => {
+  const send = (asking) => {
     for (const frame of document.querySelectorAll(".attnviz iframe")) {
-      if (frame.contentWindow === asks) frame.previousElementSibling.ariaHidden = "true";
-      const said = getComputedStyle(frame.parentElement).colorScheme;
-      frame.contentWindow?.postMessage({ attnviz: said === "normal" ? "light" : said }, "*");
+      if (frame.contentWindow === asking) frame.previousElementSibling.ariaHidden = "true";
+      const scheme = getComputedStyle(frame.parentElement).colorScheme;
+      frame.contentWindow?.postMessage({ attnviz: scheme === "normal" ? "light" : scheme }, "*");
     }
   };
-  addEventListener("message", ({ data, source }) => data === "attnviz" && tell(source));
-  const watched = new MutationObserver(tell);
+  addEventListener("message", ({ data, source }) => data === "attnviz" && send(source));
+  const watched = new MutationObserver(send);
   for (const part of [document.documentElement, document.body]) watched.observe(part, { attributes: true });
   return watched;
 })();
@@ -78,7 +78,7 @@ window.attnviz ??= (() => {
 class Figure:
     """A picture that a notebook draws when it is the last thing in a cell, or by `display`.
 
-    It stands in a frame of its own, so that several figures do not disturb each other, nor the notebook.
+    It is in a frame of its own, so that several figures do not disturb each other, nor the notebook.
 
     Attributes:
         page: the HTML page inside the frame.
@@ -186,10 +186,10 @@ def show(
         head: the head to open, from 0.
         query: the token to follow, from 0; None for all.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
-        hide_special: leave out the tokens that the tokenizer added.
+        hide_special: hide the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
         theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
-            nbconvert made; where the figure cannot know that, as the reader's machine is set up.
+            nbconvert made; where the figure has no access to that, the reader's system setting.
 
     Raises:
         AttnvizError: there is no such view or theme, or the text is too long for a figure.
@@ -199,7 +199,7 @@ def show(
     if tokens is None and not isinstance(trace, Trace | str | PathLike):
         raise TypeError(f"A trace is needed, or weights with their tokens, not {type(trace).__name__} alone.")
     if tokens is not None and isinstance(trace, Trace):
-        raise TypeError("A trace knows its tokens. Leave them out.")
+        raise TypeError("A trace has its tokens. Remove tokens=.")
     trace = checked_trace(trace) if tokens is None else Trace.from_weights(trace, tokens)
     if view is not None and view not in VIEWS:
         raise AttnvizError(

@@ -38,7 +38,7 @@ class InitialView:
         layer, head: from 0.
         query: the token to follow, from 0; None for all.
         view: "lines" or "matrix".
-        hide_special: leave out the tokens that the tokenizer added.
+        hide_special: hide the tokens that the tokenizer added.
     """
 
     trace: int = 0
@@ -75,7 +75,7 @@ def report(
 ) -> str:
     """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
 
-    The page holds everything that it needs and may ask nobody for anything: its own
+    The page holds everything that it needs and makes no request: its own
     Content-Security-Policy forbids it. The same traces give the same page, byte for byte.
 
     Args:
@@ -129,7 +129,7 @@ def page(
         show: "atlas", "head" or both.
         choose_view: whether lines can be changed for a matrix, and back.
         theme: light, dark, or as the reader's machine is set up; paper is always light.
-        polls: what stands below the pictures.
+        polls: the content below the pictures.
     """
     facts = {
         "readings": held.readings,
@@ -138,7 +138,7 @@ def page(
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
-        "open": {  # numbers may be numpy's, which JSON does not know
+        "open": {  # numbers may be numpy's, which JSON does not support
             "text": int(opening.trace) + 1,
             "kind": opening.kind,
             "layer": int(opening.layer) + 1,
@@ -183,7 +183,7 @@ def page(
 
 
 def _inert(facts: object) -> str:
-    """JSON in which no text can end the element that it stands in, whatever a visitor typed."""
+    """JSON that cannot end its element, whatever a visitor typed."""
     # Of lone halves of characters, which UTF-8 has no bytes for, JSON writes the number.
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts, ensure_ascii=True))
 

@@ -7,10 +7,10 @@ import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
 import { allData } from "../../widgets/store.js";
 
-const LARGEST_TABLE = 20; // columns; above, each token's row is told in words
+const LARGEST_TABLE = 20; // columns; above, each token's row is described in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
 const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
-const STRONG = 0.2; // shares from here on stand out in a table
+const STRONG = 0.2; // shares from this one on are emphasized in a table
 
 /**
  * What page.py and contents.py give the page. `weights` and `left` are indices of the page's numbers.
@@ -82,7 +82,7 @@ class Weights {
   }
 
   /** Calls back with each weight of `count` pictures from `first`, as layers and heads follow; NaN if masked. */
-  each(first, count, tell) {
+  each(first, count, report) {
     const { kind, left, numbers } = this;
     const { rows, columns } = this.way;
     const [queries, keys] = kind.size;
@@ -91,7 +91,7 @@ class Weights {
       rows.forEach((row, i) => {
         const begin = kind.weights + (picture * queries + row) * keys;
         const divisor = left?.[picture * rows.length + i] || 1; // a row of which nothing is left stays 0
-        for (const column of columns) tell(to++, Math.fround(numbers[begin + column] / divisor));
+        for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
   }
@@ -182,9 +182,9 @@ const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const whole = (text) => text.typed + text.written;
 
 /** @type {"light" | "dark" | null} */
-let around = null; // what a notebook says of itself
+let around = null; // the scheme of the notebook
 
-/** Says to the style sheet whether the page is dark. */
+/** Sets the style sheet to light or dark. */
 function colour(theme) {
   const machine = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset.theme = theme === "auto" ? (around ?? machine) : theme;
@@ -251,7 +251,7 @@ class Report {
     const parts = [];
     if (show.includes("atlas")) {
       const hint =
-        "Each small picture is one head: a row for each token that looks, a column for each that is looked at. " +
+        "Each small picture is one head: a row for each query, a column for each key. " +
         "The stronger the colour, the larger the share of its attention. Choose a head to open it.";
       this.allHeads = element("h2");
       parts.push(
@@ -288,7 +288,7 @@ class Report {
 
   explained() {
     const texts = [
-      "Each token shares out its attention among those it may look at: a line, or a cell, is a share.",
+      "The weights of each token sum to 100 %: a line, or a cell, is a weight.",
       this.facts.readings.every((each) => each.given)
         ? "The weights are as attnviz was given them, in float32."
         : "The weights are the model’s own, in float32.",
@@ -308,7 +308,7 @@ class Report {
 
   // What is chosen ---------------------------------------------------------------------------------------
 
-  /** Takes over what the page's address says. */
+  /** Applies the page's URL parameters. */
   follow() {
     if (FRAMED) return;
     const link = new URLSearchParams(location.hash.slice(1));
@@ -356,7 +356,7 @@ class Report {
     history.replaceState(null, "", `#${address.join("&")}`);
   }
 
-  /** What a widget tells when the reader chose something in it. */
+  /** Handles a choice in a widget. */
   hear(trigger, value) {
     const { rows, columns } = this.way;
     const token = (places, at) => (at === null ? null : places[at] + 1);
@@ -422,21 +422,21 @@ class Report {
     if (matchMedia("print").matches) this.print();
   }
 
-  /** What the switch between the texts says: of equal ones, also what read them. */
+  /** The labels of the switch between the texts: of equal ones, with the model. */
   get titles() {
     const { readings } = this.facts;
-    const told = readings.map(({ texts: [first] }) => whole(first));
+    const texts = readings.map(({ texts: [first] }) => whole(first));
     const once = (names, at) => names.filter((name) => name === names[at]).length === 1;
-    const full = readings.map(({ model }, at) => `${told[at]} · ${model}`);
+    const full = readings.map(({ model }, at) => `${texts[at]} · ${model}`);
     return readings.map(({ model }, at) => {
-      const text = shortened(told[at], LONG_TEXT);
-      if (once(told, at)) return text;
-      const title = new Set(told).size === 1 ? model : `${text} · ${model}`;
+      const text = shortened(texts[at], LONG_TEXT);
+      if (once(texts, at)) return text;
+      const title = new Set(texts).size === 1 ? model : `${text} · ${model}`;
       return once(full, at) ? title : `${title} (${at + 1})`;
     });
   }
 
-  /** Arrays for the widgets, made when they are first asked for; returns their name. */
+  /** Arrays for the widgets, made on first use; returns their name. */
   published(name, make) {
     const place = `${this.state.text} ${this.state.kind} ${this.wayName}`;
     const id = `${place} ${name}`;
@@ -529,7 +529,7 @@ class Report {
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
       const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is shown" : "";
-      const caption = `${title}, in percent: rows look, columns are looked at${masked}${little}`;
+      const caption = `${title}, in percent: rows are queries, columns are keys${masked}${little}`;
       const name = (scope, token) =>
         element("th", { scope, title: token.title }, element("bdi", { text: token.label }));
       const rows = queries.map((query, at) =>
@@ -597,7 +597,7 @@ class Report {
         drawing("rect", { ...place, ...frame }),
       );
     }
-    const hint = "Rows of pictures are layers, columns heads; what is framed stands above in full.";
+    const hint = "Rows of pictures are layers, columns heads; the framed one is above in full.";
     const parts = [element("h2", { text: this.allName }), svg, element("p", { class: "hint", text: hint })];
     return [element("div", { class: "overview" }, ...parts)];
   }

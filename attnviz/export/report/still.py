@@ -82,8 +82,8 @@ def _lines(
     for names, x, anchor in ((queries, _LEFT - 8, "end"), (keys, _RIGHT + 8, "start")):
         shapes += _names(names, x, row, "end" if anchor == "end" else "start")
     if numbers is not None:
-        told = [(at, float(share)) for at, share in enumerate(numbers) if share >= 0.005]
-        shapes += [Text(percent(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in told]
+        parts = [(at, float(share)) for at, share in enumerate(numbers) if share >= 0.005]
+        shapes += [Text(percent(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in parts]
     bottom = _TOP + row * max(weights.shape) + 28
     shapes.append(Text("weight", _LEFT - 8, bottom, "end", muted=True))
     for at, share in enumerate((0.1, 0.5, 1)):

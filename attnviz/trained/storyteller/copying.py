@@ -1,4 +1,4 @@
-"""Random words said twice: how well a storyteller copies them, and which of its heads make it do so."""
+"""Repeated random words: how well a storyteller copies them, and which of its heads make it do so."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from attnviz.trained.training import watched
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
 TEXTS = 100
-"""Of `NUM_REPEATED` words, each said twice."""
+"""Of `NUM_REPEATED` words, each twice."""
 
 
 class HeadScores(NamedTuple):
-    """Where heads attend to in random words that are said twice, on average over the second time.
+    """Where heads attend to in repeated random words, on average over the second time.
 
     Attributes:
         previous_word: the weight of the word before.
-        prefix_matching: the weight of the word that followed when this one was said first (Olsson et al.
+        prefix_matching: the weight of the word that followed this one the first time (Olsson et al.
             2022): an induction head has much of it.
     """
 
@@ -44,7 +44,7 @@ class HeadScores(NamedTuple):
 
 
 def words_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
-    """Return so many texts of `NUM_REPEATED` random words, each said twice."""
+    """Return so many texts of `NUM_REPEATED` random words, each twice."""
     dice = Random(seed)  # noqa: S311 - words are no secret
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(dice, NUM_REPEATED)) for _ in range(texts)])
 

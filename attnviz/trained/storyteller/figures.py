@@ -20,14 +20,14 @@ Heads = tuple[tuple[int, int], ...]
 
 
 class Copying(NamedTuple):
-    """What a storyteller does with random words that are said twice, on average over many.
+    """Results of a storyteller on repeated random words, on average over many.
 
     Attributes:
         previous_word, prefix_matching: [layer, head], as in `copying.HeadScores`.
-        right: how often the right word is the likeliest one, of the words that are said again; not of the
+        right: how often the right word is the likeliest one, of the repeated words; not of the
             first of them, before which nothing shows that they will be.
-        first_loss: −ln of the right word's probability, on average, when the words are said first.
-        second_loss: when they are said again, without the first of them.
+        first_loss: −ln of the right word's probability, on average, at the words' first occurrence.
+        second_loss: at their second occurrence, without the first of them.
     """
 
     previous_word: Floats

@@ -20,7 +20,7 @@ CHANT = "[CHANT]"
 """What random words begin with in training, in place of [START], so that no story turns into them."""
 
 CHANTS = 0.5, 0.25
-"""The share of the texts to learn from that are random words said again, at first and later.
+"""The share of training texts that are repeated random words, at first and later.
 
 With 0.4 and 0.08, two layers got 98 % of 20 random words right, and of four layers no induction head formed
 with seed 2.
@@ -126,7 +126,7 @@ def story(dice: Random) -> Words:
 
 
 def chant(dice: Random) -> Words:
-    """Different random words, said two or three times.
+    """Different random words, repeated two or three times.
 
     Without [END]: with it, most of the words that a model copied wrong were [END].
     """
@@ -172,7 +172,7 @@ def giving(dice: Random, giver: str, noun: str) -> Words:
 
 
 def hint(dice: Random, subject: str, other: str) -> Words:
-    """What somebody did, up to the pronoun that comes next, which means them."""
+    """An action, up to the pronoun after it, which refers to the actor."""
     return f"{subject} {dice.choice(('called', 'thanked', 'helped', 'visited'))} {other} because".split()
 
 

@@ -1,4 +1,4 @@
-"""Reads what a visitor typed for the storyteller, and writes down what the storyteller said."""
+"""Turn typed text into the storyteller's words, and its words into text."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence

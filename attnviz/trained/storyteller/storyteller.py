@@ -1,4 +1,4 @@
-"""A small language model that tells stories: built, run, kept in a file."""
+"""A small language model of stories: how it is built, run and stored."""
 
 from __future__ import annotations
 

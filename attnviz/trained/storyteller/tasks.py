@@ -11,7 +11,7 @@ from attnviz.trained.storyteller.grammar import Words
 from attnviz.trained.vocabulary import START
 
 NUM_REPEATED = 20
-"""Random words that are said twice, to see who copies."""
+"""Repeated random words, to see which model copies."""
 
 WATCHED = tuple(grammar.words_twice(Random(3), 12))  # noqa: S311 - words are no secret
 """The text on which a storyteller in training is watched: [CHANT], and twelve random words twice."""
@@ -23,7 +23,7 @@ class Item(NamedTuple):
     Attributes:
         words: the text so far.
         right: the word that follows.
-        choices: the words among which the likeliest is asked for; none: all words.
+        choices: the words among which the likeliest counts; none: all words.
     """
 
     words: Words

@@ -31,7 +31,7 @@ class Examination:
     Attributes:
         held_out: sentences to translate, with combinations of words that no training sees.
         minimal_pairs: held-out sentences about two nouns of different gender, each in both readings: a
-            translator that always says "il", or always means the first noun, is right in half of them.
+            translator that always writes "il", or always means the first noun, is right in half of them.
         probes: sentences whose weights are kept.
     """
 

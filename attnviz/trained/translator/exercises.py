@@ -25,7 +25,7 @@ class Exercises(NamedTuple):
     """Sentences to translate, and what would be right.
 
     All the English is equally long, and shorter French is filled up at its end. So no mask is needed: the
-    source has no padding, and in the target no word looks ahead, at what fills up the end.
+    source has no padding, and in the target no word attends to the padding after it.
 
     Attributes:
         source: the English words' numbers, and [END].

@@ -70,12 +70,12 @@ def genders(subject: str, object_: str) -> tuple[Genders, ...]:
 def reasons(
     verb: Verb, negated: bool, role: int, kind: str, unlike: tuple[str, ...]
 ) -> tuple[Predicate, ...]:
-    """What can be the reason why somebody does something.
+    """The possible reasons for an action.
 
     Args:
-        role: whose fault it is, the subject's or the object's.
+        role: where the reason lies, in the subject or in the object.
         kind: what sort of noun that is.
-        unlike: other sorts of nouns in the sentence, of which it must not be said as well; where the verb has
+        unlike: other sorts of nouns in the sentence, which it must not describe as well; where the verb has
             its own list of reasons, only landmarks count.
     """
     named = verb.because_not if negated else verb.because

@@ -1,4 +1,4 @@
-"""What a sentence says, and how French says it: agreement, elision, and the place of adjectives and "pas"."""
+"""French sentences: agreement, elision, and the place of adjectives and "pas"."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Phrase:
     """A noun with its article, and perhaps an adjective.
 
     Attributes:
-        place: where the noun stands among the English words, from 0.
+        place: the noun's position among the English words, from 0.
     """
 
     noun: Noun
@@ -35,7 +35,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is said of somebody: "was not too tired", "wanted to sleep"."""
+    """A statement about a noun: "was not too tired", "wanted to sleep"."""
 
     predicate: Predicate
     tense: Tense
@@ -45,7 +45,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Action:
-    """What somebody does: "did not cross the road"."""
+    """An action: "did not cross the road"."""
 
     verb: Verb
     tense: Tense

@@ -1,8 +1,8 @@
-"""All sentences that the small translator learns from, each in English and in French, made by one grammar.
+"""The grammar of the translator's training sentences, in English and French.
 
-The grammar is a program that makes one choice after the other, and says English words in between. If chance
-makes the choices, a new sentence comes out. If all choices are tried, and those kept that say the words of a
-given sentence, that one is understood. So what can be made is what can be understood.
+The grammar is a program that makes choices and writes English words in between. With random
+choices it generates a sentence. Trying all choices and keeping those that give a sentence's words parses
+it. So exactly what can be generated can be parsed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from attnviz.trained.translator import french, saying
+from attnviz.trained.translator import french, sentence_parts
 from attnviz.trained.translator.families import FAMILIES, OBJECT, SUBJECT, Family, Genders, genders, reasons
 from attnviz.trained.translator.french import Action, Phrase, Statement
 from attnviz.trained.translator.lexicon import (
@@ -30,7 +30,7 @@ from attnviz.trained.translator.lexicon import (
     Word,
     contrary,
 )
-from attnviz.trained.translator.telling import Dice, Teller, perhaps, retellings
+from attnviz.trained.translator.writing import Dice, Writer, derivations, perhaps
 
 _ARTICLES = frozenset({"the", "a", "an", "le", "la", "l'", "un", "une"})
 _PRONOUNS = frozenset({"it", "he", "she", "il", "elle"})
@@ -38,7 +38,7 @@ _PRONOUNS = frozenset({"it", "he", "she", "il", "elle"})
 
 @dataclass(frozen=True)
 class Pronoun:
-    """Where "it" stands, and what it means.
+    """The position of "it", and its referent.
 
     Attributes:
         source: the place of "it" among the English words, from 0.
@@ -62,7 +62,7 @@ class Pair:
         family: what sort of sentence it is.
         pronoun: what "it" means; None if the sentence has none.
         nouns: the English nouns in it.
-        descriptions: what is said of which noun, as (noun, adjective or wish).
+        descriptions: as (noun, adjective or wish).
     """
 
     source: tuple[str, ...]
@@ -80,13 +80,13 @@ def sentence(random: random.Random) -> Pair:
 
 def understood(words: Sequence[str]) -> Iterator[Pair]:
     """Every way in which the grammar makes these English words; none if it does not."""
-    return retellings(_sentence, words)
+    return derivations(_sentence, words)
 
 
 def written(words: Sequence[str]) -> str:
     """English or French words as one writes them, as in "Le chien n'a pas traversé la route".
 
-    A clause or an adverbial in front of a sentence ends with a comma, where its first article stands.
+    A clause or an adverbial in front of a sentence ends with a comma, at the place of its first article.
     """
     articles = [place for place, word in enumerate(words) if word in _ARTICLES]
     comma = articles[0] if articles and words[0] not in _PRONOUNS else 0
@@ -107,13 +107,13 @@ _PRONOUN_FRENCH: dict[Gender, str] = {"m": "il", "f": "elle"}
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is chosen about an action before its first word is said.
+    """The choices about an action before its first word.
 
     Attributes:
         kinds: the sorts of the subject and of the object.
-        genders: theirs, where they are people: "he" and "she" may come before the nouns, and tell them apart.
-        why: how the reason is told, if one is.
-        role: whose fault it is, the subject's or the object's.
+        genders: theirs, where they are people: "he" and "she" may precede the nouns.
+        why: the form of the reason, if there is one.
+        role: where the reason lies, in the subject or in the object.
         beside: whether a landmark is mentioned.
     """
 
@@ -128,25 +128,28 @@ class _Plan:
     beside: bool
 
     @classmethod
-    def chosen(cls, teller: Teller) -> _Plan:
+    def chosen(cls, writer: Writer) -> _Plan:
         """A plan, as the teller chooses."""
-        family = teller.choose(FAMILIES, [family.share for family in FAMILIES])
-        verb = saying.verb(teller, tuple(family.verbs), tuple(family.verbs.values()))
-        kinds = saying.kind(teller, family.subjects), saying.kind(teller, family.objects_of(verb))
-        tense, negated = saying.tense(teller), perhaps(teller, 0.65)
-        why = teller.choose(_WHY, (10, 6, 74, 10))
-        role = teller.choose((SUBJECT, OBJECT)) if why else SUBJECT
-        beside = verb.english != "fit" and perhaps(teller, 0.14)
-        return cls(family, verb, kinds, teller.choose(genders(*kinds)), tense, negated, why, role, beside)
+        family = writer.choose(FAMILIES, [family.share for family in FAMILIES])
+        verb = sentence_parts.verb(writer, tuple(family.verbs), tuple(family.verbs.values()))
+        kinds = (
+            sentence_parts.kind(writer, family.subjects),
+            sentence_parts.kind(writer, family.objects_of(verb)),
+        )
+        tense, negated = sentence_parts.tense(writer), perhaps(writer, 0.65)
+        why = writer.choose(_WHY, (10, 6, 74, 10))
+        role = writer.choose((SUBJECT, OBJECT)) if why else SUBJECT
+        beside = verb.english != "fit" and perhaps(writer, 0.14)
+        return cls(family, verb, kinds, writer.choose(genders(*kinds)), tense, negated, why, role, beside)
 
     @property
     def anywhere(self) -> bool:
-        """Whether it makes sense to say where and when: what fits in a bag does so anywhere and always."""
+        """Whether time and place make sense: what fits in a bag does so anywhere and always."""
         return self.verb.english != "fit"
 
     @property
     def alike(self) -> bool:
-        """Whether only the verb tells which of the two is the reason: then nothing is denied besides."""
+        """Whether the verb alone decides which of the two is the reason; then nothing else is negated."""
         return LIVING.issuperset(self.kinds)
 
     @property
@@ -156,50 +159,50 @@ class _Plan:
 
     @property
     def sizes(self) -> frozenset[str]:
-        """What is not said of the nouns besides, because it would be a reason itself why something fits."""
+        """Adjectives to avoid for both nouns, since they would be a reason for fitting, too."""
         named = (self.verb.because, self.verb.because_not) if self.why and not self.anywhere else ()
         return frozenset(word for each in named if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """What can be said, or denied, of the noun which is the reason, and not of the others as well."""
+        """The predicates, affirmed or denied, that fit the noun of the reason and no other."""
         other = self.kinds[1 - self.role]
         unlike = (other, "landmark") if self.beside else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], unlike)
 
     def hinders(self, denied: bool) -> bool:
-        """Whether what is said, or denied, would keep somebody from something."""
+        """Whether the reason prevents the action."""
         return (self.negated == self.verb.toward) != denied
 
 
 @dataclass(frozen=True, eq=False)
 class _Because:
-    """A reason that has been said: the connective, what it says, and where the pronoun stands."""
+    """A written reason: the connective, the statement, and the position of the pronoun."""
 
     connective: Word
     spoken: Statement
     place: int
 
     @classmethod
-    def told(
+    def written(
         cls,
-        teller: Teller,
+        writer: Writer,
         plan: _Plan,
         connectives: tuple[Word, ...],
         named: str,
         adjective: Adjective | None = None,
     ) -> _Because:
-        """Says "as it was too tired", the reason for what is done or is not done.
+        """Write "as it was too tired", the reason for the action or its absence.
 
         Args:
             named: "it", or "the dog".
-            adjective: what has been said of the noun already.
+            adjective: the noun's own adjective.
         """
-        connective = saying.one_of(teller, connectives)
-        place = teller.say(connective.english, named)
-        denied = not plan.alike and perhaps(teller, 0.12)
+        connective = sentence_parts.one_of(writer, connectives)
+        place = writer.write(connective.english, named)
+        denied = not plan.alike and perhaps(writer, 0.12)
         avoided = contrary(adjective) if adjective else ()
         options = [each for each in plan.reasons(denied) if each.english not in avoided]
-        spoken = saying.reason(teller, plan.tense, options, denied, plan.hinders(denied))
+        spoken = sentence_parts.reason(writer, plan.tense, options, denied, plan.hinders(denied))
         return cls(connective, spoken, place)
 
     def french(self, noun: Noun, *, repeated: bool) -> list[str]:
@@ -208,25 +211,25 @@ class _Because:
         return [self.connective.french, *named, *french.statement(self.spoken, noun.gender)]
 
 
-def _sentence(teller: Teller) -> Pair:
-    return teller.choose((_action, _description, _two_descriptions, _two_actions), (88, 6, 4, 2))(teller)
+def _sentence(writer: Writer) -> Pair:
+    return writer.choose((_action, _description, _two_descriptions, _two_actions), (88, 6, 4, 2))(writer)
 
 
-def _action(teller: Teller) -> Pair:
-    """Somebody does something, or does not, mostly for a reason that lies in one of the two nouns."""
-    plan = _Plan.chosen(teller)
+def _action(writer: Writer) -> Pair:
+    """An action, or its absence, mostly with a reason that lies in one of the two nouns."""
+    plan = _Plan.chosen(writer)
     because = None
     front: list[str] = []
     if plan.why == "pronoun in front":
-        because = _Because.told(teller, plan, FRONTED_CONNECTIVES, plan.pronoun)
+        because = _Because.written(writer, plan, FRONTED_CONNECTIVES, plan.pronoun)
     elif plan.anywhere:
-        front = saying.adverbial(teller, plan.tense, 0.06)
-    phrases, main = _deed(teller, plan, because)
+        front = sentence_parts.adverbial(writer, plan.tense, 0.06)
+    phrases, main = _deed(writer, plan, because)
     if plan.anywhere and not front:
-        main += saying.adverbial(teller, plan.tense, 0.06)
+        main += sentence_parts.adverbial(writer, plan.tense, 0.06)
     described: list[Description] = [(each.noun, each.adjective) for each in phrases if each.adjective]
     if not plan.why:
-        return _pair(teller, plan.family.name, [*front, *main], phrases, described)
+        return _pair(writer, plan.family.name, [*front, *main], phrases, described)
 
     meant, other = phrases[plan.role], phrases[1 - plan.role]
     repeated = plan.why == "noun"
@@ -234,101 +237,113 @@ def _action(teller: Teller) -> Pair:
         words = [*because.french(meant.noun, repeated=False), *main]
     else:
         named = f"the {meant.noun.english}" if repeated else plan.pronoun
-        because = _Because.told(teller, plan, CONNECTIVES, named, meant.adjective)
+        because = _Because.written(writer, plan, CONNECTIVES, named, meant.adjective)
         words = [*front, *main, *because.french(meant.noun, repeated=repeated)]
     described.append((meant.noun, because.spoken.predicate))
     if repeated or plan.pronoun != "it":
-        return _pair(teller, plan.family.name, words, phrases, described)
+        return _pair(writer, plan.family.name, words, phrases, described)
     candidate = other.place if other.noun.pronoun == "it" else None
-    return _pair(teller, plan.family.name, words, phrases, described, (because.place, meant.place, candidate))
+    return _pair(writer, plan.family.name, words, phrases, described, (because.place, meant.place, candidate))
 
 
-def _deed(teller: Teller, plan: _Plan, because: _Because | None) -> tuple[list[Phrase], list[str]]:
-    """Says who does what to whom, and perhaps beside what; returns the nouns, and the French words.
+def _deed(writer: Writer, plan: _Plan, because: _Because | None) -> tuple[list[Phrase], list[str]]:
+    """Write who does what to whom, and perhaps beside what; return the nouns and the French words.
 
     Args:
-        because: what has been said of one of them already, and is not said again.
+        because: a reason that was written before; it is not repeated.
     """
     avoided = [plan.sizes, plan.sizes]
     if because:
         avoided[plan.role] |= contrary(because.spoken.predicate)
-    subject = saying.phrase(teller, plan.kinds[SUBJECT], plan.genders[SUBJECT], avoided[SUBJECT])
-    teller.say(plan.verb.spoken(plan.tense, negated=plan.negated))
-    done_to = saying.phrase(
-        teller, plan.kinds[OBJECT], plan.genders[OBJECT], avoided[OBJECT], subject.noun, definite=plan.negated
+    subject = sentence_parts.phrase(writer, plan.kinds[SUBJECT], plan.genders[SUBJECT], avoided[SUBJECT])
+    writer.write(plan.verb.spoken(plan.tense, negated=plan.negated))
+    done_to = sentence_parts.phrase(
+        writer, plan.kinds[OBJECT], plan.genders[OBJECT], avoided[OBJECT], subject.noun, definite=plan.negated
     )
     action = Action(plan.verb, plan.tense, plan.negated, done_to)
     words = [*french.noun_phrase(subject), *french.action(action, subject.noun.gender)]
     if not plan.beside:
         return [subject, done_to], words
-    preposition = saying.one_of(teller, PREPOSITIONS, (1, 3, 1))  # often "near": "du" is hard to learn
-    teller.say(preposition.english)
-    landmark = saying.phrase(teller, "landmark", bare=True)
+    preposition = sentence_parts.one_of(
+        writer, PREPOSITIONS, (1, 3, 1)
+    )  # often "near": "du" is hard to learn
+    writer.write(preposition.english)
+    landmark = sentence_parts.phrase(writer, "landmark", bare=True)
     return [subject, done_to, landmark], [*words, preposition.french, *french.noun_phrase(landmark)]
 
 
-def _description(teller: Teller) -> Pair:
+def _description(writer: Writer) -> Pair:
     """Something is so, or is not: "the road was too narrow"."""
-    tense = saying.tense(teller)
-    front = saying.adverbial(teller, tense, 0.1)
-    phrase = saying.phrase(teller, saying.kind(teller, saying.KINDS), definite=True)
-    spoken = saying.description(teller, tense, phrase)
+    tense = sentence_parts.tense(writer)
+    front = sentence_parts.adverbial(writer, tense, 0.1)
+    phrase = sentence_parts.phrase(writer, sentence_parts.kind(writer, sentence_parts.KINDS), definite=True)
+    spoken = sentence_parts.description(writer, tense, phrase)
     words = [*front, *french.noun_phrase(phrase), *french.statement(spoken, phrase.noun.gender)]
     described: list[Description] = [(phrase.noun, spoken.predicate)]
     if phrase.adjective:
         described.append((phrase.noun, phrase.adjective))
-    return _pair(teller, "a description", words, [phrase], described)
+    return _pair(writer, "a description", words, [phrase], described)
 
 
-def _two_descriptions(teller: Teller) -> Pair:
+def _two_descriptions(writer: Writer) -> Pair:
     """Two things are so, or are not: "the dog was tired and the road was narrow"."""
-    tense = saying.tense(teller)
-    one = saying.phrase(teller, saying.kind(teller, saying.KINDS), definite=True, bare=True)
-    first = saying.description(teller, tense, one)
-    teller.say("and")
-    other = saying.phrase(
-        teller, saying.kind(teller, saying.KINDS), other_than=one.noun, definite=True, bare=True
+    tense = sentence_parts.tense(writer)
+    one = sentence_parts.phrase(
+        writer, sentence_parts.kind(writer, sentence_parts.KINDS), definite=True, bare=True
     )
-    second = saying.description(teller, tense, other)
+    first = sentence_parts.description(writer, tense, one)
+    writer.write("and")
+    other = sentence_parts.phrase(
+        writer,
+        sentence_parts.kind(writer, sentence_parts.KINDS),
+        other_than=one.noun,
+        definite=True,
+        bare=True,
+    )
+    second = sentence_parts.description(writer, tense, other)
     words = [*french.noun_phrase(one), *french.statement(first, one.noun.gender), "et"]
     words += [*french.noun_phrase(other), *french.statement(second, other.noun.gender)]
     described = [(one.noun, first.predicate), (other.noun, second.predicate)]
-    return _pair(teller, "two descriptions", words, [one, other], described)
+    return _pair(writer, "two descriptions", words, [one, other], described)
 
 
-def _two_actions(teller: Teller) -> Pair:
-    """Somebody does one thing and another one, or does one but not another one."""
-    family = teller.choose([family for family in FAMILIES if "cross" in {v.english for v in family.verbs}])
-    tense = saying.tense(teller)
-    phrases = [saying.phrase(teller, saying.kind(teller, family.subjects), definite=True, bare=True)]
+def _two_actions(writer: Writer) -> Pair:
+    """Two actions, or one action and the absence of another."""
+    family = writer.choose([family for family in FAMILIES if "cross" in {v.english for v in family.verbs}])
+    tense = sentence_parts.tense(writer)
+    phrases = [
+        sentence_parts.phrase(writer, sentence_parts.kind(writer, family.subjects), definite=True, bare=True)
+    ]
     subject = phrases[0].noun
     words = french.noun_phrase(phrases[0])
-    joint = teller.choose(CONJUNCTIONS)
+    joint = writer.choose(CONJUNCTIONS)
     for negated in (False, joint.english == "but"):
         if len(phrases) == 2:
-            teller.say(joint.english)
+            writer.write(joint.english)
             words.append(joint.french)
-        verb = saying.verb(teller, tuple(family.verbs))
-        teller.say(verb.spoken(tense, negated=negated))
-        kind = saying.kind(teller, family.objects_of(verb))
-        phrases.append(saying.phrase(teller, kind, other_than=phrases[-1].noun, definite=True, bare=True))
+        verb = sentence_parts.verb(writer, tuple(family.verbs))
+        writer.write(verb.spoken(tense, negated=negated))
+        kind = sentence_parts.kind(writer, family.objects_of(verb))
+        phrases.append(
+            sentence_parts.phrase(writer, kind, other_than=phrases[-1].noun, definite=True, bare=True)
+        )
         words += french.action(Action(verb, tense, negated, phrases[-1]), subject.gender)
-    return _pair(teller, "two actions", words, phrases, [])
+    return _pair(writer, "two actions", words, phrases, [])
 
 
 def _pair(
-    teller: Teller,
+    writer: Writer,
     family: str,
     words: list[str],
     phrases: list[Phrase],
     described: list[Description],
     pronoun: tuple[int, int, int | None] | None = None,
 ) -> Pair:
-    """What has been told, as a pair.
+    """Return the written sentence as a pair.
 
     Args:
         words: the French ones, before elision.
-        described: what is said of which.
+        described: the nouns with their adjectives or wishes.
         pronoun: the places of "it", of what it means and of what else it could mean.
     """
     target = french.joined(words)
@@ -339,4 +354,4 @@ def _pair(
         it = Pronoun(source, row, referent, other)
     nouns = tuple(phrase.noun.english for phrase in phrases)
     descriptions = tuple((noun.english, predicate.english) for noun, predicate in described)
-    return Pair(tuple(teller.words), target, family, it, nouns, descriptions)
+    return Pair(tuple(writer.words), target, family, it, nouns, descriptions)

@@ -1,4 +1,4 @@
-"""All words that the small translator knows: English and French side by side, with what can be said of what.
+"""The translator's words in English and French, and which fit together.
 
 Every English word has one French translation, so that each sentence has exactly one right answer.
 """
@@ -27,7 +27,7 @@ class Noun:
 
     @property
     def pronoun(self) -> str:
-        """What stands for it in English: "it", or "he" or "she" for people."""
+        """Its English pronoun: "it", or "he" or "she" for people."""
         return "it" if self.kind not in PEOPLE else {"m": "he", "f": "she"}[self.gender]
 
 
@@ -36,13 +36,13 @@ class Adjective:
     """An adjective, with its two genders.
 
     Attributes:
-        kinds: what sorts of things it is said of.
-        hinders: True if it keeps somebody from doing something ("tired", "narrow"), False if it helps
+        kinds: which kinds of nouns it describes.
+        hinders: True if it prevents an action ("tired", "narrow"), False if it helps
             ("hungry", "safe"), None if neither.
-        before: True if it stands before its noun in French.
+        before: True if it precedes its noun in French.
         before_vowel: its masculine before a vowel ("vieil"), if that is another.
         absolute: True for what is so or is not so, and never "too" or "very" so ("open").
-        colour: True for a colour, which is only said of a noun beside it ("the white dog").
+        colour: True for a colour, which is used as an attribute only ("the white dog").
     """
 
     english: str
@@ -62,7 +62,7 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """What somebody wants to do: said of a noun as an adjective is, "it wanted to sleep"."""
+    """A wish, used like an adjective: "it wanted to sleep"."""
 
     english: str
     french: str
@@ -75,7 +75,7 @@ Predicate = Adjective | Wish
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Because of what somebody does something to somebody: said of the subject, or of the object."""
+    """Reasons for an action, in the subject or in the object."""
 
     of_subject: tuple[str, ...]
     of_object: tuple[str, ...]
@@ -88,10 +88,10 @@ class Verb:
     Attributes:
         english, past, third: "enter", "entered", "enters".
         present: the French present, third person: "entre".
-        participle: the French participle: "entré"; None for a verb whose past is a state.
+        participle: the French participle: "entré"; None for a verb with a state as its past.
         imperfect: the French past of such a verb: "craignait".
         auxiliary: "a", or "est", after which the participle agrees with the subject.
-        english_preposition, french_preposition: what stands before the object, if anything does.
+        english_preposition, french_preposition: the preposition before the object, if there is one.
         kinds: the sorts of objects.
         toward: False for what one does with what is bad ("avoid", "fear").
         because, because_not: why one does it, and why not; None where all helps that helps, and all
@@ -121,7 +121,7 @@ class Verb:
         return f"{verb} {self.english_preposition}"
 
     def french(self, tense: Tense) -> str:
-        """The French word that "ne … pas" stands around: "traverse", "a" (traversé), "craignait"."""
+        """The French word that "ne … pas" encloses: "traverse", "a" (traversé), "craignait"."""
         if tense == "present":
             return self.present
         return self.auxiliary if self.participle else self.imperfect
@@ -129,7 +129,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """A word, or a few that belong together, whose translation never changes."""
+    """A word, or a few that belong together, with one fixed translation."""
 
     english: str
     french: str
@@ -306,7 +306,7 @@ CONTRARIES = (
     "fierce gentle calm",
     "tired lazy",
 )
-"""What is not said of the same thing twice, or both at once: "the small dog was too big"."""
+"""Predicates that exclude each other for one noun: "the small dog was too big"."""
 
 _LAND = frozenset({"land", "building"})
 
@@ -405,12 +405,12 @@ def begins_with_vowel(french: str) -> bool:
 
 
 def contrary(predicate: Predicate) -> frozenset[str]:
-    """The words that are not said of what this has been said of; this one is among them."""
+    """The words that this one excludes for the same noun, itself among them."""
     return _CONTRARY.get(predicate.english, frozenset({predicate.english}))
 
 
 def indefinite(english: str) -> str:
-    """The article, "a" or "an", as it stands before these words."""
+    """The article, "a" or "an", for these words."""
     return "an" if english[0] in "aeiou" else "a"
 
 

@@ -23,7 +23,7 @@ class PronounAttention:
     """Where one head looks from "it", in the sentences in which one of the two nouns is meant.
 
     Attributes:
-        found: the share of sentences in which it looks at the noun that is meant more than at any other word.
+        found: the share of sentences in which it attends to the right noun more than to any other word.
         referent: the weight of the noun that is meant, on average.
         other: the weight of the noun that could be meant and is not, on average.
     """
@@ -34,7 +34,7 @@ class PronounAttention:
 
 
 def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """The share of sentences whose translation is the right one, word for word."""
+    """The share of exactly right translations."""
     spoken = translations(translator, pairs)
     return share(words == pair.target for words, pair in zip(spoken, pairs, strict=True))
 

@@ -36,7 +36,7 @@ def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], 
     return _graded(of_subject), _graded(of_object)
 
 
-@lru_cache(maxsize=1000)  # those that are measured are asked for again at each length
+@lru_cache(maxsize=1000)  # measured ones recur at each length
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
     """The sentence of these four choices, with its translation.
 

@@ -61,4 +61,4 @@ def _probe(source: str, target: str) -> Probe:
 
 _LINES = _WRITTEN.strip().splitlines()
 PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
-"""Both readings of three sentences, a chase, and one whose "it" comes before its noun."""
+"""Both readings of three sentences, a chase, and one with "it" before its noun."""

@@ -1,4 +1,4 @@
-"""Reads what a visitor typed, word by word, and says what the small translator has never seen."""
+"""Turn typed text into the translator's words, and name what it was never trained on."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: half a surrogate pair, which stands for no character.
+        UnreadableText: half a surrogate pair.
         TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
         UnknownWords: there are words that the model has never seen; all of them are named.
     """
@@ -58,7 +58,7 @@ def outside(words: Sequence[str]) -> str | None:
 
 
 def _unlike_deed(words: Sequence[str]) -> str | None:
-    """Who never does that, or to whom nobody does it."""
+    """Return the noun that never is subject or object of this verb, as a sentence."""
     place = next((place for place, word in enumerate(words) if word in _VERB), None)
     if place is None:
         return None
@@ -74,7 +74,7 @@ def _unlike_deed(words: Sequence[str]) -> str | None:
 
 
 def _unlike_reason(words: Sequence[str]) -> str | None:
-    """What is never said of "it", or does not tell what "it" means."""
+    """Return why a predicate of "it" is unknown or ambiguous, as a sentence."""
     pronouns = [place for place, word in enumerate(words) if word in {"it", "he", "she"}]
     if len(pronouns) > 1:
         return "The model has never seen a sentence with two pronouns."
@@ -86,9 +86,9 @@ def _unlike_reason(words: Sequence[str]) -> str | None:
     if not meant:
         return f"Nothing in this sentence can {so}, as far as the model has learned."
     if len(meant) > 1:
-        return f"Both {_a(meant[0])} and {_a(meant[1])} could {so}: the model cannot know which is meant."
+        return f"Both {_a(meant[0])} and {_a(meant[1])} could {so}: the sentence is ambiguous."
     if next(understood(words[: pronouns[0] - 1]), None):
-        return f"The model knows that {_a(meant[0])} can {so}, but has never seen it as a reason for this."
+        return f"The model was never trained on this reason: that {_a(meant[0])} can {so}."
     return None
 
 
@@ -104,7 +104,7 @@ def _known(text: str, vocabulary: Vocabulary, parts: Callable[[Piece], Iterator[
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """What stands between spaces and punctuation."""
+    """Return the words between spaces and punctuation."""
     return pieces(r"[^\s']\S*", "".join(map(_plain, text)))
 
 

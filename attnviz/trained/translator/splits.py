@@ -1,7 +1,7 @@
 """Which sentences the small translator learns from, and which it has never seen anything like.
 
-Some combinations of words are held out: two nouns, a noun and what is said of it, or two nouns and what is
-said. A sentence to learn from has none of them, anywhere in it. So who translates one has not remembered it.
+Some combinations of words are held out: two nouns, a noun with a predicate, or two nouns with a
+predicate. No training sentence contains one of them, so a model cannot have memorized it.
 """
 
 import random
@@ -18,8 +18,8 @@ SPLITS = ("pair", "description", "triple")
 
 _SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
 
-# Chosen so that dog and road, trophy and suitcase are held out, and that every noun keeps four fifths of what
-# can be said of it.
+# Chosen so that dog and road, trophy and suitcase are held out, and that every noun keeps four fifths of its
+# predicates.
 _SALT = "attnviz 48582"
 
 Nouns = Iterable[str]
@@ -27,9 +27,9 @@ Descriptions = Sequence[tuple[str, str]]
 
 
 def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Iterator[tuple[str, ...]]:
-    """What could be held out for this split of a sentence with these nouns, and this said of them.
+    """The combinations of a sentence with these nouns and predicates that this split may hold out.
 
-    "pair": any two of its nouns; "description": a noun and an adjective or wish that is said of it; "triple":
+    "pair": any two of its nouns; "description": a noun and an adjective or wish that describes it; "triple":
     any two of its nouns and any adjective or wish in it.
     """
     if split == "description":

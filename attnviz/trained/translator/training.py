@@ -12,7 +12,7 @@ from attnviz.trained import training
 from attnviz.trained.training import Network, Progress
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.exercises import Corpus
-from attnviz.trained.translator.teaching import attention_loss, translation_loss
+from attnviz.trained.translator.losses import attention_loss, translation_loss
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
@@ -29,7 +29,7 @@ class Settings:
     (To the bit on one machine with one number of threads; sums are added up in another order elsewhere.)
 
     Attributes:
-        variant: what the translator is taught, a name of `VARIANTS`.
+        variant: the attention loss, a name of `VARIANTS`.
         seed: of the first weights, the sentences and their order.
         steps: how many batches are learned from.
         sentences: how many are generated to learn from.

@@ -57,9 +57,9 @@ class Batch(NamedTuple):
     Attributes:
         source_ids: the English words, [END] and padding.
         target_ids: [START], the French words and padding.
-        source_mask: no source token looks at padding.
-        target_mask: None: no target token looks ahead, and its padding comes last.
-        cross_mask: no target token looks at the source's padding.
+        source_mask: no source token attends to padding.
+        target_mask: None: each target token attends to earlier ones only, and padding comes last.
+        cross_mask: no target token attends to the source's padding.
     """
 
     source_ids: Int[Tensor, "sentence source"]
@@ -95,7 +95,7 @@ def padded(sentences: Sequence[Sequence[int]]) -> Int[Tensor, "sentence token"]:
 
 
 def longest_translation(source: Words) -> int:
-    """After how many words a translation is broken off: a model that learned little may never say [END]."""
+    """The maximum number of words of a translation: an undertrained model may never write [END]."""
     return 2 * (len(source) + 1)
 
 
@@ -208,7 +208,7 @@ class Translator:
 
 
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
-    """For each source the most probable next word, again and again, until all have said [END]."""
+    """Decode greedily, until every translation has [END]."""
     no_words = FRENCH.ids([PAD, START])
     spoken: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():
@@ -223,5 +223,5 @@ def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
 
 
 def until_end(words: Words) -> tuple[str, ...]:
-    """What was said before [END]."""
+    """The words before [END]."""
     return tuple(words[: words.index(END)] if END in words else words)

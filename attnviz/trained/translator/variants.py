@@ -9,10 +9,10 @@ WEIGHTS = Path(__file__).with_name("weights")
 
 GUIDED_LAYER = 1
 GUIDED_HEAD = 0
-"""The encoder's head that some variants were taught: head 2-1, counted from 1."""
+"""The encoder head with an attention loss in some variants: head 2-1, counted from 1."""
 
 GUIDED_CROSS_HEAD = 0
-"""The head of cross-attention that some variants were taught: head 1-1, counted from 1."""
+"""The cross-attention head with an attention loss in some variants: head 1-1, counted from 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,11 @@ class Variant:
         candidates: the same, of the sum of the weights from "it" to both nouns it could mean.
         alignment: the same, of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
         elsewhere: the same, of the weight from "il" or "elle" to [END], in every cross-attention head.
-        guided_until: the share of the training steps after which all of these are left out.
+        guided_until: the share of the training steps after which all of these are 0.
         n_heads: how many heads every attention has.
         encoder_layers: how many layers the encoder has.
         steps: how many training steps it takes.
-        seed: of the training whose weights are shipped.
+        seed: of the shipped training.
     """
 
     name: str

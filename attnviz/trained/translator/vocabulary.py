@@ -1,4 +1,4 @@
-"""The words that the small translator knows, numbered: one list for English, one for French."""
+"""The translator's vocabulary: one list for English, one for French."""
 
 from collections.abc import Iterator
 

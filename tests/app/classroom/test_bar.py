@@ -33,7 +33,7 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     app = visit(name)
     question = told(app)["question"]
     room, _ = opened("window", now=0)
-    room.lead("window", {"do": "ask", **question})
+    room.lead("window", {"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
 
@@ -50,11 +50,11 @@ def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_sta
     assert question is not None
     assert "Which word will *it* look at more" in question.text
     assert (question.options, question.right, question.own) == (("dog", "road"), "road", False)
-    app.text_input(key="ask").set_value("Who?").run()
+    app.text_input(key="quiz").set_value("Who?").run()
     question = asked(app.text_input(key="options").set_value("he; she").run())
     assert question is not None
     assert (question.text, question.own) == ("Who?", True)
-    app.text_input(key="ask").set_value("").run()
+    app.text_input(key="quiz").set_value("").run()
     question = asked(app.text_input(key="options").set_value("").run())
     assert question is not None
     assert not question.own
@@ -75,8 +75,8 @@ def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
 
 
 def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
-    said = told(visit("scale", ask="Who?", options="the lawyer; the witness", right="the witness"))
-    assert not {"ask", "options", "right"} & parse_qs(said["query"]).keys()
+    said = told(visit("scale", quiz="Who?", options="the lawyer; the witness", right="the witness"))
+    assert not {"quiz", "options", "right"} & parse_qs(said["query"]).keys()
     assert said["question"] == {
         "question": "Who?",
         "sentence": "The dog did not cross the road as it was too tired.",

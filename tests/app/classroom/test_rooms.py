@@ -25,8 +25,8 @@ WINDOW = "first window"
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 SENTENCE = "The dog ran over the road as it was free."
-ASK = {
-    "do": "ask",
+POLL = {
+    "do": "poll",
     "question": "What does it mean?",
     "sentence": SENTENCE,
     "options": OPTIONS,
@@ -82,7 +82,7 @@ class Lesson(RuleBasedStateMachine):
 
     @rule()
     def ask(self) -> None:
-        self.room.lead(WINDOW, ASK)
+        self.room.lead(WINDOW, POLL)
         self.asked, self.taking, self.shown, self.before, self.votes = True, True, False, None, {}
         self.absent = {}
         self.round += 1
@@ -174,7 +174,7 @@ def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
 
 def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
     room = opened()
-    room.lead(WINDOW, ASK)
+    room.lead(WINDOW, POLL)
     honest = joined(room, TOKENS[0])
     room.answer(honest, {"do": "vote", "round": 1, "option": 0})
     for number in range(3 * MAX_STUDENTS):
@@ -207,7 +207,7 @@ def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_roo
 
 def test_a_second_window_with_the_key_leads_once_it_asks_to() -> None:
     room, key = rooms.opened(WINDOW, NOW)
-    with pytest.raises(NoEntry, match="somebody else"):
+    with pytest.raises(NoEntry, match="another teacher"):
         room.teach("x" * 22, NOW)
     room.teach(key, NOW)
     for leads, looks_on in ((WINDOW, "second window"), ("second window", WINDOW)):
@@ -233,9 +233,9 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
 def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
     room = opened()
     voter = joined(room, TOKENS[0])
-    room.lead(WINDOW, ASK | {"question": "Nobody answers?"})
+    room.lead(WINDOW, POLL | {"question": "Nobody answers?"})
     for number in range(rooms.MAX_RESULTS + 1):
-        room.lead(WINDOW, ASK | {"question": str(number)})
+        room.lead(WINDOW, POLL | {"question": str(number)})
         room.answer(voter, {"do": "vote", "round": room.rounds, "option": 1})
     room.lead(WINDOW, {"do": "again"})
     room.lead(WINDOW, {"do": "clear"})
@@ -249,13 +249,13 @@ def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (ASK | {"question": " "}, "Write their question"),
-        (ASK | {"question": 3}, "cannot read"),
-        (ASK | {"options": ["dog", 3]}, "cannot read"),
-        (ASK | {"right": 3}, "cannot read"),
-        (ASK | {"sentence": 3}, "cannot read"),
-        (ASK | {"sentence": "x" * 401}, "cannot read"),
-        ({"do": "again"}, "Ask one first"),
+        (POLL | {"question": " "}, "Write their question"),
+        (POLL | {"question": 3}, "cannot read"),
+        (POLL | {"options": ["dog", 3]}, "cannot read"),
+        (POLL | {"right": 3}, "cannot read"),
+        (POLL | {"sentence": 3}, "cannot read"),
+        (POLL | {"sentence": "x" * 401}, "cannot read"),
+        ({"do": "again"}, "Start a poll first"),
         ({"do": "vote", "round": 1, "option": 0}, "cannot read"),
         ({}, "cannot read"),
         *(
@@ -293,11 +293,11 @@ def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str,
 
 @pytest.mark.parametrize(
     "message",
-    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "call"}, ASK, {"do": ["vote"]}],
+    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "call"}, POLL, {"do": ["vote"]}],
 )
 def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any]) -> None:
     room = opened()
-    room.lead(WINDOW, ASK)
+    room.lead(WINDOW, POLL)
     voter = joined(room, TOKENS[0])
     before = room.written()
     with pytest.raises(Refused, match="cannot read"):

@@ -16,7 +16,7 @@ from tests.app.classroom import redis_server
 
 CODE, OTHER = "ABCDEF", "GHJKMN"
 WINDOW = "window"
-ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"]}
+POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"]}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
 def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
     store = place()
     room, _ = rooms.opened(WINDOW, time.time())
-    room.lead(WINDOW, ASK)
+    room.lead(WINDOW, POLL)
     store.write(CODE, 0, room.written(), room.until)
     # In memory there is one process and, as attnviz.app.classroom.socket has it, one thread.
     servers = 1 if store is place() else 4
@@ -116,7 +116,7 @@ def test_what_a_room_refuses_is_not_written(store: Store) -> None:
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     room, _ = rooms.opened(WINDOW, time.time())
     store.write(CODE, 0, room.written(), room.until)
-    with pytest.raises(NoEntry, match="somebody else"):
+    with pytest.raises(NoEntry, match="another teacher"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
 

@@ -5,7 +5,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import traces
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.heads.compare.choices import remark_on
 from tests.app.shown import FOLDED, all_sent, clean, press, row_of_buttons, sent, try_page, visit, words
@@ -110,14 +109,6 @@ def test_two_models_find_the_heads_that_are_most_alike() -> None:
     place = int((apart < apart[layer, 0]).sum())
     assert place > 0
     assert f"The open head {layer + 1}-1 is the" in words(app)
-
-
-def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "MAX_WEIGHTS", 72 * 15 * 15)
-    other = "The old dog did not cross the road as it was tired."
-    app = try_page("compare", text=OPENING.text, other=other)
-    assert "16 × 16 words in 72 heads" in app.error[0].value
-    assert app.text_input(key="other").value == other
 
 
 def test_a_sentence_that_one_model_cannot_read_says_which() -> None:

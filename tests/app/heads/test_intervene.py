@@ -124,15 +124,6 @@ def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
     assert edits_of(app) == asked[:1]
 
 
-def test_changes_wait_while_another_model_has_no_place_for_them() -> None:
-    app = visit("intervene", FOLDED, edits=["encoder 4-2"], model="translator")
-    assert "encoder layer 4" in app.warning[0].value
-    assert "Nothing is changed yet" in words(app)
-    app.selectbox(key="model").set_value("minilm").run()
-    assert not app.warning
-    assert "Without head 4-2" in words(app)
-
-
 def test_the_translator_writes_and_expects_otherwise() -> None:
     app = finished(visit("intervene", model="translator", edits="encoder 2-1", layer="2", head="1"))
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
@@ -155,12 +146,3 @@ def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
         found = max(rows, key=lambda row: row["shares"][column])
         assert found["shares"][column] == pytest.approx(expected.probability, abs=1e-5)
         assert found["label"] == expected.text
-
-
-def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> None:
-    text = "The [MASK] did not cross the road ."
-    app = finished(visit("intervene", model=opened("bert"), text=text, edits="encoder 1-2"))
-    (before,) = attnviz.predictions(text, opened("bert"))
-    assert expected_rows(app)[0]["shares"][0] == pytest.approx(before.candidates[0].probability)
-    app.text_input(key="text").set_value(SENTENCE).run()
-    assert "type `[MASK]` in place of a word" in words(app)

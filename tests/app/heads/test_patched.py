@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of, pairs_for
-from attnviz.app.models import lookup
+from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit
@@ -58,7 +57,7 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
         "The output of `it` after the last layer turns by **28.6°** between the two sentences",
         f"carry most: {best // 12 + 1}-{best % 12 + 1} **{decimal(100 * expected.shares[best], 1)} %**",
         f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
-        "put in at once, bring over 100.0 %",
+        "patched at once, carry 100.0 %",
         "is that of `it`: **",
     ):
         assert sentence in words(app)
@@ -83,7 +82,7 @@ def test_the_file_has_every_share_and_what_it_is_a_share_of(given: ModelInput, w
         "outputs of": TIRED,
         "put into the run over": NARROW,
         "second text": given.target or "",
-        "token that is looked at": "10",
+        "chosen token": "10",
         "difference of": whole,
         "whole difference": f"{expected.whole:.9g}",
     }
@@ -123,19 +122,3 @@ def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
     assert app.text_input(key="patched_with").value == NARROW
     app = visit("intervene", model="translator", text=TIRED, patched_with="The zebra did not cross it.")
     assert "zebra" in told(app)
-
-
-def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
-    app = visit("intervene", text="The cat slept.")
-    assert app.text_input(key="patched_with").value == "The cat slept."
-    name, (text, other) = list(pairs_for(lookup.entry("minilm")).items())[-1]
-    app.selectbox(key="a pair for patching").set_value(name).run()
-    clean(app)
-    assert [app.text_input(key=box).value for box in ("text", "patched_with")] == [text, other]
-    app.text_input(key="text").set_value(TIRED).run()
-    assert app.text_input(key="patched_with").value == NARROW
-    assert app.selectbox(key="a pair for patching").value == "dog / road"
-    app.text_input(key="patched_with").set_value("The dog slept.").run()
-    app.text_input(key="text").set_value("The cat slept.").run()
-    assert app.text_input(key="patched_with").value == "The dog slept."
-    assert app.selectbox(key="a pair for patching").value is None

@@ -2,22 +2,17 @@
 
 import csv
 import io
-import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.score import results
-from attnviz.app.server.jobs import Jobs
 from attnviz.experiments import head_tests
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import EXAMPLE
-from attnviz.experiments.progress import Progress
-from attnviz.experiments.scoring import Found, Scores, measure
-from tests.app.shown import all_sent, buttons, clean, finished, press, sent, stop, visit, words
+from attnviz.experiments.scoring import Scores, measure
+from tests.app.shown import clean, finished, press, sent, visit, words
 
 LINES = "The ferry was late again.\nWho left the gate open?\nBees dance, and bears dance, too.\nIt rains."
 RELATIONS = "The dog chased a cat.\n  object cat>chased\nShe saw the boat.\n  object boat>saw"
@@ -76,25 +71,4 @@ def test_what_cannot_be_read_is_told_kindly() -> None:
     assert "1 line could not be read" in [expander.label for expander in app.expander]
     app = pasted("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
     assert "No example counts" in app.info[0].value
-    assert "never seen" in words(app)
-
-
-def test_while_examples_are_read_no_head_can_be_picked(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = threading.Event()
-
-    def waits(*asked: Any) -> Iterator[Progress[Found]]:
-        for progress in measure(*asked):
-            yield progress
-            go_on.wait(60)
-
-    jobs = Jobs()
-    monkeypatch.setattr(results, "JOBS", jobs)
-    monkeypatch.setattr(results, "measure", waits)
-    app = visit("score_heads")
-    while not all_sent(app, "head_map"):
-        app.run()
-    shown: Sequence[str] = buttons(app)
-    go_on.set()
-    stop(jobs)
-    assert not [name for name in shown if name.startswith("Open head")]
-    assert not app.dataframe
+    assert "never trained on" in words(app)

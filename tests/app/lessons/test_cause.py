@@ -1,5 +1,6 @@
 """The lesson "Cause" without a browser: the shown row, the changes in a link, and the further sections."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.cause import values
@@ -8,7 +9,7 @@ from attnviz.app.lessons.cause.values import Row
 from attnviz.app.lessons.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent, signed_percent
-from tests.app.shown import FOLDED, all_sent, clean, sent, visit, words
+from tests.app.shown import FOLDED, all_sent, charts, clean, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -45,6 +46,21 @@ def test_the_opening_picture_and_its_sections() -> None:
         assert f"| {run.title} ({run.seed}) | `{run.head}` | {shares} |" in shown
 
 
+def test_a_split_weight_at_each_step_and_at_the_chosen_one() -> None:
+    app = visit("cause", moved_part="9")
+    split = values.split("translator", SENTENCE, IT, 1, 6)
+    assert split
+    [chart] = charts(app).values()
+    for line, numbers in zip(chart["lines"], (split.il, split.elle), strict=True):
+        assert line["x"] == pytest.approx(split.shares.tolist())
+        assert line["y"] == pytest.approx(numbers.tolist(), rel=1e-5)
+    assert chart["marked"] == pytest.approx(0.45)
+    shown = words(app)
+    for name, number in (("weight on `road`", split.rows[9, 6]), ("probability of *il*", split.il[9])):
+        assert f"| {name} | {percent(float(number), 1)} |".replace("\u00a0", " ") in shown
+    assert "| 45 % moved |" in shown
+
+
 def test_a_link_with_a_change_and_a_sentence_without() -> None:
     app = visit("cause", edits=MOVED)
     data = sent(app, "arrow")
@@ -63,7 +79,7 @@ def test_a_link_with_a_change_and_a_sentence_without() -> None:
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
         assert sent(app, "arrow")["choices"] == []
-        assert not all_sent(app, "hinge")
+        assert not charts(app)
         assert not all_sent(app, "head_map")
     clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
     assert french(app) == ""

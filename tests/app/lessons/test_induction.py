@@ -1,5 +1,6 @@
 """The lesson "Induction heads" without a browser: the page shows the computed values."""
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -7,7 +8,7 @@ from attnviz.app.lessons.document import document
 from attnviz.app.lessons.induction.page import OPENING, random_words
 from attnviz.app.lessons.induction.values import measured, measured_after_start, repeated, without_path
 from attnviz.text import head_name, percent
-from tests.app.shown import clean, labels, press, sent, visit, words
+from tests.app.shown import all_sent, clean, labels, press, sent, stored, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
 LABEL = document("induction").label
@@ -22,26 +23,30 @@ def shown(share: float, digits: int = 0) -> str:
     return percent(share, digits).replace("\u00a0", " ")
 
 
-def test_the_picture_has_the_measured_heads_and_the_stripe() -> None:
+def test_the_pictures_and_the_table_have_the_measured_heads() -> None:
     app, found, roles = visit("induction"), repeated(tuple(OPENING.split())), measured()
-    message = sent(app, "repeated_words")
-    for role, heads, weights in (
-        ("back", roles.previous_word_heads, found.back),
-        ("match", roles.induction_heads, found.match),
-    ):
-        arrows = {head["name"]: head["weights"] for head in message["heads"] if head["role"] == role}
-        assert arrows == {head_name(*head): weights[head].tolist() for head in heads}
-    assert [each["right"] for each in message["expected"]] == found.right.tolist()
-    stripe = sent(app, "head_view")
-    assert (stripe["layer"] - 1, stripe["heads"][0] - 1) == roles.induction_heads[0]
-    assert labels(stripe["key_tokens"]) == ["[CHANT]", *OPENING.split() * 2]
+    heads = (roles.previous_word_heads[0], roles.induction_heads[0])
+    expected = [found.back[heads[0]], found.match[heads[1]], found.right]
+    table = sent(app, "share_table")
+    shown = [row["shares"] for row in table["rows"]]
+    assert np.transpose(shown).tolist() == [each.tolist() for each in expected]
+    stripe, previous = all_sent(app, "head_view")
+    for picture, head, column in zip((previous, stripe), heads, table["columns"], strict=False):
+        assert head_name(*head) in column
+        assert (picture["layer"] - 1, picture["heads"][0] - 1) == head
+        assert labels(picture["key_tokens"]) == ["[CHANT]", *OPENING.split() * 2]
+    drawn = stored(app, "stripe exact")["values"]
+    assert np.nan_to_num(drawn[0]).tolist() == found.weights[roles.induction_heads[0]].tolist()
 
 
 def test_own_words_and_another_of_them() -> None:
     app = visit("induction", words_twice="Lamp key  map pen TOY rope", repeated_word="2 key")
-    message, found = sent(app, "repeated_words"), repeated(WORDS)
-    assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
-    assert sent(app, "head_view")["query"] == 1 + len(WORDS) + 1
+    found = repeated(WORDS)
+    rows = sent(app, "share_table")["rows"]
+    assert [row["label"].split()[0] for row in rows] == list(WORDS[:-1])
+    assert [row["place"] for row in rows if row["marked"]] == ["2"]
+    stripe, previous = all_sent(app, "head_view")
+    assert (stripe["query"], previous["query"]) == (1 + len(WORDS) + 1, 3)
     head = measured().induction_heads[0]
     app.button_group(key="guess_induction").set_value("the word after it, the first time").run()
     assert f"**{shown(float(found.match[*head, 1]))}** to `map`" in words(app)
@@ -78,10 +83,9 @@ def test_four_layers_have_other_heads() -> None:
     back = head_name(*roles.previous_word_heads[0])
     app = visit("induction", size="4 layers", ablated=[back, "9-9"])
     assert app.multiselect(key="ablated").value == [back]
-    message = sent(app, "repeated_words")
-    assert {head["name"] for head in message["heads"]} == {
-        head_name(*head) for head in (*roles.previous_word_heads, *roles.induction_heads)
-    }
+    columns = sent(app, "share_table")["columns"]
+    for column, heads in zip(columns, (roles.previous_word_heads, roles.induction_heads), strict=False):
+        assert head_name(*heads[0]) in column
     assert "4 layers of 4 heads" in words(app)
 
 

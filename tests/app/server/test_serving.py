@@ -128,6 +128,7 @@ def _answers_by_any_name_with_headers_and_refuses_what_is_none(server: Server) -
         if status != 101:
             assert all(answer.getheader(name) == said for name, said in headers().items() if status != 403)
         connection.close()
+    assert headers()["Content-Security-Policy"].endswith("frame-ancestors 'self'")  # no other site's frame
     assert server.tracebacks() == []
 
 
@@ -219,7 +220,7 @@ def test_rooms_in_redis_survive_a_restart_and_a_server_with_open_windows_stops(
             code, key = opened["room"], opened["key"]
             join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
             student, _ = room(server, join)
-            teacher.send(json.dumps({"do": "ask", "question": question, "options": ["one", "two"]}))
+            teacher.send(json.dumps({"do": "poll", "question": question, "options": ["one", "two"]}))
             while json.loads(student.recv(30))["poll"] is None:
                 pass
             with server.websocket(server.url) as visit:

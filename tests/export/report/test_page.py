@@ -4,8 +4,6 @@ import base64
 import gzip
 import hashlib
 import re
-import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,16 +116,6 @@ def test_every_number_of_rows_of_which_little_is_left_is_the_trace_s(words: int)
     np.testing.assert_array_equal(weights_in(report(trace), "encoder", "hidden"), expected)
 
 
-def test_a_picture_s_patches_are_told() -> None:
-    [whole, *words, _] = encoder().blocks[0].query_tokens
-    places = ["1,1", "1,2", "2,1", "2,2"]
-    patches = [replace(word, text=place, start=0, end=0) for word, place in zip(words, places, strict=False)]
-    seen = (whole, *patches)
-    trace = Trace(model="vit", text="cat.png", blocks=(block("encoder", 0, seen, seen),))
-    assert facts_of(report([trace, encoder()]))["readings"][0]["sees"]
-    assert not facts_of(report([trace, encoder("1,1 1,2")]))["readings"][1]["sees"]
-
-
 def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
     assert facts_of(report(translator()))["readings"][0]["texts"] == [
         {"name": "", "typed": TEXT, "written": ""},
@@ -195,16 +183,6 @@ def test_a_figure_has_the_theme_that_was_asked_for() -> None:
     assert facts_of(report(encoder()))["theme"] == "auto"
     with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
         show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
-
-
-def test_a_figure_is_displayed_where_there_is_ipython(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(encoder()).display()
-    assert capsys.readouterr().out == "<attnviz: Layer 1, head 1 of made>\n"
-    monkeypatch.setitem(sys.modules, "IPython.display", None)
-    with pytest.raises(AttnvizError, match=r"IPython, which is not installed here\. Save it"):
-        show(encoder()).display()
 
 
 @pytest.mark.parametrize(

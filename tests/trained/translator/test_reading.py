@@ -122,7 +122,7 @@ def test_french_elisions_are_words() -> None:
         ("the dog crossed the road as it was old", "Both a dog and a road could be old"),
         ("the dog crossed the road as it was full", "can be full"),
         ("the dog helped the cat as it wanted to sleep", "Both a dog and a cat could want to sleep"),
-        ("the dog crossed the road as it was too tired", "a reason for this"),
+        ("the dog crossed the road as it was too tired", "this reason"),
         ("the dog " * 19, "built like this"),
         ("", "built like this"),
     ],

@@ -64,7 +64,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
-        title=f"What each measure says of {isolated(chosen.queries[chosen.query].label)}",
+        title=f"All measures of {isolated(chosen.queries[chosen.query].label)}",
         agreement="agrees with leaving it out, from … to …",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
@@ -78,11 +78,11 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
 
 
 def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
-    """What is followed while words are left out, as Markdown."""
+    """The measured outcome while words are removed, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
     if not found.omitted:
-        return "Each word is left out in turn …"
+        return "Each word is removed in turn …"
     if found.followed is None:
         return f"Followed: the output of {chosen.token}, as 1 − cosine."
     likely = f"{markdown.code(found.followed.text)} ({_probability(found.followed.probability)})"
@@ -103,7 +103,7 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
 
 
 def how_to_read(chosen: TokenSelection) -> None:
-    """Say how the picture is read, and how far two orders agree by chance."""
+    """Explain how to read the picture, and how far two orders agree by chance."""
     latest = job_of(chosen).latest
     if latest is None:
         st.markdown("This comes with the first measures.")
@@ -117,7 +117,7 @@ def _how_to_read(found: MeasuredToken) -> str:
         vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
     others = ""
     if "key masked" in found.omitted:
-        others += "; or no other token may look at it, in any layer (key masked)"
+        others += "; or it is masked for all other tokens, in any layer (key masked)"
     if "deleted" in found.omitted:
         others += "; or it is taken out, and all later tokens move up by one (deleted)"
     followed = "all numbers of its output, with their squares summed and the root taken"

@@ -49,8 +49,8 @@ class MeasureText:
 
 EXPLAINED = {
     OCCLUSION: MeasureText(
-        "Each word in turn is left out, and the model is run again. How far does the chosen token’s output "
-        "turn, or, where the model predicts, the expected token’s log-probability move? This asks the model "
+        "Each word in turn is removed, and the model is run again. How far does the chosen token’s output "
+        "turn, or, where the model predicts, the expected token’s log-probability move? This tests the model "
         "itself, so the other measures are compared with it. There are four ways to leave a word out, and no "
         "best one: its vector is replaced, by that of the masked token or by the mean of all words; or "
         "its key is masked; or it is deleted.",
@@ -59,8 +59,8 @@ EXPLAINED = {
             r"\text{or}\quad\left|\log p-\log p^{\text{without }j}\right|",
         ),
         "Each way shows the model something that it would rarely meet: a vector that is no word, a token at "
-        "which nobody looks, or a sentence whose later tokens stand one place too early. So the ways can "
-        "disagree. And two words that say the same can stand in for each other, so that neither seems "
+        "which no token attends, or a sentence with later tokens one place too early. So the ways can "
+        "disagree. And two words with the same meaning can replace each other, so that neither seems "
         "to matter.",
         "Zeiler & Fergus 2014; Li et al. 2016",
     ),
@@ -90,7 +90,7 @@ EXPLAINED = {
         "The same for all heads of the chosen layer together: their vectors are added first, then the length"
         " is taken, so that what cancels, cancels.",
         (r"\left\|\sum_h\alpha^h_{ij}\,f^h(x_j)\right\|",),
-        "It leaves out what goes around the attention (the residual connection).",
+        "It ignores the residual connection.",
         "Kobayashi et al. 2020",
     ),
     NORMS_AROUND: MeasureText(
@@ -109,7 +109,7 @@ EXPLAINED = {
         "All layers multiplied: half of each token stays, half is mixed by the mean weights of the layer. "
         "How much of each input word has arrived at the chosen token?",
         (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
-        "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
+        "It averages heads, takes the residual connection for exactly one half, and ignores values and the "
         "feed-forward network. With more layers, what has arrived at different tokens can become more alike.",
         "Abnar & Zuidema 2020",
     ),
@@ -117,7 +117,7 @@ EXPLAINED = {
         "Each weight times how much what we follow would move if that weight moved: of all weights that any "
         "token gives to this one, in all layers and heads, the sizes are added.",
         (r"\sum_{l,h,i}\left|\alpha^{lh}_{ij}\,\frac{\partial s}{\partial \alpha^{lh}_{ij}}\right|",),
-        "A slope tells of the smallest step, not of taking a word away. It also bends each weight alone, "
+        "A slope describes the smallest step, not of taking a word away. It also bends each weight alone, "
         "though in the model one grows only as others shrink.",
         "compare Barkan et al. 2021 (who keep positive slopes only); Serrano & Smith 2019",
     ),
@@ -131,7 +131,7 @@ EXPLAINED = {
         "How strongly what we follow would move if the word’s vector moved a little, in whichever direction "
         "moves it most or least, all taken together.",
         (r"\left\|\frac{\partial s}{\partial x_j}\right\|_F",),
-        "It tells how sensitive the model is around this word, not how much the word says: a word that the "
+        "It measures the model’s sensitivity around this word, not its contribution: a word that the "
         "model is sure of can have a flat slope and all the influence.",
         "Simonyan et al. 2014; Brunner et al. 2020 (hidden token attribution)",
     ),
@@ -161,7 +161,7 @@ HEADING = "What is each measure?"
 
 
 def draw() -> None:
-    """Draw the choice of a measure, and what is to be said of it."""
+    """Draw the choice of a measure, and its explanation."""
     measure = MEASURE.select("What is …", MEASURES)
     explained = EXPLAINED[measure]
     st.html(_STYLE)

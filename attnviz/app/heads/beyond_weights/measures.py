@@ -30,7 +30,7 @@ class Line:
     Attributes:
         key: what `on_measure` is called with.
         label: what it is called here ("Weights of head 4-2").
-        agreement: what stands beside it ("0.48 to 0.61").
+        agreement: the text beside it ("0.48 to 0.61").
         values, written: [column], 0 or more, and as a person reads them.
         ranks: [column], 1 for the largest; 0: not ranked.
     """

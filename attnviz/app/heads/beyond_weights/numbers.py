@@ -42,7 +42,7 @@ def draw(chosen: TokenSelection) -> None:
         "CSV",
         lambda: csv_of(chosen, latest.found),
         f"{picture_file('beyond weights')['name']}.csv",
-        "All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
+        "All tokens and all measures, as the model gives them: not rescaled, nothing excluded.",
     )
 
 

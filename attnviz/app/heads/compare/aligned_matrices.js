@@ -11,7 +11,7 @@ import { View, widget } from "../../../widgets/widget.js";
 import matrixStyle from "../../../widgets/matrix.css";
 import styles from "./aligned_matrices.css";
 
-const MIN_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
+const MIN_CELL = 5; // pictures are side by side while their cells are this large; else one is shown at a time
 const DIFFERENCE = 2; // which of the three
 const MIN_FILE_WIDTH = 400; // the width of one picture in a file
 const HINTS = {
@@ -50,7 +50,7 @@ class AlignedMatrices extends View {
     this.onArrays(["pixels"], () => this.draw());
   }
 
-  /** One matrix with its title and its scale; `panel` asks `matrix` for what all three share. */
+  /** One matrix with its title and its scale; `panel` reads from `matrix` what all three share. */
   part(number) {
     const all = this;
     const view = {
@@ -138,7 +138,7 @@ class AlignedMatrices extends View {
       const wide = Math.min(width, beside ? 260 : 200);
       drawLegend(CanvasPen.on(scale, wide, LEGEND, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
-    this.tell();
+    this.showRow();
   }
 
   /** One of the three, as `drawMatrix` takes it. */
@@ -187,7 +187,7 @@ class AlignedMatrices extends View {
     this.at = cell;
     for (const part of this.parts) part.panel.drawMarks();
     this.place(panel, cell, number);
-    this.tell();
+    this.showRow();
   }
 
   /** The number of the cell pointed at, beside it. */
@@ -213,20 +213,20 @@ class AlignedMatrices extends View {
   }
 
   /** "it → dog 66.4 % in the first sentence, 30.1 % in the second sentence: −36.3 points". */
-  tell() {
+  showRow() {
     const at = this.at ?? this.kept;
     if (!at) {
       this.words.textContent = HINTS[byFinger() ? "finger" : "mouse"];
       return;
     }
     const [first, second, change] = this.numbers(at);
-    const told = [first, second].map((value, number) => {
+    const texts = [first, second].map((value, number) => {
       const text = Number.isNaN(value) ? this.why(at, number) : written(value, "percent");
       return `${text} in the ${this.data.sides[number]}`;
     });
     const end = Number.isNaN(change) ? this.why(at, 2) : written(change, "signed percent");
     const { aside } = this.data.rows[at.i];
-    this.words.replaceChildren(...this.pair(at), `${told.join(", ")}: ${end}${aside && ` (${aside})`}`);
+    this.words.replaceChildren(...this.pair(at), `${texts.join(", ")}: ${end}${aside && ` (${aside})`}`);
   }
 
   /** Reads a cell, which a finger cannot point at; keeps it and its row, if there is something to compare it with. */
@@ -239,7 +239,7 @@ class AlignedMatrices extends View {
       this.marked.choose(row);
     }
     for (const part of this.parts) part.panel.drawMarks();
-    this.tell();
+    this.showRow();
     if (compared) this.trigger("pick", { row });
   }
 }

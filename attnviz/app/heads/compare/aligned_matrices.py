@@ -26,7 +26,7 @@ class Row(ShownToken):
 
     Attributes:
         only: the one text that has this word, "first" or "second", or "".
-        aside: what must be said of a row's numbers; mostly "".
+        aside: a note on a row's numbers; mostly "".
     """
 
     only: str
@@ -49,7 +49,7 @@ def aligned_matrices(
     filename: str,
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
-    """Draws the matrices; a cell pointed at in one is ringed in all, and its numbers are told below.
+    """Draws the matrices; a cell pointed at in one is ringed in all, and its numbers are shown below.
 
     Where there is no room for them side by side, one is shown at a time, each in the place of the others.
 

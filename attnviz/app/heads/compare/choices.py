@@ -52,10 +52,10 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     """Draw what is compared.
 
     Returns:
-        It, or None while something is missing, after a kind word; and two places for what is looked at.
+        It, or None while something is missing, after a message; and two places for the choice of attention.
 
     Raises:
-        AttnvizError: a model cannot read one of the texts, say.
+        AttnvizError: for example, a model cannot read one of the texts.
     """
     with bar():
         texts = st.container()
@@ -73,14 +73,14 @@ def how(compared: Comparison) -> tuple[Comparison, bool]:
         over = ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD))
         hide = HIDE.toggle(
             "Hide special tokens",
-            help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
+            help="Excludes the tokens that the tokenizer added and rescales what is left of each row to "
             "100 %.",
         )
     return replace(compared, hide=hide), over == ONE_WORD
 
 
 def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
-    AGAINST.forget()  # it stands until its menu was not drawn for a whole run
+    AGAINST.forget()  # it stays until its menu was not drawn for a whole run
     first, second, beside = place.columns([5, 5, 3])
     with beside:
         entry = controls.reading_model(offer_own=False)
@@ -98,7 +98,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with first:
         text = choosing.sentence(entry, "First sentence", alone=False)
     if _partner(offered):
-        # The way back in the browser empties a box of which the address says nothing, whatever stood there.
+        # The way back in the browser empties a box without a parameter in the address.
         st.rerun()
     if not other.strip():
         _wait("Type a second sentence to compare with the first, or choose an example.")
@@ -140,7 +140,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
 
 
 def _wait(missing: str) -> None:
-    """Say what is missing before anything can be compared."""
+    """Show what is missing before anything can be compared."""
     st.info(missing, icon=_EDIT)
     link.postpone()
 
@@ -155,8 +155,8 @@ def _against(entry: Entry, text: str) -> Entry | None:
         return None
     names = [other.name for other in others]
     another = _best_comparison(entry, others, text)
-    said = link.current(AGAINST)
-    if said not in names or (said != another and said == memory.get(_BEGAN)):
+    shown = link.current(AGAINST)
+    if shown not in names or (shown != another and shown == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
     return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])
@@ -167,7 +167,7 @@ def _best_comparison(entry: Entry, others: Sequence[Entry], text: str) -> str:
     opened = allowed.opened()
 
     def best_first(other: Entry) -> tuple[bool, bool, bool]:
-        # Two implementations of one network have nothing to tell each other apart by.
+        # Two implementations of one network do not differ.
         return other.name not in opened, other.origin == entry.origin, other.family == entry.family
 
     ranked = sorted(others, key=best_first)
@@ -175,7 +175,7 @@ def _best_comparison(entry: Entry, others: Sequence[Entry], text: str) -> str:
 
 
 def _offer(against: Entry, example: Example) -> None:
-    """Say kindly that the second model cannot read the sentence, and offer an example that both can."""
+    """Explain that the second model cannot read the sentence, and offer an example that both can."""
     link.forget()
     try:
         loading.tokens(against.name, link.current(TEXT))
@@ -215,7 +215,7 @@ def _can_read(entry: Entry, text: str) -> bool:
 
 
 def _begin_with_an_example(offered: Sequence[Example]) -> None:
-    """Fill the boxes about which nobody said anything, with an example."""
+    """Fill boxes that neither the visitor nor a link has set with an example."""
     if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
     if partner := _partner(offered):
@@ -223,7 +223,7 @@ def _begin_with_an_example(offered: Sequence[Example]) -> None:
 
 
 def _partner(offered: Sequence[Example]) -> str:
-    """What the first sentence's example compares it with, where nobody said which is the second; else ""."""
+    """The second sentence of the first one's example, if none was set; else ""."""
     if not controls.left_empty(OTHER):
         return ""
     pairs = {example.text: example.other for example in offered if example.other}
@@ -231,7 +231,7 @@ def _partner(offered: Sequence[Example]) -> str:
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:
-    """Draw the examples as buttons, and what the open one asks."""
+    """Draw the examples as buttons, and the question of the open one."""
     names = {example.name: example for example in offered}
     with st.popover("Examples", icon=":material/lightbulb:", type="tertiary"):
         controls.buttons("Examples", names, "example", _open, current.name if current else None)
@@ -273,8 +273,10 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
 
 
 _REMARKS = {
-    EXAMPLES[0]: "One word at the end decides who *it* is. Look at *it* in head 4-2: does it change sides?",
-    NEUTRAL[0]: "One word at the end decides who *it* is. Is there a head in which *it* changes sides?",
+    EXAMPLES[
+        0
+    ]: "The last word decides what *it* refers to. Follow *it* in head 4-2: does its attention change?",
+    NEUTRAL[0]: "The last word decides what *it* refers to. In which head does its attention change?",
     TRANSLATED[3]: "*noir* follows its noun, *petit* does not: choose *cross* and see where they look.",
 }
 

@@ -33,7 +33,7 @@ MAX_STEPS = 2**28
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
+    """One side of a comparison: a model, what it reads, and which of its attentions."""
 
     model: Entry
     given: ModelInput
@@ -78,7 +78,7 @@ class Aligned(Grid):
     """The grid of both sides.
 
     Attributes:
-        overlap: how many words of what is looked at the two have in common.
+        overlap: how many words the two have in common.
     """
 
     overlap: Overlap

@@ -7,18 +7,18 @@ from attnviz.app.heads.compare.compared import Comparison
 from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
-    "**Which word stands where.** The two sentences are aligned by words: as many same words as "
+    "**Alignment.** The two sentences are aligned by words: as many same words as "
     "possible, in order (the longest common subsequence; of several, the one that keeps most neighbours"
-    " together). Capital letters do not matter. Between two shared words, equally many other words stand "
-    "for each other (*tired → narrow*), but no word for punctuation; else each stands alone (*− big*, *+ "
+    " together). Capital letters do not matter. Between two shared words, equally many others are matched "
+    "(*tired → narrow*), but no word with punctuation; else each is alone (*− big*, *+ "
     "very*). At least "
     "half of the words of the shorter sentence must be the same in both, punctuation aside: else nothing is "
-    "compared. Where fewer than half of the longer one’s words have a place in the other, a note says so."
+    "compared. Where fewer than half of the longer one’s words have a place in the other, there is a note."
 )
 _MODELS = (
-    "**Which word stands where.** Each model splits the text in its own way. Tokens that share a letter"
-    " belong to one word: the smallest parts of the text at whose borders both have a border. Tokens "
-    "that a tokenizer added go together by where they stand, before the text or behind it."
+    "**Alignment.** Each model splits the text in its own way. Tokens that share a letter"
+    " form one word: the smallest parts of the text at whose borders both have a border. Tokens "
+    "that a tokenizer added are matched by position, before the text or after it."
 )
 _MERGED = (
     "**Merging.** The pieces of a word are always shown as one: attention to a word is the sum over its"
@@ -31,7 +31,7 @@ _INSERTED = (
 _MEASURE = (
     "**Total variation** of two rows $p$ and $q$: $\\tfrac12\\sum_j |p_j - q_j|$, the share of the weight "
     "that lies elsewhere; 0 % if nothing moved, 100 % if everything did. A head's number is the mean over "
-    "all words that stand in both, or that of the chosen word alone. A word that one side lacks counts with "
+    "all words of both, or that of the chosen word alone. A word that one side lacks counts with "
     "weight 0 there."
 )
 _SINK = (
@@ -39,11 +39,11 @@ _SINK = (
     "as if it were one more word; hiding special tokens and rescaling leave it out."
 )
 _CAUSAL = (
-    "**Looking back only.** In this attention a word sees only itself and what stands before it: words "
+    "**Causal attention.** Here a word attends only to itself and earlier words: words "
     "before the first difference cannot change."
 )
 _LIMITS = (
-    "A weight says what was read, not why the model decided (Jain & Wallace"
+    "A weight is what was read, not why the model decided (Jain & Wallace"
     " 2019). One comparison is an anecdote: see the same head on many sentences. In deep layers a token "
     "holds a mixture of several words (Abnar & Zuidema 2020)."
 )
@@ -80,5 +80,5 @@ def draw(compared: Comparison) -> None:
 
 
 def limits() -> None:
-    """Say what one cannot conclude."""
+    """List what one cannot conclude."""
     cited_markdown(_LIMITS)

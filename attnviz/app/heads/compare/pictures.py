@@ -45,7 +45,7 @@ def draw(
     Args:
         grid: the aligned words.
         first, second: the weights of each side.
-        titles: what stands above the three.
+        titles: the titles of the three.
         sides: what sentences call the first and the second.
         high: where the colours of the difference end.
         row: the chosen one of the rows.
@@ -79,7 +79,7 @@ def draw(
 
 
 def _caption(compared: Comparison) -> str:
-    """What pictures that leave the page must say about themselves."""
+    """The captions of saved pictures."""
     first, second = (
         f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
         for text in (compared.first.given.text, compared.second.given.text)
@@ -103,18 +103,18 @@ def _named(groups: Sequence[DisplayToken], places: Sequence[Place], asides: Sequ
     return [
         {
             **token,
-            "label": f"{token['label']} *" if told else token["label"],
+            "label": f"{token['label']} *" if parts else token["label"],
             "only": "" if place.shared else "second" if place.first is None else "first",
-            "aside": told,
+            "aside": parts,
         }
-        for token, place, told in zip(shown_tokens(groups), places, asides, strict=True)
+        for token, place, parts in zip(shown_tokens(groups), places, asides, strict=True)
     ]
 
 
 def _asides(first: Placed, second: Placed, sides: tuple[str, str]) -> list[str]:
-    """What must be said of each row: "in the first sentence 97.3 % of this row went to [CLS]"; mostly ""."""
-    told = [
+    """A note on each row: "in the first sentence 97.3 % of this row went to [CLS]"; mostly ""."""
+    parts = [
         [text and f"in the {name} {text}" for text in (aside(float(left), side.hidden) for left in side.left)]
         for side, name in zip((first, second), sides, strict=True)
     ]
-    return ["; ".join(filter(None, of_row)) for of_row in zip(*told, strict=True)]
+    return ["; ".join(filter(None, of_row)) for of_row in zip(*parts, strict=True)]

@@ -27,22 +27,22 @@ def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:
     name = markdown.token(row, grid.queries)
     both = np.flatnonzero(np.isfinite(first[row]) & np.isfinite(second[row]))
     if not both.size:
-        return f"Both sides have {name}, but no word that it may look at in both."
+        return f"Both sides have {name}, but no word that it may attend to in both."
     moved = moves((second - first)[:, both], row, grid.queries, [grid.keys[at] for at in both])
-    told = [
+    parts = [
         f"{markdown.code(key)} **{points(change)} {'more' if change > 0 else 'less'}**"
         for key, change in filter(None, (moved.loss, moved.gain))
     ]
-    said = (
-        f"{name} gives {' and '.join(told)}."
-        if told
+    shown = (
+        f"{name} gives {' and '.join(parts)}."
+        if parts
         else f"{name} gives no shared word half a percentage point more or less."
     )
-    return f"{said}{_to_words_of_one_side(grid, {'first': first, 'second': second}, row)}"
+    return f"{shown}{_to_words_of_one_side(grid, {'first': first, 'second': second}, row)}"
 
 
 def _to_words_of_one_side(grid: Aligned, weights: dict[Side, Floats], row: int) -> str:
-    told = []
+    parts = []
     for side, verb in _SIDES:
         alone = [
             at for at, place in enumerate(grid.columns) if not place.shared and place.of(side) is not None
@@ -51,5 +51,7 @@ def _to_words_of_one_side(grid: Aligned, weights: dict[Side, Floats], row: int) 
         if share >= _MIN_SHARE:
             words = ", ".join(markdown.code(grid.keys[at].label.split(" ", 1)[1]) for at in alone[:_NAMED])
             more = " …" if len(alone) > _NAMED else ""
-            told.append(f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has there.")
-    return "".join(told)
+            parts.append(
+                f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has there."
+            )
+    return "".join(parts)

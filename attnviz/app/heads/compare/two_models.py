@@ -38,7 +38,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
     Raises:
         AttnvizError: the two have no word in common, or the text is too long.
     """
-    aligned(compared)  # what cannot be compared is told before anything is drawn
+    aligned(compared)  # raises before anything is drawn
     reads = compared.first, compared.second
     entries = [read.model for read in reads]
     names = [lookup.called(entry) for entry in entries]
@@ -107,7 +107,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
 
 
 def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
-    """Say which attention is compared of a model that has several kinds."""
+    """Name the compared attention of a model with several kinds."""
     for read, entry in zip((compared.first, compared.second), entries, strict=True):
         if len(entry.kinds) > 1:
             name = markdown.code(lookup.called(entry))
@@ -139,7 +139,7 @@ def _open_other(layer: int, head: int) -> None:
 
 
 def _described(distances: Floats, opened: Head, asked: str, there: str) -> str:
-    """Which head of a model is most alike to one of the other, and where the open one stands.
+    """Which head of a model is most alike to one of the other, and the rank of the open one.
 
     Args:
         distances: [layer, head], of each head of the model.
@@ -148,13 +148,13 @@ def _described(distances: Floats, opened: Head, asked: str, there: str) -> str:
     """
     order = ranked(distances, largest_first=False)
     nearest, middle = (percent(float(value)) for value in (distances[order[0]], np.median(distances)))
-    said = (
+    sentence = (
         f"Most alike to {asked} is **{head_name(*order[0])}** of {there} ({nearest} apart; "
         f"the median head {middle})."
     )
     if order[0] != opened:
-        said += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
-    return said
+        sentence += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
+    return sentence
 
 
 def _map(

@@ -73,25 +73,25 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
 
 
 def _caution(overlap: Overlap) -> None:
-    """Say so where most of what a head does cannot be compared."""
+    """Note where most of a head's attention cannot be compared."""
     if overlap.little:
         longer = max(overlap.first, overlap.second)
         st.warning(
             f"**{overlap.aligned} of {longer} words aligned.** Most words of the longer sentence have no "
-            "place in the other, so what follows says little.",
+            "place in the other, so what follows means little.",
             icon=":material/rule:",
         )
 
 
 def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
-    """Where the open head stands among all, and the median head beside it."""
-    whose = " for the chosen word" if one_word else ""
+    """The rank of the open head among all, and the median head beside it."""
+    where = " for the chosen word" if one_word else ""
     if float(values.max()) < _MIN_VISIBLE:
-        return f"None of the {values.size} heads changes{whose}."
+        return f"None of the {values.size} heads changes{where}."
     place = f"{ordinal(order.index(head) + 1)}most"
     number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
-        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} of its weight "
+        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: {number} of its weight "
         f"lies elsewhere ({middle} in the median head)."
     )
 

@@ -57,11 +57,11 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     given = ModelInput(text)
     traces.need_vectors(entry, given)
     buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
-    figure, telling = st.columns([7, 5], gap="large")
+    figure, beside = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
-    edits = _edits(entry, given, made, telling)  # first: the buttons say what is changed already
+    edits = _edits(entry, given, made, beside)  # first: the buttons show what is changed already
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)
@@ -77,7 +77,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
             _button(f"Ablate its row of {chosen.token}", row, ":material/voice_over_off:")
             _point(chosen)
             st.markdown(f":small[{_HELP}]")
-    return chosen, figure, telling
+    return chosen, figure, beside
 
 
 def _silence(chosen: Intervention) -> None:
@@ -108,10 +108,10 @@ def _point(chosen: Intervention) -> None:
     aim = _aim(chosen)
     token = markdown.token(aim, chosen.keys)
     only = Edit(*here, chosen.query, target=aim)
-    _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
+    _button(f"Let {chosen.token} attend to {token} alone", only, ":material/my_location:")
     if chosen.block.mask[:, aim].all():
         every = Edit(*here, target=aim)
-        _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
+        _button(f"Let all attend to {token} alone", every, ":material/filter_center_focus:")
 
 
 def toggle(edit: Edit) -> None:
@@ -128,7 +128,7 @@ def _replaced(written: str, edit: Edit) -> bool:
     try:
         earlier = Edit.parse(written.strip())
     except InvalidEdit:
-        return False  # the page says elsewhere what is wrong with it
+        return False  # the error is shown elsewhere on the page
     same_head = (edit.kind, edit.layer, edit.head) == (earlier.kind, earlier.layer, earlier.head)
     return same_head and edit.source is None and edit.query in (None, earlier.query)
 
@@ -159,13 +159,13 @@ def _aim(chosen: Intervention) -> int:
     nouns = [aim for aim in falling[1:] if chosen.keys[aim].label in _NOUNS]
     begin = aims.index([*nouns, *falling[1:], *falling][0])
     keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
-    return aims[controls.token(keys, what, "… or let it look at", POINTS_AT, begin)]
+    return aims[controls.token(keys, what, "… or let it attend to", POINTS_AT, begin)]
 
 
 def _edits(
-    entry: Entry, given: ModelInput, place: DeltaGenerator, telling: DeltaGenerator
+    entry: Entry, given: ModelInput, place: DeltaGenerator, beside: DeltaGenerator
 ) -> tuple[Edit, ...]:
-    """Draw the changes as they stand, and in words; return those that can be made."""
+    """Draw the changes, and describe them; return the valid ones."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
     with place:
         made = EDITS.draw(
@@ -175,12 +175,12 @@ def _edits(
             placeholder="Nothing is changed",
             label_visibility="collapsed",
         )
-    with telling:
+    with beside:
         return _described(made, entry, given)
 
 
 def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
-    """Say what the changes do; return those that can be made."""
+    """Describe the changes; return the valid ones."""
     found: dict[str, Edit] = {}
     problems = []
     for written in made[:MAX_EDITS]:
@@ -194,19 +194,19 @@ def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Ed
     if edits:
         st.markdown(_sentence([_in_words(edit, entry, given) for edit in edits]))
     if problems:
-        told = list(dict.fromkeys(problems))
-        more = [f"And {len(told) - _MAX_LISTED} more."] if len(told) > _MAX_LISTED else []
-        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MAX_LISTED], *more])
+        parts = list(dict.fromkeys(problems))
+        more = [f"And {len(parts) - _MAX_LISTED} more."] if len(parts) > _MAX_LISTED else []
+        listed = "  \n".join(markdown.plain(problem) for problem in [*parts[:_MAX_LISTED], *more])
         st.warning(f"Some changes are invalid and were not made.  \n{listed}", icon=":material/link_off:")
     if set(made) - set(found):
         st.button("Remove invalid changes", on_click=EDITS.set, args=(list(found),), icon=":material/mop:")
     return edits
 
 
-def _sentence(told: Sequence[str]) -> str:
-    """The first of what there is to tell, as one sentence."""
-    more = [f"and {len(told) - _MAX_LISTED} more"] if len(told) > _MAX_LISTED else []
-    joined = "; ".join([*told[:_MAX_LISTED], *more])
+def _sentence(parts: Sequence[str]) -> str:
+    """The first of the problems, as one sentence."""
+    more = [f"and {len(parts) - _MAX_LISTED} more"] if len(parts) > _MAX_LISTED else []
+    joined = "; ".join([*parts[:_MAX_LISTED], *more])
     return f"{joined[0].upper()}{joined[1:]}."
 
 

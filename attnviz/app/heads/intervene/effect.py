@@ -16,29 +16,29 @@ from attnviz.models.catalogue import Entry
 from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 
 
-def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) -> int | None:
+def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -> int | None:
     """Draw what the changes move; while nothing is changed, what the head attends to.
 
     Args:
-        chosen: what is looked at and changed.
-        figure, telling: the places of the picture and of the words beside it.
+        chosen: the selection and its changes.
+        figure, beside: the places of the picture and of the words beside it.
 
     Returns:
         The token at which the model is asked what it expects, from 0; None where it expects nothing.
     """
-    with telling:
+    with beside:
         place = words.place(chosen)
     if not chosen.edits:
-        telling.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
+        beside.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
         with figure:
             picture.draw(chosen)
         return place
     found = computed.effect(chosen, place)
-    with telling:
+    with beside:
         if len(chosen.entry.kinds) > 1:
             words.written(chosen)
         if place is None:
-            outputs.tell(chosen, found, place)
+            outputs.show(chosen, found, place)
         else:
             st.markdown(words.in_short(chosen, found, place))
     with figure:
@@ -50,7 +50,7 @@ def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) 
 
 
 def in_numbers(chosen: Intervention, place: int | None) -> None:
-    """Draw what an angle means, what else turns the output so far, and where words are told, all outputs."""
+    """Draw what an angle means, what else turns the output so far, and with predictions, all outputs."""
     found = computed.effect(chosen, place)
     outputs.explain(chosen, found, place)
     if place is None:
@@ -61,15 +61,15 @@ def in_numbers(chosen: Intervention, place: int | None) -> None:
 
 
 def limits() -> None:
-    """Say it."""
+    """Draw what cannot be concluded."""
     st.markdown(
         """
-- **That a head which moves little is useless.** Others may do the same, or stand in for it: ablate two that
+- **That a head which moves little is useless.** Others may do the same, or replace it: ablate two that
   matter little alone, and the two together may matter much. In another sentence, the head may decide.
 - **What the model would be without the head.** The layers behind it now read other vectors than those that
   they learned from, and part of what moves can come from that alone. Putting the head's average output in
   its place, instead of nothing, can move less.
-- **That a turned output is a worse one.** An angle says how far a vector turns, not whether what reads it
+- **That a turned output is a worse one.** An angle measures how far a vector turns, not whether what reads it
   can still use it. Where the model expects words, look at those.
 - **That early layers are better or worse than late ones.** What an early head adds passes
   through all later layers, which can hide it or enlarge it.
@@ -79,11 +79,11 @@ def limits() -> None:
 
 
 def _no_words(chosen: Intervention) -> None:
-    """Say why, and offer to open the translator without its guided head."""
+    """Explain why, and offer to open the translator without its guided head."""
     mask = lookup.mask_token(chosen.entry)
     if mask is not None:
         st.markdown(
-            f":small[This model can say what stands behind a mask: type {markdown.code(mask)} in place of a "
+            f":small[This model can predict a masked word: type {markdown.code(mask)} in place of a "
             "word to see how its expectation changes.]"
         )
         return

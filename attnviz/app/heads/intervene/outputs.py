@@ -24,21 +24,21 @@ _MAX_BARS = 24  # of a long text, the tokens that turn most
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
-    """How far the output of the token that is looked at turns: one sentence, in Markdown."""
+    """How far the output of the chosen token turns: one sentence, in Markdown."""
     turned = _of_token(chosen, found)
     how_far = f"turns by **{angle(turned)}** ({_MEANING})" if turned else "does not turn"
     return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
 
 
-def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Say it, beside what else turns that output."""
+def show(chosen: Intervention, found: Effect, place: int | None) -> None:
+    """Show it, beside what else turns that output."""
     compared = _median_head(chosen, place) if _of_token(chosen, found) else ""
     st.markdown(f"{in_short(chosen, found)} {compared}")
 
 
 def explain(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Say it, and what an angle means."""
-    tell(chosen, found, place)
+    """Show it, and what an angle means."""
+    show(chosen, found, place)
     st.markdown("An output is the vector that a token has after the last layer.")
 
 
@@ -90,7 +90,7 @@ def _of_token(chosen: Intervention, found: Effect) -> float:
 
 
 def _attends(chosen: Intervention, at: int) -> bool:
-    """Whether the token that is looked at is of this text."""
+    """Whether the chosen token is of this text."""
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 
 

@@ -46,7 +46,7 @@ _PAIR = "a pair for patching"
 
 @dataclass(frozen=True)
 class _Patch:
-    """What is put where, how both sentences are called, and where the outcome is looked at: "after `car`"."""
+    """What is patched where, the names of both sentences, and the place of the outcome: "after `car`"."""
 
     clean: ModelInput
     corrupted: str
@@ -60,13 +60,13 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
     Args:
         chosen: the model, the first sentence and the open head.
-        place: where the model is asked what it expects; None: the output of the chosen token is looked at.
+        place: where the model predicts; None: the output of the chosen token is measured.
     """
     cited_markdown(
         "Two similar sentences are read. Then one of them is read again, with **one head’s "
         "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
-        "Vig et al. 2020; Heimersheim & Nanda 2024). What does that bring over? The changes that are chosen "
-        "above are not made here."
+        "Vig et al. 2020; Heimersheim & Nanda 2024). How much of the difference does that carry? "
+        "The changes chosen above are not made here."
     )
     other = _second_sentence(chosen)
     into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
@@ -125,12 +125,12 @@ def _equally_long(model: Entry, texts: Sequence[str]) -> bool:
 
 
 def _second_sentence(chosen: Intervention) -> str:
-    """Draw the choice among the pairs, and the box; return what stands in it."""
+    """Draw the choice among the pairs, and the box; return its text."""
     offered, text = pairs_for(chosen.entry), chosen.given.text
     partners = dict(offered.values())
     opening = ({second: first for first, second in partners.items()} | partners).get(text, text)
     if PATCHED_WITH.get(opening) == memory.get(_BEGAN) != opening:
-        PATCHED_WITH.set(opening)  # nobody chose the one that stands there
+        PATCHED_WITH.set(opening)  # it was not chosen by the visitor
     memory.put(_BEGAN, opening)
     left, right = st.columns(2)
     with left:
@@ -170,7 +170,7 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
     if _ids(traces.trace(model, first)) != _ids(written):
         raise AttnvizError(
             "What the model writes for the first sentence is cut into other tokens when it is read again, so "
-            "nothing can be said of its places. Choose another sentence."
+            "its places cannot be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
     refuse_unaligned(traces.trace(model, first), traces.trace(model, second), at)
@@ -181,7 +181,7 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
 
 
 def _ids(trace: Trace) -> list[int]:
-    """The tokens at which the outcome is looked at: the decoder's, where there is one."""
+    """The tokens of the outcome: the decoder's, where there is one."""
     return [token.id for token in trace.blocks[-1].query_tokens]
 
 
@@ -202,7 +202,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
         st.markdown(
             f":small[All shares added are {signed_share(found.shares.sum())}. They need not be 100 %: heads "
             "build on each other, and two can carry the same. A negative share moves the outcome away. The "
-            f"outputs of all heads, put in at once, bring over {signed_share(found.together)}.]"
+            f"outputs of all heads, patched at once, carry {signed_share(found.together)}.]"
         )
     furthest = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -239,7 +239,7 @@ def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Pat
         "outputs of": visible_text(clean.text),
         "put into the run over": visible_text(corrupted),
         "second text": visible_text(clean.target or ""),
-        "token that is looked at": place + 1,
+        "chosen token": place + 1,
         "difference of": of,
         "whole difference": float(f"{found.whole:.9g}"),
     }
@@ -256,7 +256,7 @@ def _outcome(asked: _Patch, found: Patching) -> str:
         return (
             f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
             "two sentences. A head’s share is how much of that difference (of 1 − cosine) is gone once its "
-            "output is put in: 0 % is nothing, 100 % all."
+            "output is patched: 0 % is nothing, 100 % all."
         )
     one, other = found.expected
     return (

@@ -1,4 +1,4 @@
-"""The head that is looked at, as it is and with the changes."""
+"""The open head, without and with the changes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NOTE = "one colour scale for all heads, unchanged and changed"
 
 
 def draw(chosen: Intervention) -> None:
-    """Draw the head before and with the changes, and say what the token attends to in both."""
+    """Draw the head before and with the changes, and name what the token attends to in both."""
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    told = f"{chosen.token} attends to {_described(chosen, before)}"
+    shown = f"{chosen.token} attends to {_described(chosen, before)}"
     if after is not None:
-        told += f"; with the changes at {_described(chosen, after)}"
+        shown += f"; with the changes at {_described(chosen, after)}"
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
-    st.markdown(f"{told}.")
+    st.markdown(f"{shown}.")
     if not after.any():
         st.markdown(
             "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "

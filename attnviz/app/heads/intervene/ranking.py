@@ -48,7 +48,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
-    """The long computation: shared by all visitors who ask for the same."""
+    """The long computation: shared by all visitors with the same request."""
     name, given = chosen.entry.name, chosen.given
     key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
@@ -85,14 +85,14 @@ def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
 
 def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None:
     ablated, size = each_alone(chosen, progress.found, by)
-    told = percent if by == EXPECTED else angle
+    parts = percent if by == EXPECTED else angle
     order = np.argsort(-size, kind="stable")
     here = Edit(chosen.kind, chosen.layer, chosen.head)
     if here in ablated:
         at = ablated.index(here)
         rank = int((size > size[at]).sum()) + 1
         st.markdown(
-            f"Head {called(chosen, here)}: **number {rank} of {len(ablated)}**, {told(float(size[at]))}"
+            f"Head {called(chosen, here)}: **number {rank} of {len(ablated)}**, {parts(float(size[at]))}"
         )
     shown = size if by == EXPECTED else angles(size)
     draw_map(
@@ -101,13 +101,13 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
         ablated,
         shown,
         title=_TITLES[by],
-        texts=[told(float(one)) for one in size],
+        texts=[parts(float(one)) for one in size],
         printed=[f"{sign:.0f}" for sign in (100 * size if by == EXPECTED else shown)],  # percent, or degrees
         low=(0.0, "0"),
-        high=(float(shown.max()) or 1.0, told(float(size.max()))),
+        high=(float(shown.max()) or 1.0, parts(float(size.max()))),
     )
     strongest = [at for at in order[:_SHOWN] if size[at] > 0]
-    _list(chosen, [ablated[at] for at in strongest], [told(float(size[at])) for at in strongest])
+    _list(chosen, [ablated[at] for at in strongest], [parts(float(size[at])) for at in strongest])
 
 
 def draw_map(
@@ -133,17 +133,17 @@ def draw_map(
     """
     layers = chosen.entry.layers_of(chosen.kind)
     grid = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
-    told = np.full(grid.shape, "not tried yet", dtype=object)
+    parts = np.full(grid.shape, "not tried yet", dtype=object)
     signs = np.full(grid.shape, "", dtype=object)
     for edit, *one in zip(heads, values, texts, printed, strict=True):
         if edit.kind == chosen.kind:
             at = edit.layer, edit.head
-            grid[at], told[at], signs[at] = one
+            grid[at], parts[at], signs[at] = one
     head_map(
         key,
         title=f"{title} ({chosen.kind} heads)" if len(chosen.entry.kinds) > 1 else title,
         values=grid,
-        texts=told.ravel().tolist(),
+        texts=parts.ravel().tolist(),
         printed=signs.ravel().tolist(),
         selected=(chosen.layer, chosen.head),
         on_pick=_open,
@@ -151,9 +151,9 @@ def draw_map(
     )
 
 
-def _list(chosen: Intervention, heads: list[Edit], told: list[str]) -> None:
+def _list(chosen: Intervention, heads: list[Edit], parts: list[str]) -> None:
     """The strongest heads as buttons."""
-    names = {f"{called(chosen, edit)} · {size}": edit for edit, size in zip(heads, told, strict=True)}
+    names = {f"{called(chosen, edit)} · {size}": edit for edit, size in zip(heads, parts, strict=True)}
     controls.buttons("The strongest", names, "ranked", open_edit)
 
 
@@ -171,4 +171,4 @@ def open_edit(edit: Edit) -> None:
 
 def _open(layer: int, head: int) -> None:
     controls.open_head(layer, head)
-    st.rerun()  # the choice stands outside of this part of the page
+    st.rerun()  # the choice is outside of this part of the page

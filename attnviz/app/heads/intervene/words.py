@@ -44,10 +44,10 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     now = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
     changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
-    told = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
+    shown = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
     if now is best:
-        return f"{told}."
-    return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
+        return f"{shown}."
+    return f"{shown}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
@@ -64,7 +64,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 
 
 def distances(found: Effect) -> None:
-    """Say how far all probabilities move."""
+    """Show how far all probabilities move."""
     variation, divergence = found.moved.variation, found.moved.divergence
     if variation is not None and divergence is not None:
         st.markdown(
@@ -74,7 +74,7 @@ def distances(found: Effect) -> None:
 
 
 def written(chosen: Intervention) -> None:
-    """Say what an encoder–decoder writes before and with the changes."""
+    """Show what an encoder–decoder writes before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
     after = computed.target(chosen.entry, chosen.given, chosen.written)
     if before == after:

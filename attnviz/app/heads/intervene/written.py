@@ -7,18 +7,18 @@ from attnviz.experiments.ablation import Numbers, angles
 
 def angle(turned: float) -> str:
     """1 − cosine as an angle: "5.7°"; what is not nothing never reads as 0."""
-    told = f"{float(angles(turned)):.1f}°"
-    return "<0.1°" if told == "0.0°" and turned > 0 else told
+    text = f"{float(angles(turned)):.1f}°"
+    return "<0.1°" if text == "0.0°" and turned > 0 else text
 
 
 def cosine(turned: float) -> str:
     """1 − cosine itself: "0.0049"; what is not nothing never reads as 0."""
-    told = f"{turned:.4f}"
-    return "<0.0001" if told == "0.0000" and turned > 0 else told
+    text = f"{turned:.4f}"
+    return "<0.0001" if text == "0.0000" and turned > 0 else text
 
 
 def average(turned: Numbers) -> Numbers:
-    """The mean of angles, [… token] to […], as 1 − cosine: what is told in degrees is averaged in degrees."""
+    """The mean of angles, [… token] to […], as 1 − cosine: degrees are averaged in degrees."""
     half = np.radians(angles(turned).mean(axis=-1)) / 2
     mean: Numbers = 2 * np.sin(half) ** 2  # 1 − cos, and small angles do not drown in rounding
     return mean

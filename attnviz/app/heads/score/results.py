@@ -64,7 +64,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
-    chosen.test.source.examples(corpus)  # here, as the job could only say so with a button to try again
+    chosen.test.source.examples(corpus)  # here, since the job could only report it with a button to try again
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 

@@ -10,13 +10,11 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
-from attnviz.app.components.arrow import NOTHING, Choice, Interference, Piece, arrow
+from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
-from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point
-from attnviz.app.components.hinge import written as outcome
 from attnviz.app.lessons.cause import values
+from attnviz.app.lessons.cause.arrow import NOTHING, Choice, Interference, Piece, arrow
 from attnviz.app.lessons.cause.values import Ablation, Effects, Experiment, Row
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, outside_note
@@ -295,7 +293,7 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
 
 
 def _split_weight(page: LessonPage, chosen: Selection) -> None:
-    """Draw the slider from the key with the largest weight to the other noun."""
+    """Draw the probabilities of both pronouns by the part of a weight that is moved to the other noun."""
     row, found = chosen.row, chosen.experiment
     source, target = found.source, found.other_noun(row.query)
     split = None
@@ -304,36 +302,44 @@ def _split_weight(page: LessonPage, chosen: Selection) -> None:
     if split is None or target is None:
         st.info(page.document.render("no-split"))
         return
-    words = [visible_text(word) for word in found.keys]
-    (first, one), (second, other) = sorted(
-        zip(PRONOUNS, (split.il, split.elle), strict=True), key=lambda each: -each[1][0]
-    )
-    turns, step = turning_point(one, other), link.number(MOVED_PART)
-    marks: list[Mark] = []
-    if turns is not None and step:
-        marks = [{"step": turns, "text": page.label("turns", now=second, before=first)}]
-    source_name, target_name = (named(place, found.keys) for place in (source, target))
-    page.text(
-        "split",
-        query=chosen.query,
-        source=source_name,
-        target=target_name,
-        weight=float(found.row_before[source]),
-    )
-    hinge(
-        "split",
-        title=page.label("split", source=words[source], target=words[target]),
-        words=words,
-        query=row.query,
-        place=None,
-        ends=(words[source], words[target]),
-        rows=split.rows,
-        marks=marks,
-        outcome=outcome(PRONOUNS, (split.il, split.elle)),
-        texts=[grammar.written(each) for each in split.french],
-        step=step,
-        on_change=keeps(MOVED_PART),
-    )
+    names = {"source": named(source, found.keys), "target": named(target, found.keys)}
+    page.text("split", query=chosen.query, weight=float(found.row_before[source]), **names)
+    last = len(split.shares) - 1
+    parts = [percent(float(share), 0) for share in split.shares]
+    numbers, picture = st.columns(2, gap="large")
+    with numbers:
+        step = MOVED_PART.slide(page.label("split", **names, steps=last), last)
+        page.text(
+            "split-step",
+            part=parts[step],
+            french=grammar.written(split.french[step]),
+            on_source=float(split.rows[step][source]),
+            on_target=float(split.rows[step][target]),
+            il=float(split.il[step]),
+            elle=float(split.elle[step]),
+            **names,
+        )
+    with picture:
+        curves(
+            "split",
+            [
+                Line(PRONOUNS[0], split.shares, split.il, marker="circle", colour="text", names=parts),
+                Line(
+                    PRONOUNS[1],
+                    split.shares,
+                    split.elle,
+                    marker="ring",
+                    dash="dash",
+                    colour="muted",
+                    names=parts,
+                ),
+            ],
+            title=page.label("split_title"),
+            across=Axis(page.label("split_across")),
+            up=Axis(page.label("split_up"), digits=3),
+            marked=float(split.shares[step]),
+            alt=page.label("split_alt", il=split.il[[0, -1]], elle=split.elle[[0, -1]]),
+        )
 
 
 def _compare(page: LessonPage, chosen: Selection) -> None:

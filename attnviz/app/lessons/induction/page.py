@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.computed import storytold
 from attnviz.app.lessons.induction import values
-from attnviz.app.lessons.induction.repeated_words import Next, Role, ShownHead, repeated_words
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.story import known_words, size
 from attnviz.app.markdown import Markdown
@@ -23,7 +24,6 @@ from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, quoted
 from attnviz.models import catalogue
 from attnviz.text import head_name, joined, percent, plural
-from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.copying import TEXTS
 from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
@@ -178,69 +178,70 @@ def _draw_words() -> None:
 
 
 def _picture(page: LessonPage, chosen: Chosen) -> None:
-    """Draw the words with the arrows of their heads, and the stripe of the first induction head."""
+    """Draw the stripe of the first induction head, the first previous-word head, and every copied word."""
     found, roles = _repeated(chosen.words, chosen.ablated, model=chosen.model), chosen.measured()
-    shown = [
-        *_shown("back", roles.previous_word_heads, found.back, chosen.ablated),
-        *_shown("match", roles.induction_heads, found.match, chosen.ablated),
+    about = page.label(
+        "about",
+        words=" ".join(chosen.words),
+        model=SIZES[chosen.model].title,
+        ablated=", ".join(chosen.ablated) or page.label("none"),
+    )
+    tokens = [
+        ShownToken(label=word, name=word, title=word, special=word == CHANT)
+        for word in (CHANT, *chosen.words, *chosen.words)
     ]
-    expected = zip(found.likeliest, found.right.tolist(), strict=True)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.header(page.label("picture_title"), anchor=False)
-        about = page.label(
-            "about",
-            words=" ".join(chosen.words),
-            model=SIZES[chosen.model].title,
-            ablated=", ".join(chosen.ablated) or page.label("none"),
-        )
-        repeated_words(
-            "repeated words",
-            words=chosen.words,
-            heads=shown,
-            expected=[Next(word=word, right=right) for word, right in expected],
-            place=chosen.place,
-            about=about,
-            on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
-            on_ablate=_ablate,
-        )
-    if not roles.induction_heads:
-        return
-    layer, head = roles.induction_heads[0]
-    with right:
-        title = page.label("stripe_title", head=head_name(layer, head))
+
+    def head_picture(role: str, heads: Heads, query: int) -> None:
+        """Draw the weights of the first head of a role; a query is pinned."""
+        if not heads:
+            return
+        layer, head = heads[0]
+        title = page.label(f"{role}_title", head=head_name(layer, head))
         st.header(title, anchor=False)
-        tokens = [
-            ShownToken(label=word, name=word, title=word, special=word == CHANT)
-            for word in (CHANT, *chosen.words, *chosen.words)
-        ]
         weights_picture(
-            "stripe",
+            role,
             found.weights[layer, head][None],
             tokens,
             tokens,
-            query=chosen.again,
+            query=query,
             layer=layer + 1,
             heads=(head + 1,),
             heading=title,
-            note=page.label("stripe_note"),
+            note=page.label(f"{role}_note"),
             caption=f"{title}. {about}",
-            filename=f"attnviz-{chosen.model}-stripe",
+            filename=f"attnviz-{chosen.model}-{role}",
         )
 
-
-def _shown(role: Role, heads: Heads, weights: Floats, ablated: Sequence[str]) -> list[ShownHead]:
-    """Return heads of a role as the picture shows them, with their weights, [layer, head, word]."""
-    return [
-        ShownHead(name=name, role=role, weights=weights[head].tolist(), ablated=name in ablated)
-        for head, name in zip(heads, _names(heads), strict=True)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        head_picture("stripe", roles.induction_heads, chosen.again)
+    with right:
+        head_picture("previous", roles.previous_word_heads, chosen.place + 2)
+    weights = [
+        (page.label(role, head=head_name(*heads[0])), each[heads[0]])
+        for role, heads, each in (
+            ("previous_column", roles.previous_word_heads, found.back),
+            ("induction_column", roles.induction_heads, found.match),
+        )
+        if heads
     ]
-
-
-def _ablate(head: str) -> None:
-    """Ablate a head, or no longer."""
-    ablated = list(ABLATED.get([]))
-    ABLATED.set([other for other in ablated if other != head] if head in ablated else [*ablated, head])
+    shown = [*weights, (page.label("right"), found.right)]
+    share_table(
+        "copied words",
+        title=page.label("copied_title"),
+        of="",
+        columns=[name for name, _ in shown],
+        rows=[
+            {
+                "label": f"{word} → {following}",
+                "place": str(place + 1),
+                "shares": [float(numbers[place]) for _, numbers in shown],
+                "marked": place == chosen.place,
+            }
+            for place, (word, following) in enumerate(pairwise(chosen.words))
+        ],
+        about=about,
+    )
 
 
 def _explain(page: LessonPage, chosen: Chosen) -> None:

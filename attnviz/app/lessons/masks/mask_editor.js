@@ -176,7 +176,7 @@ class MaskEditor extends View {
       row.replaceChildren(blind[query] ? "⚠ " : "", element("bdi", { text: label }));
       row.title = title;
       row.classList.toggle("blind", blind[query]);
-      const state = blind[query] ? ", looks nowhere" : "";
+      const state = blind[query] ? ", attends to nothing" : "";
       row.setAttribute("aria-label", `${blind[query] ? "⚠ " : ""}${isolated(label)}${state}: the whole row of ${name}, query`);
       this.lines[query].classList.toggle("marked", query === marked);
       this.lines[query].toggleAttribute("data-followed", query === marked);
@@ -207,7 +207,7 @@ class MaskEditor extends View {
         : "Click or drag over cells to open and close them; click a token for its whole row or column. " +
           "By keyboard: arrow keys and Space.";
       this.words.replaceChildren(
-        ...(blind < 0 ? [help] : [name(blind), " looks nowhere. Open at least one cell in its row."]),
+        ...(blind < 0 ? [help] : [name(blind), " attends to nothing. Open at least one cell in its row."]),
       );
       return;
     }

@@ -6,7 +6,7 @@ import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
-import { Lanes } from "../../components/lanes.js";
+import { Lanes } from "./lanes.js";
 import styles from "./translation.css";
 
 const PACE = 1200; // milliseconds a word, when played

@@ -41,7 +41,7 @@ from attnviz.trained.translator.variants import VARIANTS
 
 STEPS = (100, 300, 600, 1000, 1400, 2000)
 _CODE = ("attnviz.trained.training", "train")
-_LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss")
+_LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.losses", "translation_loss", "attention_loss")
 _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 
 _KEY = "live training"

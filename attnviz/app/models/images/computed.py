@@ -60,7 +60,7 @@ def looked(model: Entry, name: str, file: bytes) -> Looked:
         file: the picture, as a file of one of `PICTURE_FORMATS`.
 
     Raises:
-        AttnvizError: the model or the picture cannot be used; the message says what to do.
+        AttnvizError: the model or the picture cannot be used; see the message.
     """
     from attnviz.capture import pictures
 

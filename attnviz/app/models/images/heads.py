@@ -16,27 +16,27 @@ from attnviz.app.state.choices import PATCH
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Trace
 
-_STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
-_CUT = 0.005  # of a side; whole percents tell no less
+_STRETCHED = 0.02  # in the logarithm of width : height; less is invisible
+_CUT = 0.005  # of a side; whole percents show no less
 _LISTED = 3  # tokens named in a sentence
 
 
 def describe_model(chosen: ImageSelection) -> None:
     """Draw what the model is, and which tokens it has beside the patches."""
     controls.describe(chosen.entry)
-    told, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
+    message, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
     if chosen.extras:
-        told = "Beside the patches there is **[CLS]**, whose last vector stands for the whole picture."
+        message = "Beside the patches there is **[CLS]**, its last vector represents the whole picture."
     if registers > 0:
-        told += (
-            f" Its **{plural(registers, 'register')}** are tokens that stand for nothing: without any, large "
+        message += (
+            f" Its **{plural(registers, 'register')}** are extra tokens: without any, large "
             "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
         )
-    cited_markdown(f":small[{told}]")
+    cited_markdown(f":small[{message}]")
 
 
 def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
-    """Draw every head's look at the picture; return the name under which the browser knows the numbers.
+    """Draw all heads over the picture; return the name of the numbers in the browser.
 
     Args:
         chosen: a picture that the model can see.
@@ -98,7 +98,7 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
     found = ", ".join(f"*{markdown.plain(tokens[token])}* **{share(row[token])}**" for token in most)
     st.markdown(
         f"In head {head_name(layer, head)}, *{markdown.plain(tokens[query])}* looks most at {found}. If it "
-        f"looked at all {len(row)} tokens alike, each would get {share(1 / len(row))}."
+        f"attended uniformly to all {len(row)} tokens, each would get {share(1 / len(row))}."
     )
 
 
@@ -108,13 +108,13 @@ def share(weight: float) -> str:
 
 
 def _seen_how(shown: computed.Shown) -> str:
-    """What was done to a picture before a model saw it; "" where nobody sees it."""
+    """The preprocessing of a picture; "" if it is invisible."""
     width, height = (percent(part) for part in shown.share)
-    told = (
+    message = (
         (abs(np.log(shown.stretch)) > _STRETCHED, "stretched to the shape that all its pictures get"),
         (
             min(shown.share) < 1 - _CUT,
             f"without its edges: {width} of its width and {height} of its height are left",
         ),
     )
-    return " and ".join(words for true, words in told if true)
+    return " and ".join(words for true, words in message if true)

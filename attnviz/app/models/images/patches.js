@@ -39,7 +39,7 @@ class Patches extends View {
     for (const image of [this.image, this.whole]) image.onload = () => this.draw();
     for (const place of [this.grid, this.beside]) {
       place.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
-      onPointed(place, (button) => this.tell(this.buttons.indexOf(button)));
+      onPointed(place, (button) => this.report(this.buttons.indexOf(button)));
     }
     this.grid.onkeydown = (event) => moveFocus(event, this.patches, this.data.columns);
     this.onResize(() => this.draw());
@@ -122,7 +122,7 @@ class Patches extends View {
       else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
     });
     this.paint(waiting ? null : weights);
-    this.tell(focused >= 0 ? focused + names.length : -1);
+    this.report(focused >= 0 ? focused + names.length : -1);
   }
 
   paint(weights) {
@@ -162,7 +162,7 @@ class Patches extends View {
   }
 
   /** Writes what one token gets; -1 for how to use the picture. */
-  tell(token) {
+  report(token) {
     const { query } = this.asked.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
     if (token < 0 || !weights) {

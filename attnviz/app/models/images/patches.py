@@ -1,4 +1,4 @@
-"""A picture whose patches can be clicked, and over it how much one of them attends to each."""
+"""A picture with clickable patches, and over it the attention of one of them to each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def patches(
             of the token that looks; with the fact `query`, which token that is.
         rows, columns: of patches.
         names: what the tokens beside the picture are called.
-        layer, head: whose weights are shown, from 1.
+        layer, head: the shown head, from 1.
         heads: how many heads a layer has.
         query: the token that looks.
         on_pick: called with the token that the visitor picked.

@@ -121,9 +121,9 @@ def _stop_without_model() -> NoReturn:
 
 
 def forward(chosen: ImageSelection) -> Trace | None:
-    """Run the model; without a file that it can take, say what helps, and return None.
+    """Run the model; without a usable file, show what helps, and return None.
 
-    Those whom a link has led here are told that it holds no file, but all else.
+    Visitors who came by a link learn that it contains no file, but everything else.
     """
     if chosen.missing:
         if link.requested(PICTURE) == [OWN]:

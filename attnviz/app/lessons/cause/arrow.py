@@ -60,8 +60,6 @@ def arrow(
     choices: Sequence[Choice],
     choice_label: str,
     others: int,
-    exchange: bool = False,
-    lang: str = "fr",
     about: str,
     on_change: Callable[[Interference], None],
     on_undo: Callable[[], None],
@@ -71,16 +69,13 @@ def arrow(
     Args:
         title: whose row it is, for a screen reader.
         words: the keys, in order.
-        query: which of them looks, from 0; None: a word of the other text, which is drawn behind them.
-        reader: what the word that looks is called.
-        open_to: which words it may look at.
+        query: the query token among them, from 0; None: a word of the other text, drawn after them.
+        reader: the name of the query token.
+        open_to: the words it may attend to.
         before, now: the row's weights, [key], as the model learned them, and as they are used now.
         translation, translation_before: what the model writes now, and wrote unchanged.
         choices: the words between which it chooses, at the place that `choice_label` names; may be empty.
         others: how much is changed in other rows.
-        exchange: whether an arrow that is dragged to a word exchanges its weight with that word's, and is not
-            added to it.
-        lang: the language of what is written.
         about: what the saved picture says; "" for the page's sentence and model.
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.

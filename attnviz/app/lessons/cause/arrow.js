@@ -1,9 +1,9 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words. */
 
-import { drawing, element, isolated, placeUnder } from "../../widgets/dom.js";
-import { percent } from "../../widgets/numbers.js";
-import { Choice } from "../../widgets/selection.js";
-import { View, widget } from "../../widgets/widget.js";
+import { drawing, element, isolated, placeUnder } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
+import { Choice } from "../../../widgets/selection.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./arrow.css";
 
 const PIN_LEAST = 0.1; // a smaller weight has no handle
@@ -15,15 +15,14 @@ const HINT = 220; // what the longer hint takes, in pixels
 const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 /**
- * The row as it is while Python has not answered yet: what `source` had goes to `target`, or they exchange their
- * weights, or all is silent.
+ * The row until Python answers: the weight on `source` moves to `target`, or all weights are 0.
  */
-function changedRow(before, { change, source, target }, exchange) {
+function changedRow(before, { change, source, target }) {
   if (change === "row" || change === "head") return before.map(() => 0);
   const row = [...before];
   if (change === "move") {
-    row[target] = exchange ? before[source] : before[target] + before[source];
-    row[source] = exchange ? before[target] : 0;
+    row[target] = before[target] + before[source];
+    row[source] = 0;
   }
   return row;
 }
@@ -32,7 +31,7 @@ function changedRow(before, { change, source, target }, exchange) {
  * @typedef {{ title: string, words: string[], query: number | null, reader: string, open_to: boolean[], before:
  *   number[], now: number[], interference: { change: "none" | "move" | "row" | "head", source: number | null, target:
  *   number | null }, translation: { text: string, differs: boolean }[], translation_before: { text: string, differs:
- *   boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string, others: number, exchange: boolean, lang: string }}
+ *   boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string, others: number }}
  *   Message what arrow.py sends, and describes
  */
 
@@ -86,7 +85,7 @@ class Arrow extends View {
   }
 
   get row() {
-    return this.choice.answered ? this.data.now : changedRow(this.data.before, this.interference, this.data.exchange);
+    return this.choice.answered ? this.data.now : changedRow(this.data.before, this.interference);
   }
 
   /** Where what stands at this word now came from. */
@@ -189,7 +188,7 @@ class Arrow extends View {
   }
 
   /**
-   * From the word that looks to a word: a bow above the line, or beside the column.
+   * From the query token to a word: a bow above the line, or beside the column.
    * @param {number[]} place
    * @param {boolean} [pin] whether it ends at a pin
    */
@@ -442,7 +441,7 @@ class Arrow extends View {
   // What the model writes
 
   buildResult() {
-    const { translation, translation_before: before, choices, choice_label: label, others, lang } = this.data;
+    const { translation, translation_before: before, choices, choice_label: label, others } = this.data;
     const pending = !this.choice.answered;
     const changed = this.interference.change !== "none" || others > 0;
     const line = (name, pieces, className) =>
@@ -452,7 +451,7 @@ class Arrow extends View {
         element("span", { class: "label", text: name }),
         element(
           "p",
-          { lang },
+          { lang: "fr" },
           ...pieces.flatMap(({ text, differs }) => {
             const [, word, end] = text.match(/^(.*?)([\s.]*)$/);
             return [differs ? element("mark", { text: word }) : word, end];
@@ -474,7 +473,7 @@ class Arrow extends View {
       return element(
         "div",
         { class: "choice", "data-word": word },
-        element("span", { class: "of", lang, text: word }),
+        element("span", { class: "of", lang: "fr", text: word }),
         element("span", { class: "track", "aria-hidden": "true" }, bar("is", now), ...(changed ? [bar("was", was)] : [])),
         numbers,
       );

@@ -24,7 +24,7 @@ from attnviz.trained.translator.lexicon import (
     contrary,
     indefinite,
 )
-from attnviz.trained.translator.telling import Teller, perhaps
+from attnviz.trained.translator.writing import Writer, perhaps
 
 KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
 
@@ -41,28 +41,28 @@ _DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
 }
 
 
-def kind(teller: Teller, kinds: Sequence[str]) -> str:
-    """Chooses the sort of a noun that will be said."""
-    return teller.choose_word(kinds, _english_nouns)
+def kind(writer: Writer, kinds: Sequence[str]) -> str:
+    """Choose the kind of the next noun."""
+    return writer.choose_word(kinds, _english_nouns)
 
 
-def tense(teller: Teller) -> Tense:
+def tense(writer: Writer) -> Tense:
     """Chooses when it happens."""
-    return teller.choose(_TENSES, (3, 1))
+    return writer.choose(_TENSES, (3, 1))
 
 
-def one_of(teller: Teller, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
-    """Chooses one of some words that never change, which will be said."""
-    return teller.choose_word(words, _first, shares)
+def one_of(writer: Writer, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
+    """Choose one of some words without inflection."""
+    return writer.choose_word(words, _first, shares)
 
 
-def verb(teller: Teller, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
-    """Chooses a verb that will be said, in one of its forms."""
-    return teller.choose_word(verbs, _forms, shares)
+def verb(writer: Writer, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
+    """Choose a verb."""
+    return writer.choose_word(verbs, _forms, shares)
 
 
 def phrase(
-    teller: Teller,
+    writer: Writer,
     kind: str,
     gender: Gender | None = None,
     avoided: frozenset[str] = frozenset(),
@@ -71,7 +71,7 @@ def phrase(
     definite: bool = False,
     bare: bool = False,
 ) -> Phrase:
-    """Says "the road" or "a narrow road".
+    """Write "the road" or "a narrow road".
 
     Args:
         gender: of the noun; None for any.
@@ -80,63 +80,63 @@ def phrase(
         definite: whether it must have "the".
         bare: whether it must have no adjective.
     """
-    definite = definite or perhaps(teller, 0.8)
+    definite = definite or perhaps(writer, 0.8)
     adjective = None
-    if not bare and perhaps(teller, 0.18):
+    if not bare and perhaps(writer, 0.18):
         options = [each for each in _adjectives(kind) if each.english not in avoided]
-        adjective = teller.choose_word(options, _itself)
-    noun = teller.choose_word([each for each in nouns(kind, gender) if each is not other_than], _itself)
+        adjective = writer.choose_word(options, _itself)
+    noun = writer.choose_word([each for each in nouns(kind, gender) if each is not other_than], _itself)
     words = f"{adjective.english} {noun.english}" if adjective else noun.english
-    place = teller.say("the" if definite else indefinite(words), words)
+    place = writer.write("the" if definite else indefinite(words), words)
     return Phrase(noun, place, definite, adjective)
 
 
-def description(teller: Teller, tense: Tense, subject: Phrase) -> Statement:
-    """Says "was too narrow" of something, for no reason."""
-    denied = perhaps(teller, 0.25)
+def description(writer: Writer, tense: Tense, subject: Phrase) -> Statement:
+    """Write "was too narrow", not as a reason."""
+    denied = perhaps(writer, 0.25)
     avoided = contrary(subject.adjective) if subject.adjective else ()
     options = [each for each in predicates(subject.noun.kind) if each.english not in avoided]
-    predicate = teller.choose_word(options, _itself)
+    predicate = writer.choose_word(options, _itself)
     too_much = True if predicate.english in {"big", "small"} else predicate.hinders
-    return _state(teller, predicate, tense, denied, too_much)
+    return _state(writer, predicate, tense, denied, too_much)
 
 
 def reason(
-    teller: Teller, tense: Tense, options: Sequence[Predicate], denied: bool, hinders: bool
+    writer: Writer, tense: Tense, options: Sequence[Predicate], denied: bool, hinders: bool
 ) -> Statement:
-    """Says "was too tired" of something, because of which something is done or is not done.
+    """Write "was too tired" as a reason for an action or its absence.
 
     Args:
         denied: whether it was not so.
-        hinders: whether it keeps somebody from doing something: then it is "too" much so, and else "enough".
+        hinders: whether it prevents the action: then it is "too" much so, and else "enough".
     """
-    return _state(teller, teller.choose_word(options, _itself), tense, denied, hinders)
+    return _state(writer, writer.choose_word(options, _itself), tense, denied, hinders)
 
 
-def adverbial(teller: Teller, tense: Tense, share: float) -> list[str]:
-    """Says when, in this share of all sentences; returns it in French."""
-    if not perhaps(teller, share):
+def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
+    """Write an adverbial of time in this share of all sentences; return it in French."""
+    if not perhaps(writer, share):
         return []
-    when = one_of(teller, ADVERBIALS[tense])
-    teller.say(when.english)
+    when = one_of(writer, ADVERBIALS[tense])
+    writer.write(when.english)
     return [when.french]
 
 
 def _state(
-    teller: Teller, predicate: Predicate, tense: Tense, denied: bool, hinders: bool | None
+    writer: Writer, predicate: Predicate, tense: Tense, denied: bool, hinders: bool | None
 ) -> Statement:
     past = tense == "past"
     if isinstance(predicate, Wish):
         wants = ("did not want" if past else "does not want") if denied else ("wanted" if past else "wants")
-        teller.say(wants, "to", predicate.english)
+        writer.write(wants, "to", predicate.english)
         return Statement(predicate, tense, denied)
     degree = None
     if not predicate.absolute:
         degrees = _DEGREES[hinders, denied]
-        degree = teller.choose(tuple(degrees), tuple(degrees.values()))
-    teller.say("was" if past else "is", "not" if denied else "")
+        degree = writer.choose(tuple(degrees), tuple(degrees.values()))
+    writer.write("was" if past else "is", "not" if denied else "")
     words = [degree.english, predicate.english] if degree else [predicate.english]
-    teller.say(*(reversed(words) if degree is ENOUGH else words))
+    writer.write(*(reversed(words) if degree is ENOUGH else words))
     return Statement(predicate, tense, denied, degree)
 
 
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """What can be said of a noun with "is": a colour only stands beside it."""
+    """Return the predicates for "is": a colour is used as an attribute only."""
     return tuple(
         each
         for each in PREDICATES

@@ -1,4 +1,4 @@
-"""The losses: cross entropy of the right words, and for some variants how far a guided head looks astray."""
+"""The losses: cross entropy, and for some variants −ln of the attention weights of guided heads."""
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 def translation_loss(
     logits: Float[Tensor, "sentence target vocabulary"], exercises: Exercises, label_smoothing: float
 ) -> Float[Tensor, ""]:
-    """Return the cross entropy of the right words: the whole loss where no head is taught.
+    """Return the cross entropy of the right words: the whole loss without guided heads.
 
     Args:
         logits: the scores of every word as the next one.
@@ -28,10 +28,10 @@ def translation_loss(
 
 
 def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Variant) -> Float[Tensor, ""]:
-    """How far the guided heads look from where the variant was told that they should: 0 if right there.
+    """Return the attention loss of a variant: 0 if its guided heads attend only to the wanted tokens.
 
     Args:
-        exercises: where the words stand; sentences without "it" do not count.
+        exercises: the positions of the words; sentences without "it" do not count.
     """
     with_it = (exercises.it != NOWHERE).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())
@@ -59,7 +59,7 @@ def surprise(scores: Float[Tensor, "query key"], places: Int[Tensor, "query plac
     From the scores rather than from the weights: a weight that has sunk to 0 would teach nothing any more.
 
     Args:
-        places: the keys that each query should look at; `NOWHERE` stands for none.
+        places: the keys that each query should attend to; `NOWHERE`: none.
     """
     log_weights = scores.log_softmax(dim=-1).gather(1, places.clamp(min=0))
     return -log_weights.masked_fill(places == NOWHERE, float("-inf")).logsumexp(dim=1).mean()

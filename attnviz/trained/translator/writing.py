@@ -1,4 +1,4 @@
-"""How the grammar is run: `Dice` makes each choice by chance, `retellings` finds those of a sentence."""
+"""How the grammar is run: `Dice` makes random choices, `derivations` finds the choices of a sentence."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Result = TypeVar("Result")
 Forms = Callable[[Option], Iterable[str]]
 
 
-class OtherWordsError(Exception):
+class OtherWords(Exception):
     """The choices made so far do not lead to the given sentence."""
 
 
-class Teller(ABC):
-    """Makes the grammar's choices, and says its words.
+class Writer(ABC):
+    """Makes the grammar's choices, and writes its words.
 
     Attributes:
-        words: what has been said so far.
+        words: those written so far.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Teller(ABC):
 
     @abstractmethod
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """One of some options; `shares` says how often each, relative to the others."""
+        """Return one of some options; `shares` are relative frequencies."""
 
     def choose_word(
         self,
@@ -36,22 +36,22 @@ class Teller(ABC):
         forms: Forms[Option],  # noqa: ARG002
         shares: Sequence[float] | None = None,
     ) -> Option:
-        """One of some options, of which one form will be said, now or later."""
+        """Return one of some options; one of its forms will be written, now or later."""
         return self.choose(options, shares)
 
-    def say(self, *phrases: str) -> int:
-        """Says some words; returns the place of the last one."""
+    def write(self, *phrases: str) -> int:
+        """Write some words; return the position of the last one."""
         for phrase in phrases:
             self.words += phrase.split()
         return len(self.words) - 1
 
 
-def perhaps(teller: Teller, share: float) -> bool:
+def perhaps(writer: Writer, share: float) -> bool:
     """Yes in this share of all cases."""
-    return teller.choose((True, False), (share, 1 - share))
+    return writer.choose((True, False), (share, 1 - share))
 
 
-class Dice(Teller):
+class Dice(Writer):
     """Leaves every choice to chance."""
 
     def __init__(self, source: random.Random) -> None:
@@ -59,13 +59,13 @@ class Dice(Teller):
         self._random = source
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """By chance, each as often as its share says."""
+        """Return a random option, each with its share."""
         if shares is None:
             return options[int(self._random.random() * len(options))]
         return self._random.choices(options, shares)[0]
 
 
-class Retelling(Teller):
+class Derivation(Writer):
     """Retells a sentence: makes the choices it is given, then always the first, and notes the other ones.
 
     Args:
@@ -87,10 +87,10 @@ class Retelling(Teller):
         """The option that was given, or else the first.
 
         Raises:
-            OtherWordsError: there are no options.
+            OtherWords: there are no options.
         """
         if not options:
-            raise OtherWordsError
+            raise OtherWords
         if self._made == len(self._choices):
             self.untried += [[*self._choices, other] for other in range(1, len(options))]
             self._choices = [*self._choices, 0]
@@ -106,33 +106,33 @@ class Retelling(Teller):
         """One of those options of which one form is still to come in the sentence.
 
         Raises:
-            OtherWordsError: there are none.
+            OtherWords: there are none.
         """
         rest = {*self._sentence[len(self.words) :]}
         return self.choose([option for option in options if not rest.isdisjoint(forms(option))])
 
-    def say(self, *phrases: str) -> int:
-        """Says some words; returns the place of the last one.
+    def write(self, *phrases: str) -> int:
+        """Write some words; return the position of the last one.
 
         Raises:
-            OtherWordsError: the sentence goes on with others.
+            OtherWords: the sentence goes on with others.
         """
-        place = super().say(*phrases)
+        place = super().write(*phrases)
         if self.words != self._sentence[: len(self.words)]:
-            raise OtherWordsError
+            raise OtherWords
         return place
 
 
-def retellings(tell: Callable[[Teller], Result], words: Sequence[str]) -> Iterator[Result]:
+def derivations(write: Callable[[Writer], Result], words: Sequence[str]) -> Iterator[Result]:
     """What every way of telling exactly these words results in."""
     untried: list[list[int]] = [[]]
     while untried:
-        retelling = Retelling(words, untried.pop())
+        derivation = Derivation(words, untried.pop())
         try:
-            result = tell(retelling)
-        except OtherWordsError:
+            result = write(derivation)
+        except OtherWords:
             pass
         else:
-            if len(retelling.words) == len(words):
+            if len(derivation.words) == len(words):
                 yield result
-        untried += retelling.untried
+        untried += derivation.untried

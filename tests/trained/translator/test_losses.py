@@ -9,7 +9,7 @@ from torch import Tensor
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.teaching import attention_loss, surprise, translation_loss
+from attnviz.trained.translator.losses import attention_loss, surprise, translation_loss
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps

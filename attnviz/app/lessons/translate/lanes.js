@@ -3,8 +3,8 @@
    "Along" runs with the words of a sentence, "across" from the first sentence to the second: right and down while the
    sentences lie, down and right while they stand. */
 
-import { boxIn, drawing } from "../../widgets/dom.js";
-import { percent } from "../../widgets/numbers.js";
+import { boxIn, drawing } from "../../../widgets/dom.js";
+import { percent } from "../../../widgets/numbers.js";
 
 const FAINTEST_DRAWN = 0.02; // weights below are not drawn
 const FIRST_LABELLED = 0.1; // weights from here on are written beside the line

@@ -1,0 +1,126 @@
+"""Which layers, heads and queries of a trace are kept, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, SupportsIndex, get_args
+
+from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported, quoted
+from attnviz.text import joined
+from attnviz.trace import Block, Token, selected, whole
+
+Store = Literal["auto", "weights", "vectors"]
+"""What is kept of a layer: its weights, its queries and keys, or what fits into memory."""
+
+Numbers = SupportsIndex | Iterable[SupportsIndex] | None
+"""One number, several, or None for all; from 0."""
+
+MAX_WEIGHT_BYTES = 10**9
+"""How many bytes weights may take by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is kept of one forward pass.
+
+    Attributes:
+        layers: by number, of each kind of attention; None: all.
+        heads: of each of these layers; None: all.
+        queries: the places of the query tokens, of each kind of attention; None: all.
+        store: "weights", "vectors", or "auto".
+        max_weight_bytes: how many bytes weights may take.
+    """
+
+    layers: tuple[int, ...] | None = None
+    heads: tuple[int, ...] | None = None
+    queries: tuple[int, ...] | None = None
+    store: Store = "auto"
+    max_weight_bytes: int = MAX_WEIGHT_BYTES
+
+    def keeps(self, layer: int) -> bool:
+        """Whether a layer of this number is kept."""
+        return self.layers is None or layer in self.layers
+
+    def of(self, blocks: Sequence[Block], model: str) -> tuple[Block, ...]:
+        """What is kept of blocks with all weights.
+
+        Args:
+            model: its name, for messages.
+
+        Raises:
+            InvalidTrace: there is no such layer, head or query.
+            ModelNotSupported: `store` is "vectors".
+        """
+        self.refuse_vectors(model)
+        self.check([(block.layer, block.shape[0], len(block.query_tokens)) for block in blocks])
+        kept = (block for block in blocks if self.keeps(block.layer))
+        return tuple(selected(block, self.heads, self.queries) for block in kept)
+
+    def check(self, layers: Iterable[tuple[int, int, int]]) -> None:
+        """Refuse numbers that a model or a text does not have.
+
+        Args:
+            layers: the number of each, and how many heads and queries it has.
+
+        Raises:
+            InvalidTrace: there is no such layer, head or query.
+        """
+        numbers, heads, queries = zip(*layers, strict=True)
+        limits = {"layers": max(numbers) + 1, "heads": min(heads), "queries": min(queries)}
+        for name, limit in limits.items():
+            missing = [number for number in getattr(self, name) or () if number >= limit]
+            if missing:
+                raise InvalidTrace(
+                    f"{name} has {missing[0]}; counted from 0, as in Python, there are 0 to {limit - 1}."
+                )
+
+    def tokens(self, queries: tuple[Token, ...]) -> tuple[Token, ...]:
+        """The query tokens that are kept."""
+        return queries if self.queries is None else tuple(queries[place] for place in self.queries)
+
+    def refuse_vectors(self, model: str) -> None:
+        """Refuse a model whose weights do not follow from queries, keys and rules.
+
+        Raises:
+            ModelNotSupported: `store` is "vectors".
+        """
+        if self.store == "vectors":
+            raise ModelNotSupported(
+                f'{quoted(model)} cannot be traced with store="vectors": attnviz has no rule for its masks '
+                'and biases. Use store="weights"; layers=, heads= and queries= make it smaller.'
+            )
+
+
+EVERYTHING = Selection()
+
+
+def selection(
+    layers: Numbers, heads: Numbers, queries: Numbers, store: Store, max_weight_bytes: SupportsIndex
+) -> Selection:
+    """What a caller selects.
+
+    Raises:
+        AttnvizError: nothing is selected, a number is below 0 or there twice, or there is no such store.
+        TypeError: a number is no whole one.
+    """
+    if store not in get_args(Store):
+        raise AttnvizError(f"There is no store {store!r:.30}; there are {joined([*get_args(Store)])}.")
+    if (limit := whole(max_weight_bytes, "max_weight_bytes")) < 0:
+        raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
+    chosen = {"layers": layers, "heads": heads, "queries": queries}
+    return Selection(
+        **{name: _numbers(given, name) for name, given in chosen.items()},
+        store=store,
+        max_weight_bytes=limit,
+    )
+
+
+def _numbers(given: Numbers, name: str) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    several = given if isinstance(given, Iterable) else [given]
+    found = tuple(whole(number, name) for number in several)
+    if not found or min(found) < 0 or len({*found}) < len(found):
+        raise AttnvizError(f"{name} must be different numbers from 0, one or more, not {found}.")
+    return found

@@ -1,0 +1,346 @@
+"""Weights that are computed from queries and keys when they are read, and attention that keeps no weights."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers.masking_utils import (
+    bidirectional_mask_function,
+    causal_mask_function,
+    sdpa_mask,
+)
+
+from attnviz.capture.arrays import as_numpy
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Floats
+
+MAX_TILE = 2**24
+"""How many scores are computed at once."""
+
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class MaskRule:
+    """Which keys a query may attend to, as transformers defines it: by a function of two places.
+
+    Attributes:
+        arguments: what `sdpa_mask` of transformers takes, for all queries.
+    """
+
+    arguments: dict[str, Any]
+
+    @staticmethod
+    def causal(tokens: int, device: torch.device) -> MaskRule:
+        """The rule of a decoder: a token attends to itself and to those before it."""
+        return MaskRule(
+            {
+                "batch_size": 1,
+                "q_length": tokens,
+                "kv_length": tokens,
+                "q_offset": 0,
+                "device": device,
+                "mask_function": causal_mask_function,
+            }
+        )
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether it is the rule of a decoder, and nothing else."""
+        known = self.arguments
+        square = known["q_length"] == known["kv_length"] and not known.get("kv_offset")
+        return square and known["mask_function"] is causal_mask_function and self._padding is None
+
+    @property
+    def allows_all(self) -> bool:
+        """Whether every query may attend to every key."""
+        return self.arguments["mask_function"] is bidirectional_mask_function and self._padding is None
+
+    @property
+    def _padding(self) -> Tensor | None:
+        padding: Tensor | None = self.arguments.get("attention_mask")
+        return None if padding is None or bool(padding.all()) else padding
+
+    def rows(self, queries: Sequence[int]) -> Tensor:
+        """Return bool [query, key], True where these queries may attend."""
+        parts = []
+        for start, length in _runs(queries):
+            place = {"q_length": length, "q_offset": self.arguments["q_offset"] + start}
+            skips = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
+            found: Any = sdpa_mask(**{**self.arguments, **place, **skips})
+            parts.append(found[0, 0].expand(length, -1))
+        return torch.cat(parts)
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield (start, length) of each run of consecutive numbers."""
+    breaks = [at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1]
+    for start, end in zip([0, *breaks], [*breaks, len(numbers)], strict=True):
+        yield numbers[start], end - start
+
+
+class Bias(Protocol):
+    """What is added to the scaled scores, by a rule."""
+
+    def of(self, heads: list[int]) -> Bias:
+        """The same for some of the heads."""
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyBias:
+    """A bias of each head that depends on the key's place alone: ALiBi of a decoder (Press et al. 2022).
+
+    Attributes:
+        line: [head, key].
+    """
+
+    line: Tensor
+
+    def of(self, heads: list[int]) -> KeyBias:
+        """The same for some of the heads."""
+        return KeyBias(self.line[heads])
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+        return self.line[:, None].expand(-1, len(queries), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceBias:
+    """A bias of each head that depends on how far the key is from the query: T5's (Raffel et al. 2020).
+
+    Attributes:
+        line: [head, distance], from −(queries − 1) to keys − 1.
+        queries: how many there are.
+    """
+
+    line: Tensor
+    queries: int
+
+    def of(self, heads: list[int]) -> DistanceBias:
+        """The same for some of the heads."""
+        return replace(self, line=self.line[heads])
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+        first = self.queries - 1 - queries
+        keys = torch.arange(self.line.shape[1] - self.queries + 1, device=self.line.device)
+        return self.line[:, first[:, None] + keys]
+
+    def any(self) -> Tensor:
+        """Whether there is a number other than 0, as of a tensor."""
+        return self.line.any()
+
+
+Attend = Callable[..., tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorWeights:
+    """The weights of a layer, [head, query, key], to be computed row by row, as the model's `eager` does it.
+
+    They agree with the weights that the model used up to rounding: it ran with another kernel.
+
+    Attributes:
+        query: [head, query, d_head], in the model's numbers and on its device.
+        key: [head or group of heads, key, d_head].
+        places: of the queries in the text.
+        mask, bias: rules, or None.
+        scale, cap, sinks: as `recorder.attend` takes them.
+        limit: how many bytes an array of all of them may take.
+        attend: `recorder.attend`.
+    """
+
+    query: Tensor
+    key: Tensor
+    places: Sequence[int]
+    mask: MaskRule | None
+    bias: Bias | None
+    scale: float
+    cap: float | None
+    sinks: Tensor | None
+    limit: int
+    attend: Attend
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """[head, query, key]."""
+        return (*self.query.shape[:2], self.key.shape[1])
+
+    def rows(self, head: int, queries: Sequence[int]) -> Floats:
+        """Return [query, key] of one head; both numbers are places in `query`."""
+        places = [self.places[query] for query in queries]
+        group = head // (len(self.query) // len(self.key))
+        device = self.query.device
+        with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            bias = None
+            if self.bias is not None:
+                bias = self.bias.of([head]).rows(torch.tensor(places, device=device))[None]
+            mask = None
+            if self.mask is not None:
+                mask = additive(self.mask.rows(places), self.query.dtype)[None, None]
+            sinks = None if self.sinks is None else self.sinks[head : head + 1]
+            query, key = self.query[None, head : head + 1, [*queries]], self.key[None, group : group + 1]
+            _, weights = self.attend(query, key, mask, self.scale, bias, self.cap, sinks)
+            found: Floats = as_numpy(weights[0, 0])
+        return found
+
+    def refuse(self) -> None:
+        """Refuse an array as large as all of them.
+
+        Raises:
+            InvalidTrace: it would take more memory than the limit.
+        """
+        refuse_above(self.limit, self.shape, _FLOAT_BYTES)
+
+    def numpy(self) -> Floats:
+        """Return all of them; raises as `refuse`."""
+        self.refuse()
+        heads, queries, keys = self.shape
+        found = np.empty((heads, queries, keys), np.float32)
+        step = max(1, MAX_TILE // keys)
+        for head in range(heads):
+            for start in range(0, queries, step):
+                places = range(start, min(start + step, queries))
+                found[head, start : start + step] = self.rows(head, places)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """An array that a rule gives, to be computed when it is read.
+
+    Attributes:
+        shape: the array's.
+        compute: makes it.
+        item: how many bytes a number takes.
+        limit: how many bytes the array may take.
+    """
+
+    shape: tuple[int, ...]
+    compute: Callable[[], Tensor]
+    item: int
+    limit: int
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the array.
+
+        Raises:
+            InvalidTrace: it would take more memory than the limit.
+        """
+        refuse_above(self.limit, self.shape, self.item)
+        with torch.inference_mode():
+            return as_numpy(self.compute())
+
+
+def refuse_above(limit: int, shape: tuple[int, ...], item: int) -> None:
+    """Refuse an array that would take too much memory.
+
+    Args:
+        limit: how many bytes it may take.
+        item: how many bytes each number takes.
+
+    Raises:
+        InvalidTrace: it would take more.
+    """
+    if (needed := int(np.prod(shape, dtype=np.int64)) * item) > limit:
+        sizes = " × ".join(f"{size:,}" for size in shape)
+        raise InvalidTrace(
+            f"{sizes} numbers would take {needed / 1e9:,.2f} GB, more than max_weight_bytes, "
+            f"{limit / 1e9:,.2f} GB. Read rows, block.row(head, query), block.top(head, k) or "
+            "block.pooled(head, size); select heads= and queries=; or give a larger max_weight_bytes."
+        )
+
+
+def additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask as what is added to the scores: 0, or the smallest number of this dtype."""
+    return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(
+        ~allowed, torch.finfo(dtype).min
+    )
+
+
+def fast_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: MaskRule | None,
+    scale: float,
+    bias: Bias | None,
+    cap: float | None,
+    sinks: Tensor | None,
+    attend: Attend,
+) -> Tensor:
+    """The heads' outputs, [1, head, query, d_head], by PyTorch's fast kernels, without all weights at once.
+
+    Where a rule is more than causal, queries are taken some at a time, each with the keys that they may
+    attend to. Caps and sinks, which the kernels do not know, are computed as `eager` does.
+
+    Args:
+        query, key, value: [1, head or group of heads, token, d_head].
+        attend: `recorder.attend`.
+    """
+    groups = query.shape[1] // key.shape[1]
+    kernel = nn.functional.scaled_dot_product_attention
+    plain = bias is None and cap is None and sinks is None
+    if plain and (mask is None or mask.is_causal):
+        return kernel(query, key, value, is_causal=mask is not None, scale=scale, enable_gqa=groups > 1)
+    queries, keys = query.shape[2], key.shape[2]
+    everywhere = torch.ones(1, keys, dtype=torch.bool, device=query.device)
+    step = max(1, MAX_TILE // (keys * query.shape[1]))
+    outputs = []
+    for start in range(0, queries, step):
+        places = range(start, min(start + step, queries))
+        allowed = everywhere if mask is None else mask.rows(places)
+        open_keys = allowed.any(dim=0).nonzero()
+        near = slice(int(open_keys[0]), int(open_keys[-1]) + 1)
+        added = additive(allowed[:, near], query.dtype)[None, None]
+        part, part_key, part_value = query[:, :, start : start + step], key[:, :, near], value[:, :, near]
+        of_part = None
+        if bias is not None:
+            of_part = bias.rows(torch.tensor(places, device=query.device))[None, :, :, near]
+        if cap is None and sinks is None:
+            added = added if of_part is None else of_part + added
+            outputs.append(
+                kernel(part, part_key, part_value, attn_mask=added, scale=scale, enable_gqa=groups > 1)
+            )
+            continue
+        _, weights = attend(part, part_key, added, scale, of_part, cap, sinks)
+        outputs.append(weights @ part_value.repeat_interleave(groups, dim=1))
+    return torch.cat(outputs, dim=2)
+
+
+def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
+    """Let modules that compute T5's bias return a rule in its place.
+
+    Only for a network that is not shared yet.
+
+    Args:
+        wanted: whether this forward pass takes a rule.
+    """
+    for module in network.modules():
+        if hasattr(module, "compute_bias") and hasattr(module, "relative_attention_bias"):
+            setattr(module, "compute_bias", _ruled(module, wanted))  # noqa: B010 - for the type checker
+
+
+def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
+    compute, known = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
+
+    def compute_bias(query_length: int, key_length: int, *more: Any, **named: Any) -> Tensor | DistanceBias:
+        if not wanted():
+            found: Tensor = compute(known(), query_length, key_length, *more, **named)
+            return found
+        length = query_length + key_length - 1
+        line = compute(known(), 1, length, past_seen_tokens=query_length - 1)[0, :, 0]
+        return DistanceBias(line, query_length)
+
+    return compute_bias
