@@ -14,8 +14,3 @@ def test_a_claim_has_the_value_that_is_written_down(name: str) -> None:
 
 def test_every_claim_stands_where_it_is_said_to_stand() -> None:
     assert claims.unstated() == []
-
-
-def test_what_takes_long_can_be_recomputed_too() -> None:
-    long = [name for name, claim in claims.LEDGER["claim"].items() if claim.get("recomputed") == "long"]
-    assert all(callable(getattr(claims, name.replace("-", "_"))) for name in long)

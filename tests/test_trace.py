@@ -1,6 +1,6 @@
 import math
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -194,3 +194,14 @@ def test_an_array_of_xarray_has_its_axes_named(monkeypatch: pytest.MonkeyPatch) 
 def test_one_layer_cannot_be_there_twice() -> None:
     with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))
+
+
+def test_a_notebook_is_told_the_texts_and_no_html_of_theirs() -> None:
+    shown = replace(trace(), model="a<b", text="<script>x</script> & so", target="long" * 99)._repr_html_()
+    lines = shown.removeprefix("<div>").removesuffix("</div>").split("<br>")
+    assert lines[:2] == ["attnviz.Trace of a&lt;b", "“&lt;script&gt;x&lt;/script&gt; &amp; so”"]
+    assert lines[2] == f"“{'long' * 50}…”"
+    assert lines[3:] == [
+        f"cross 2 × {HEADS} heads, {QUERIES} × {KEYS} tokens",
+        f"encoder 1 × {HEADS} heads, {QUERIES} × {QUERIES} tokens",
+    ]

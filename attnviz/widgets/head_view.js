@@ -52,8 +52,8 @@ class HeadView extends View {
     this.stage = element("div", { class: "stage" });
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.note = element("p", { class: "note" });
-    const bar = element("div", { class: "bar" }, this.chips, tools, files);
-    this.root = element("div", { class: "root" }, bar, this.stage, this.words, this.note);
+    const bar = element("div", { class: "bar" }, this.chips, tools);
+    this.root = element("div", { class: "root" }, bar, this.stage, this.words, this.note, files);
     this.views = { lines: new Lines(this), matrix: new Matrix(this) };
     this.chips.onclick = (event) => this.chip(this.buttons.indexOf(buttonOf(event)) + 1);
     this.chips.onkeydown = (event) => moveFocus(event, this.buttons, this.buttons.length);

@@ -16,7 +16,6 @@ from attnviz.text import percent, signed_percent
 from tests.app.shown import (
     all_sent,
     clean,
-    labels,
     opened,
     page_links,
     paragraphs,
@@ -56,17 +55,6 @@ def test_every_number_of_the_arithmetic_and_of_the_ranking_is_the_traces() -> No
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
     best = f"{layer + 1}-{head + 1} · {percent(float(weights.max()))}"
     assert row_of_buttons(app, "ranking").options[0] == best
-
-
-def test_hiding_special_tokens_reaches_every_part() -> None:
-    app = visit("explore", hide="true")
-    head = sent(app, "head_view")
-    assert not {"[CLS]", "[SEP]"} & set(labels(head["key_tokens"]))
-    assert not any("[CLS]" in fact for fact in sent(app, "atlas")["facts"])
-    assert "rescaled" in head["note"]
-    assert not any("[CLS]" in option for option in app.selectbox(key="query").options)
-    row = attnviz.trace(OPENING.text).block("encoder", 3).weights[1, IT]
-    assert sent(app, "arithmetic")["result"] == pytest.approx(row[DOG] / row[1:-1].sum(), abs=1e-6)
 
 
 def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint() -> None:

@@ -286,3 +286,11 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
 )
 def test_a_files_name_is_never_a_path(model: str, name: str) -> None:
     assert file_name_of(model) == name
+
+
+def test_a_pair_that_a_sliding_window_forbids_has_no_weight(opened: Open) -> None:
+    text = "red dog green cat red dog green fish bird house"
+    app = visit("explore", model=opened("mistral"), text=text, query="11 house", key="2 red")
+    assert sent(app, "arithmetic")["masked"] is True
+    clean(app.selectbox(key="key").set_value("11 house").run())
+    assert sent(app, "arithmetic")["masked"] is False

@@ -105,14 +105,6 @@ def test_it_begins_by_itself_and_stays_stopped_until_it_is_started_again() -> No
     assert (job.asked[1], buttons(app), bar(app)) == ("start", ["Stop"], (66, FAR))
 
 
-@pytest.mark.parametrize("state", ["paused", "refused"])
-def test_one_that_cannot_go_on_is_begun_anew_by_the_page_alone(state: State) -> None:
-    job = Held(state, FOUND, resumes=False)
-    app = shown(job)
-    assert (buttons(app), job.asked) == ([], [])
-    assert [text.value for text in app.text] == ["2 found"]
-
-
 def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     job = Held("running", FOUND)
     # It ends after the page has looked whether it runs, and before it is drawn.

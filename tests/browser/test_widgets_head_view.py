@@ -266,7 +266,7 @@ def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(wid
     expect(button(widgets, "3")).to_be_focused()
     page.keyboard.press("End")
     expect(button(widgets, "5")).to_be_focused()
-    for _ in range(5):  # Several, All lines, PNG, SVG, the query column
+    for _ in range(3):  # Several, All lines, the query column
         page.keyboard.press("Tab")
     expect(queries(widgets).nth(4)).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -385,7 +385,7 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
     weights = random_weights()
     show(widgets, weights, "matrix", key=9)
     page = widgets.page
-    for _ in range(5):  # chips, Several, PNG, SVG, the matrix
+    for _ in range(3):  # chips, Several, the matrix
         page.keyboard.press("Tab")
     expect(cells(widgets)).to_be_focused()
     path = [

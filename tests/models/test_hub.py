@@ -223,7 +223,7 @@ def test_a_hub_out_of_reach(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> 
     refused(ModelNotReachable, "HF_HUB_OFFLINE")
     assert there.asked == []
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(hub_files, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(hub_files, "TIMEOUT_SECONDS", 0.05)
     there.slow = 0.3
     refused(ModelNotReachable, "cannot be reached")
     monkeypatch.setattr(hub_files, "endpoint", lambda: "http://127.0.0.1:9")

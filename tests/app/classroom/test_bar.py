@@ -48,7 +48,7 @@ def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_sta
     app = visit("explore", text=example.text, other=example.other)
     question = asked(app)
     assert question is not None
-    assert "Which word will *it* look at more" in question.text
+    assert "Which word will *it* attend to more" in question.text
     assert (question.options, question.right, question.own) == (("dog", "road"), "road", False)
     app.text_input(key="quiz").set_value("Who?").run()
     question = asked(app.text_input(key="options").set_value("he; she").run())

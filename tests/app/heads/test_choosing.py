@@ -34,12 +34,6 @@ def test_a_word_is_found_by_its_characters_in_another_tokenizers_tokens(
     assert same_word(other, one[chosen]) == followed
 
 
-@pytest.mark.parametrize(("chosen", "followed"), [(0, 1), (1, 2), (3, 4), (4, 4)])
-def test_a_piece_becomes_the_word_that_it_is_of(chosen: int, followed: int) -> None:
-    text = "A dog saw dogs"
-    assert same_word(spelled(text, *BERT), spelled(text, *PIECES)[chosen]) == followed
-
-
 def test_the_choice_follows_the_word_to_another_model_and_back() -> None:
     app = visit("intervene", text=DOG)
     for model in ("minilm", "translator", "minilm"):

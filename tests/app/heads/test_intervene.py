@@ -146,3 +146,14 @@ def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
         found = max(rows, key=lambda row: row["shares"][column])
         assert found["shares"][column] == pytest.approx(expected.probability, abs=1e-5)
         assert found["label"] == expected.text
+
+
+def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
+    app = visit("intervene", text="Birds sing.", edits="encoder 6-12")
+    clean(finished(app.button(key="see words change").click().run()))
+    assert app.selectbox(key="model").value == "translator"
+    text = str(app.text_input(key="text").value)
+    before, after = (
+        str(attnviz.trace(text, "translator", edits=edits).target) for edits in ([], edits_of(app))
+    )
+    assert ("il" in before.split(), "elle" in after.split()) == (True, True)

@@ -193,13 +193,13 @@ def _text(page: LessonPage, drawn: Story) -> None:
 
 
 def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
-    left, right = st.columns([2, 3], gap="medium")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
+        _heads(page, drawn)
+    with right:
         title = page.label("expected_title", token=isolated(drawn.tokens.labels[drawn.row]))
         st.header(title, anchor=False)
         bars("story expected", title, drawn.expected[drawn.row], "taken", alters(how))
-    with right:
-        _heads(page, drawn)
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:
