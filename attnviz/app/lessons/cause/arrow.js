@@ -431,7 +431,7 @@ class Arrow extends View {
     this.buttons.replaceChildren(
       button("row", change === "row", "Switch off the row of ", element("bdi", { class: "query", text: this.data.reader })),
       button("head", change === "head", "Switch off the whole head"),
-      button("none", false, "Let it go back"),
+      button("none", false, "Undo"),
       ...(this.data.others ? [undo] : []),
     );
     const again = /** @type {HTMLElement} */ (this.buttons.querySelector(`[data-change="${focused}"]`));
