@@ -126,7 +126,7 @@ def live_rooms() -> str:
     """What a server of live rooms allows."""
     return (
         f"ends {rooms.LEFT_SECONDS / 60:.0f} minutes after its teacher, or after {rooms.HOURS} hours; "
-        f"codes of {len(rooms.new_code())} signs; {rooms.MAX_RESULTS} questions; "
+        f"codes of {len(rooms.new_code())} signs; "
         f"{rooms.MAX_STUDENTS} students; {store.MAX_ROOMS} rooms"
     )
 

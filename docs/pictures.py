@@ -16,7 +16,7 @@ PICTURES = (
     ("explore", "/", 900, "All 72 heads"),
     ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
     ("heads", "/score_heads?test=pronoun+to+noun", 900, "Save as CSV"),
-    ("cause", "/cause?edits=encoder+2-1+9+2>7", 900, "Let it go back"),
+    ("cause", "/cause?edits=encoder+2-1+9+2>7", 900, "Undo"),
 )
 
 

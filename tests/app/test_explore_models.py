@@ -20,7 +20,7 @@ from attnviz.app.saving import file_name_of, npz_of
 from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
-from attnviz.export.report.page import InitialView, PollResult, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import (
@@ -269,9 +269,8 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
     [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
     assert trace.text.removeprefix(PROMPT).strip() in end
-    voted = [PollResult("Who?", ("a", "b"), 1, None, (0, 2))]
-    page = report_of(view(model, given), Heads(2, 3, ()), 4, voted)
-    assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4), voted)
+    page = report_of(view(model, given), Heads(2, 3, ()), 4)
+    assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))
 
 
 @pytest.mark.parametrize(

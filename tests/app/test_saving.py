@@ -21,7 +21,7 @@ TEXT = "A cat sat down since it was very tired indeed."
             "weighted_average",
             "steps",
             "attnviz-minilm-scratch-average-A-cat-sat-down-since-it-was-very",
-            f"“{TEXT}” · minilm-scratch · [CLS] and [SEP] are left out",
+            f"“{TEXT}” · minilm-scratch · [CLS] and [SEP] are excluded",
         ),
         (
             "explore",

@@ -173,7 +173,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
 # Intervene.
 
 
-def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
+def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: Server) -> None:
     first_visit(page, server, "intervene", open="Which head matters most?")
     page.get_by_role("button", name="Ablate head 4-2").click()
     all_that_a_reload_needs = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")

@@ -413,7 +413,7 @@ def test_cause(page: Page, server: Server) -> None:
     for button, *edits in (
         ("Switch off the row of it", f"encoder 2-1 {it + 1}"),
         ("Switch off the whole head", "encoder 2-1"),
-        ("Let it go back",),
+        ("Undo",),
     ):
         picture.get_by_role("button", name=button).click()
         shows(*edits)

@@ -24,7 +24,6 @@ from tests.browser.visit import (
     middle,
     open_room,
     reveal,
-    save,
     wait_idle,
 )
 
@@ -86,7 +85,7 @@ def test_a_lesson_in_a_room(browser: Browser, tmp_path: Path) -> None:
         later.callback(lesson.close)
         join(lesson)
         follow(lesson)
-        vote(lesson, tmp_path)
+        vote(lesson)
         point(lesson)
         leave(lesson)
         keep_the_secret(lesson, server)
@@ -144,7 +143,7 @@ def follow(lesson: Lesson) -> None:
     lesson.everybody_sees("Layer 4 · Head 2")
 
 
-def vote(lesson: Lesson, folder: Path) -> None:
+def vote(lesson: Lesson) -> None:
     teacher, students = lesson.teacher, lesson.students
     teacher.get_by_role("button", name="Write a quiz question").click()
     for label, text in {"Question": HOSTILE, "2 to 6 options": ";".join(OPTIONS)}.items():
@@ -184,9 +183,6 @@ def vote(lesson: Lesson, folder: Path) -> None:
     press(teacher, "Show votes and answer to all")
     for page in (teacher, *students):
         votes(page, "first 1now 0", "first 2now 3")
-    [_, first, second] = save(teacher, "Votes as CSV", folder).read_text("utf-8").splitlines()
-    assert '"1","0"' in first
-    assert '"2","3"' in second
     remove = teacher.get_by_role("button", name="Remove this question")
     remove.click()
     expect(remove).to_have_count(0)

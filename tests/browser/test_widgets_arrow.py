@@ -85,7 +85,7 @@ def test_the_arrow_is_dragged_to_another_word_and_back(widgets: Widgets, width: 
     assert changes(widgets)[1:] == [NOTHING]
     show(widgets)
     show(widgets, MOVED)
-    page.get_by_role("button", name="Let it go back").click()
+    page.get_by_role("button", name="Undo").click()
     assert changes(widgets)[2:] == [NOTHING]
 
 

@@ -384,12 +384,12 @@ def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folde
     assert [token.id for token in tokens] != [token.id for token in unchanged]
 
 
-def test_the_families_that_can_only_be_silenced_are_listed() -> None:
+def test_the_families_that_can_only_be_ablated_are_listed() -> None:
     assert set(custom_attention._READERS) == ONLY_ABLATED
 
 
 @pytest.mark.parametrize("family", families("ablate of their own", sorted(ONLY_ABLATED)))
-def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(
+def test_who_has_an_attention_of_its_own_is_ablated_but_not_redirected(
     family: str, folder_of: FolderOf
 ) -> None:
     folder = folder_of(family)

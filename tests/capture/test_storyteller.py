@@ -70,7 +70,7 @@ def test_it_writes_no_more_than_it_can_read(model: StorytellerModel) -> None:
     assert len(trace.blocks[0].query_tokens) <= TOKEN_LIMIT
 
 
-def test_a_silenced_head_is_a_zero_slice_of_w_o(model: StorytellerModel) -> None:
+def test_an_ablated_head_is_a_zero_slice_of_w_o(model: StorytellerModel) -> None:
     edit = Edit("decoder", 1, 2)
     ids = [token.id for token in model.tokens(GIFT)]
     found = model.outcomes(GIFT, [(), (edit,)], position=len(ids) - 1)

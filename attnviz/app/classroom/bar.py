@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypedDict
+from dataclasses import dataclass
+from typing import Literal, TypedDict
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -20,11 +20,9 @@ from attnviz.app.components.component import widget
 from attnviz.app.home import PAGES
 from attnviz.app.question import MAX_LENGTH, MAX_OPTION_LENGTH, Question
 from attnviz.app.state import choices, link, memory
-from attnviz.export.report.page import PollResult
 
 _SEAT = "the seat in a live room"
 _WISH = "what the bar should do"
-_RESULTS = "the results of the room"
 
 _OF_A_QUESTION = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
 """Parameters left out of the teacher's view: students vote in the bar, and see the right answer later."""
@@ -87,7 +85,7 @@ class Bar:
     drawn: bool = False
 
     def draw(self) -> None:
-        """OnProgress the bar what the page shows."""
+        """Send the bar what the page shows."""
         self.drawn = True
         _draw(self.place, self.page)
 
@@ -126,10 +124,8 @@ def _draw(place: DeltaGenerator, name: str) -> None:
             question=_poll(asked) if asked else None,
             wish=memory.get(_WISH),
             known=(here.room, here.teaches, here.trouble, questions.why_covered()),
-            results=[asdict(each) for each in results()],
             on_seat=_sit,
             on_reveal=_reveal,
-            on_results=_keep,
         )
 
 
@@ -144,10 +140,8 @@ def room_bar(
     question: Poll | None,
     wish: tuple[str, str, str] | None,
     known: tuple[str, bool, str, str],
-    results: list[dict[str, object]],
     on_seat: Callable[[str, bool, str, str], None],
     on_reveal: Callable[[list[str]], None],
-    on_results: Callable[[list[dict[str, object]]], None],
 ) -> None:
     """Draws the bar, if the visitor is in a room.
 
@@ -159,11 +153,9 @@ def room_bar(
         question: the page's question.
         wish: what the browser should do once: an identifier, what, and the code of a room.
         known: the values that Python has from `on_seat`.
-        results: those of the room's questions that Python has.
         on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
             why answers stay covered there (see `question.why_covered`).
         on_reveal: hears which lessons the teacher has revealed.
-        on_results: hears a teacher's results, on the page that puts them into a file.
     """
 
 
@@ -174,17 +166,6 @@ def _sit(room: str, teaches: bool, trouble: str, covered: str) -> None:
 
 def _reveal(names: list[str]) -> None:
     questions.reveal(PAGES.intersection(names))
-
-
-def results() -> list[PollResult]:
-    """The results of the room that the visitor leads, or led last."""
-    found: list[PollResult] = memory.get(_RESULTS, [])
-    return found
-
-
-def _keep(message: list[dict[str, Any]]) -> None:
-    with suppress(TypeError):  # not from a room
-        memory.put(_RESULTS, [PollResult(**each) for each in message])
 
 
 def _poll(asked: Question) -> Poll:

@@ -1,33 +1,11 @@
-/* poll: the question of a room: its options to vote for, and its results. */
+/* poll: the question of a room: its options to vote for, and the votes. */
 
 import { element } from "../../widgets/dom.js";
-import { download } from "../../widgets/pens.js";
 import { room } from "./room.js";
 
 // Whether the teacher sees the votes before the students do: it outlasts the page. 0: no, else the vote's number.
 let peeked = 0;
 const PEEK = "Show the votes on this screen";
-
-/** The results as a table for a spreadsheet, in which no text is a formula (as in attnviz/analysis/table.py).
- * @param {import("./room.js").Result[]} results */
-export function csvOf(results) {
-  const formula = /(^|[;\t\n])([\s"]*)(?=[=+\-@＝＋－＠])/g;
-  const cell = (text) => `"${String(text).replaceAll(formula, "$1$2'").replaceAll('"', '""')}"`;
-  const rows = results.flatMap(({ question, options, counts, before, right }) =>
-    options.map((option, at) => [
-      question,
-      option,
-      (before ?? counts)[at],
-      before ? counts[at] : "",
-      at === right ? "yes" : "",
-    ]),
-  );
-  const lines = [["question", "option", "votes", "second vote", "right"], ...rows];
-  return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
-}
-
-/** @param {import("./room.js").Result[]} results */
-export const save = (results) => download(new Blob([csvOf(results)], { type: "text/csv" }), "votes.csv");
 
 /** A button of the bar, as wide as the longest text that it can have.
  * @param {string} text @param {() => void} onclick */

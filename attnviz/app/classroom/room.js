@@ -5,10 +5,10 @@
  * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
  * @typedef {{ words: string, picture: string, place: string }} Point what is pointed at; the key of the page's part; which
  *   element of it ("0.2.1"), and where in that, in thousandths ("0.2.1 500 250")
- * @typedef {{ question: string, options: string[], counts: number[], before: number[], right: number }} Result options
- *   are counted from 0; null: unknown
- * @typedef {Result & { sentence: string, round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
- * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, results: Result[],
+ * @typedef {{ question: string, sentence: string, options: string[], counts: number[], before: number[], right: number,
+ *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are counted from 0;
+ *   null: unknown
+ * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll,
  *   people: { here: number, following: number }, leads: boolean, calls: number }} State `leads`: the teacher, from this
  *   window; `calls`: how often all were called back
  * @typedef {{ room: string, key?: string, voter?: string, left?: boolean, calls?: number }} Seat the teacher's has a

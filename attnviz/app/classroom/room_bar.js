@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { button, places, PollPanel, save } from "./poll.js";
+import { button, places, PollPanel } from "./poll.js";
 import { meant, Spot } from "./pointing.js";
 import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
@@ -15,7 +15,7 @@ const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]
 
 /**
  * What room_bar.py sends, and describes.
- * @typedef {{ page: string, query: string, revealed: string[], results: object[], wish: [string, string, string] | null,
+ * @typedef {{ page: string, query: string, revealed: string[], wish: [string, string, string] | null,
  *   known: [string, boolean, string, string], question: { question: string, sentence: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
@@ -48,9 +48,7 @@ class RoomBar extends View {
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
-    this.csv = button("Votes as CSV", () => save(room.state.results));
-    this.csv.classList.add("save");
-    this.leading = places(this.csv, this.pollButton, this.point, this.end);
+    this.leading = places(this.pollButton, this.point, this.end);
     this.row.append(this.lead, this.follow, this.fold, this.call, this.leading);
     this.poll = new PollPanel(() => this.showVotes());
     this.panel = element("div", { class: "panel" }, this.poll.root);
@@ -121,7 +119,6 @@ class RoomBar extends View {
     this.pollButton.hidden = !this.data.question;
     this.pollButton.textContent = this.data.question?.own ? "Poll your question" : POLL;
     this.point.hidden = this.data.page === "classroom"; // students stay where they are
-    this.csv.hidden = !state?.results?.length;
     this.point.setAttribute("aria-pressed", String(this.points));
     this.point.classList.toggle("on", this.points);
     this.end.textContent = this.ending ? END : "End room";
@@ -138,7 +135,6 @@ class RoomBar extends View {
     document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
     this.tellPython();
-    this.tellResults();
     this.goTo(follows && state?.view);
   }
 
@@ -176,15 +172,6 @@ class RoomBar extends View {
     if (text === JSON.stringify(this.data.known) || text === this.requested) return;
     this.requested = text;
     this.trigger("seat", now);
-  }
-
-  /** Explore puts a teacher's results into its report. */
-  tellResults() {
-    const text = JSON.stringify(room.state?.results ?? []);
-    const now = room.teaches && this.data.page === "explore" && !room.state?.poll?.open;
-    if (!now || text === JSON.stringify(this.data.results) || text === this.toldResults) return;
-    this.toldResults = text;
-    this.trigger("results", { results: room.state.results });
   }
 
   /** Whether a click in a picture points, and does nothing else there. */

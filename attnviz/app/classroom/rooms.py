@@ -33,9 +33,6 @@ AWAY_SECONDS = 30.0
 MAX_STUDENTS = 500
 """The number of students in a room."""
 
-MAX_RESULTS = 20
-"""The number of questions with stored results."""
-
 UNCLEAR = "The server cannot read what this page has sent. Reload the page."
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
@@ -118,16 +115,6 @@ class Poll:
     def _votes_of(self, voters: Container[str]) -> dict[str, int]:
         return {voter: option for voter, option in self.votes.items() if voter in voters}
 
-    def result(self, here: Container[str]) -> dict[str, Any]:
-        """Return what is kept of the poll when another follows."""
-        return {
-            "question": self.question,
-            "options": self.options,
-            "right": self.right,
-            "before": self.before,
-            "counts": self.counts(here),
-        }
-
     def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
         """Return what a student sees of it; None: the teacher."""
         visible = self.shown or voter is None
@@ -159,7 +146,6 @@ class Room:
         view: where the teacher is: page, query of the address, and which lessons are revealed.
         point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
         rounds: the number of rounds of voting so far.
-        results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
         last_led: when a window of the teacher's was here last, in seconds since 1970.
         calls: how often the teacher called all back who look around on their own.
@@ -173,7 +159,6 @@ class Room:
     point: dict[str, str] | None = None
     rounds: int = 0
     poll: Poll | None = None
-    results: list[dict[str, Any]] = field(default_factory=list)
     people: dict[str, Person] = field(default_factory=dict)
     last_led: float = 0.0
     calls: int = 0
@@ -206,7 +191,6 @@ class Room:
             "point": self.point,
             "poll": self.poll and self.poll.seen_by(voter, self.people),
             "people": here if voter is None else None,
-            "results": self.all_results() if voter is None else None,
             "leads": voter is None and window == self.leader,
             "calls": self.calls,
         }
@@ -295,7 +279,7 @@ class Room:
             case {"do": "call"}:
                 self.calls += 1
             case {"do": "clear"}:
-                self.results, self.poll = self.all_results(), None
+                self.poll = None
             case {"do": "again" | "close" | "show" as what}:
                 self._go_on(what)
             case _:
@@ -310,7 +294,6 @@ class Room:
             raise Refused(UNCLEAR)
         if not isinstance(sentence, str) or len(sentence) > MAX_LENGTH:
             raise Refused(UNCLEAR)
-        self.results = self.all_results()
         self.rounds += 1
         self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
@@ -327,12 +310,6 @@ class Room:
         elif any(counts):  # else the button was pressed twice, and this round has just begun
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
-
-    def all_results(self) -> list[dict[str, Any]]:
-        """Return the results so far, with those of the current poll; a poll without votes has none."""
-        last = self.poll.result(self.people) if self.poll else {"counts": [], "before": None}
-        voted = any(last["counts"]) or last["before"]
-        return [*self.results, *([last] if voted else [])][-MAX_RESULTS:]
 
 
 def opened(leader: str, now: float) -> tuple[Room, str]:

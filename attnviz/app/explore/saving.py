@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from attnviz.analysis.table import head_table
 from attnviz.app import markdown, traces
-from attnviz.app.classroom import bar
 from attnviz.app.explore import attention, views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
@@ -22,7 +20,6 @@ from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
-from attnviz.export.report.page import PollResult
 from attnviz.trace import Trace
 
 
@@ -60,10 +57,9 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     except AttnvizError as error:
         st.markdown(f":small[No report: {markdown.plain(str(error))}]")
         return
-    polls = bar.results()  # the file is made outside of the visit
     save_file(
         "Report (HTML)",
-        lambda: report_of(view, heads, query, polls),
+        lambda: report_of(view, heads, query),
         f"{with_sentence(file_name_of(lookup.called(view.model)))}.html",
         "One file with every head to point at, to mail, to keep or to print: it needs neither this "
         "server nor a network.",
@@ -105,8 +101,8 @@ def _in_words(how: Writing) -> str:
     return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
 
 
-def report_of(view: View, heads: Heads, query: int | None, polls: Sequence[PollResult] = ()) -> str:
-    """One page with all heads of what is on show, open where the visitor is; and what a class answered.
+def report_of(view: View, heads: Heads, query: int | None) -> str:
+    """One page with all heads of what is on show, open where the visitor is.
 
     `query` is the token that is followed, from 0 among those that are shown; None for all.
     """
@@ -116,7 +112,7 @@ def report_of(view: View, heads: Heads, query: int | None, polls: Sequence[PollR
     opening = InitialView(
         kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
     )
-    return report(_traces(view), opening, polls)
+    return report(_traces(view), opening)
 
 
 def _traces(view: View) -> list[Trace]:

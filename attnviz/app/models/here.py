@@ -75,7 +75,7 @@ def operators_choice() -> None:
 
 
 def how_to_run_a_server() -> None:
-    """OnProgress how this server is set up, and how to set up another."""
+    """Describe how this server is set up, and how to set up another."""
     st.markdown(
         "Everybody who reaches this server can open models on it: it reads folders of this machine, and "
         "downloads. Before you let others in, name the models that they may choose from; nothing else can "

@@ -8,7 +8,7 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -50,28 +50,9 @@ class InitialView:
     hide_special: bool = False
 
 
-@dataclass(frozen=True)
-class PollResult:
-    """The votes of a class on one question.
-
-    Attributes:
-        question, options: plain text.
-        right: the right option, from 0; None where none was marked.
-        before: how many chose each option in the first vote, if there were two.
-        counts: how many chose each option.
-    """
-
-    question: str
-    options: Sequence[str]
-    right: int | None
-    before: Sequence[int] | None
-    counts: Sequence[int]
-
-
 def report(
     trace: Trace | Sequence[Trace],
     opening: InitialView | None = None,
-    polls: Sequence[PollResult] = (),
 ) -> str:
     """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
 
@@ -81,7 +62,6 @@ def report(
     Args:
         trace: what to show; of several, the reader chooses one on the page.
         opening: what it shows first.
-        polls: what a class was asked, and answered.
 
     Raises:
         AttnvizError: the texts are too long for one file.
@@ -91,7 +71,7 @@ def report(
     held = contents(traces)
     opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
     kind_opened(traces, opening)
-    return page(held, opening, ("atlas", "head"), polls=polls)
+    return page(held, opening, ("atlas", "head"))
 
 
 def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
@@ -121,7 +101,6 @@ def page(
     *,
     choose_view: bool = True,
     theme: Theme = "auto",
-    polls: Sequence[PollResult] = (),
 ) -> str:
     """The page around some contents.
 
@@ -129,11 +108,9 @@ def page(
         show: "atlas", "head" or both.
         choose_view: whether lines can be changed for a matrix, and back.
         theme: light, dark, or as the reader's machine is set up; paper is always light.
-        polls: the content below the pictures.
     """
     facts = {
         "readings": held.readings,
-        "polls": [asdict(poll) for poll in polls],
         "min_kept": MIN_KEPT,
         "show": list(show),
         "theme": theme,

@@ -1,6 +1,6 @@
 /* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
 
-import { drawing, element, table as tableOf, tr } from "../../widgets/dom.js";
+import { drawing, element } from "../../widgets/dom.js";
 import { written } from "../../widgets/numbers.js";
 import { css, levelOf, levelsImage, Theme } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
@@ -32,27 +32,10 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  *   view: "lines" | "matrix", hide: boolean
  * }} State what is chosen; all counted from 1
  * @typedef {{
- *   question: string, options: string[], right: number | null, before: number[] | null, counts: number[]
- * }} Poll options are counted from 0
- * @typedef {{
- *   readings: Reading[], polls: Poll[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
-
-/** The votes on one question.
- * @param {Poll} poll */
-function tableOfPoll({ question, options, right, before, counts }) {
-  const heads = ["Option", ...(before ? ["first vote", "second vote"] : ["votes"])];
-  const row = (option, at) => {
-    const text = at === right ? `✓ ${option} (right)` : option;
-    const numbers = [...(before ? [before[at]] : []), counts[at]];
-    return tr(element("th", { scope: "row", text }), ...numbers.map((count) => element("td", { text: count })));
-  };
-  const head = tr(...heads.map((text) => element("th", { scope: "col", text })));
-  const votes = tableOf({ caption: question, head: [head], body: options.map(row) });
-  return element("section", { class: "poll" }, element("h2", { text: `Asked in class: ${question}` }), votes);
-}
 
 /** The numbers in a base64 text of gzipped float32. */
 async function unpacked(text) {
@@ -280,7 +263,6 @@ class Report {
       this.bar,
       element("div", { class: "parts" }, ...parts),
       this.paper,
-      ...this.facts.polls.map(tableOfPoll),
       element("footer", {}, ...this.explained()),
     );
     main.classList.toggle("prints", show.includes("head"));

@@ -230,22 +230,6 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
     assert room.point is None
 
 
-def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
-    room = opened()
-    voter = joined(room, TOKENS[0])
-    room.lead(WINDOW, POLL | {"question": "Nobody answers?"})
-    for number in range(rooms.MAX_RESULTS + 1):
-        room.lead(WINDOW, POLL | {"question": str(number)})
-        room.answer(voter, {"do": "vote", "round": room.rounds, "option": 1})
-    room.lead(WINDOW, {"do": "again"})
-    room.lead(WINDOW, {"do": "clear"})
-    seen = room.seen_by(None)["results"]
-    assert [each["question"] for each in seen] == [str(number + 1) for number in range(rooms.MAX_RESULTS)]
-    assert (seen[-2]["before"], seen[-2]["counts"], seen[-2]["right"]) == (None, [0, 1, 0], 0)
-    assert (seen[-1]["before"], seen[-1]["counts"]) == ([0, 1, 0], [0, 0, 0])
-    assert room.seen_by(voter)["results"] is None
-
-
 @pytest.mark.parametrize(
     ("message", "why"),
     [

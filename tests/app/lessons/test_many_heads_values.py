@@ -15,7 +15,6 @@ from transformers import BertModel
 from attnviz.app.lessons.compute import token_ids, tokens
 from attnviz.app.lessons.many_heads import values
 from attnviz.app.lessons.many_heads.values import HeadShares, at_token, cut, head_shares
-from attnviz.models import catalogue
 from attnviz.transformer.multi_head import MultiHeadAttention
 from attnviz.transformer.published import BertConfig
 from tests import reference_bert
@@ -187,14 +186,3 @@ def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
     assert ours.layer == counted(theirs.encoder.layers[0])
     assert ours.attention == counted(theirs.encoder.layers[0].self_attn)
     assert ours.everything == counted(theirs) - norms + table
-
-
-def test_the_bundled_bert_is_counted_as_transformers_counts_it() -> None:
-    entry = catalogue.entry("minilm")
-    (ours,) = values.known_sizes()[3:]
-    with torch.device("meta"):
-        theirs = BertModel(TheirConfig.from_pretrained(catalogue.MINILM.folder))
-    assert ours.name == entry.title
-    assert ours.everything == counted(theirs)
-    for size in ("d_model", "layers", "heads", "d_head"):
-        assert getattr(ours, size) == getattr(entry, size)

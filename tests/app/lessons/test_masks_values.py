@@ -93,16 +93,6 @@ def test_rubbish_is_no_mask(text: str) -> None:
         masks.read(text, 3)
 
 
-@given(st.text(), st.integers(1, 9))
-def test_any_text_is_a_mask_or_refused_with_a_sentence(text: str, tokens: int) -> None:
-    try:
-        mask = masks.read(text, tokens)
-    except InvalidMask:
-        return
-    assert mask.shape == (tokens, tokens)
-    assert set(masks.written(mask)) <= set("0123456789abcdef-")
-
-
 @pytest.mark.parametrize("text", [TIRED, PIECES])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: str, seed: int) -> None:
@@ -112,17 +102,6 @@ def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: st
         weights = masks.weights(compute.tokens(text), mask, head)
         assert weights == pytest.approx(expected[:, head], abs=1e-5)
         assert (weights[:, ~mask] == 0).all()
-
-
-def test_in_the_first_layer_the_open_cells_share_what_the_closed_ones_had() -> None:
-    count = len(compute.tokens(TIRED))
-    mask = drawn_by_hand(count)
-    free, behind = (masks.weights(compute.tokens(TIRED), each, 0) for each in (None, mask))
-    left = np.where(mask, free[0], 0)
-    assert behind[0] == pytest.approx(left / left.sum(axis=-1, keepdims=True), abs=1e-6)
-    # Not so in the second: its queries and keys are others.
-    left = np.where(mask, free[1], 0)
-    assert np.abs(behind[1] - left / left.sum(axis=-1, keepdims=True)).max() > 0.01
 
 
 @pytest.mark.parametrize("text", [TIRED, PIECES, "Why not?"])

@@ -26,13 +26,6 @@ def test_products_of_sinusoidal_positions_depend_on_distance_alone() -> None:
     assert len(values.waves(101).encoding) == 101
 
 
-def test_waves_pass_through_the_matrix() -> None:
-    position, sine, cosine = values.wave(4, 20)
-    whole = position % 1 == 0
-    encoding = values.waves(20).encoding[:20]
-    np.testing.assert_allclose(np.stack([sine[whole], cosine[whole]], axis=1), encoding[:, 8:10], atol=1e-6)
-
-
 @given(position=st.integers(0, 511), k=st.integers(0, values.REACH - 1))
 def test_a_shift_is_a_rotation(position: int, k: int) -> None:
     found = values.shift(position, k)

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from attnviz.app.lessons.translate.values import (
-    CHOICES,
     Translation,
     pronouns,
     translate,
@@ -28,15 +27,6 @@ def test_the_tokens_are_what_encoder_and_decoder_read(tired: Translation) -> Non
     assert [token.text for token in tired.target] == [START, *tired.words]
     assert tired.text == tired.trace.target == "Le chien n'a pas traversé la route car il était trop fatigué."
     assert tired.outside is None
-
-
-def test_each_word_is_the_most_probable_one_where_it_was_chosen(tired: Translation) -> None:
-    assert [choices[0][0] for choices in tired.choices] == [*tired.words, END]
-    for choices in tired.choices:
-        probabilities = [probability for _, probability in choices]
-        assert len(choices) == CHOICES
-        assert probabilities == sorted(probabilities, reverse=True)
-        assert sum(probabilities) <= 1 + 1e-6
 
 
 def test_the_probabilities_are_the_softmax_of_the_logits(tired: Translation) -> None:

@@ -53,8 +53,3 @@ def test_the_costs_of_three_words_by_hand(monkeypatch: pytest.MonkeyPatch) -> No
         (4 * (16 + 16) + 6, 5 * (16 + 20) + 6, 6 * (16 + 24) + 6),
         (4 * (16 + 16) + 6, 16 + 20 + 6, 16 + 24 + 6),
     )
-
-
-def test_the_rows_of_three_words_by_hand() -> None:
-    assert values.rows_computed(4, 3) == (4 + 5 + 6, 4 + 1 + 1)
-    assert values.rows_computed(4, 0) == (0, 0)

@@ -1,4 +1,4 @@
-/* arrow: one row of weights as arrows whose heads can be dragged to other words. */
+/* arrow: one row of weights as arrows with heads to drag to other words. */
 
 import { drawing, element, isolated, placeUnder } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
@@ -49,8 +49,8 @@ class Arrow extends View {
     this.buttons = element("div", { class: "buttons" });
     this.result = element("div", { class: "result" });
     this.unchanged = element("div");
-    this.said = element("p", { class: "hidden", "aria-live": "polite" });
-    this.root = element("div", { class: "root arrow" }, this.stage, this.result, this.buttons, this.unchanged, this.said);
+    this.announced = element("p", { class: "hidden", "aria-live": "polite" });
+    this.root = element("div", { class: "root arrow" }, this.stage, this.result, this.buttons, this.unchanged, this.announced);
     this.onResize(() => this.data && this.layout());
     this.arcs.onpointerdown = (event) => this.grab(event, /** @type {SVGElement} */ (event.target).dataset.key);
     this.listen({
@@ -66,7 +66,7 @@ class Arrow extends View {
   }
 
   update(data) {
-    const told = this.data && JSON.stringify(this.data.translation);
+    const before = this.data && JSON.stringify(this.data.translation);
     this.data = data;
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", `${isolated(data.reader)} in ${data.title}`);
@@ -76,7 +76,7 @@ class Arrow extends View {
     this.buildResult();
     this.layout();
     const now = data.translation.map(({ text }) => text).join("");
-    if (told && told !== JSON.stringify(data.translation)) this.said.textContent = `The model writes: ${now}`;
+    if (before && before !== JSON.stringify(data.translation)) this.announced.textContent = `The model writes: ${now}`;
   }
 
   /** What is changed, as the visitor sees it: maybe a step ahead of Python. */
@@ -88,7 +88,7 @@ class Arrow extends View {
     return this.choice.answered ? this.data.now : changedRow(this.data.before, this.interference);
   }
 
-  /** Where what stands at this word now came from. */
+  /** The word that had the weight which this word has now. */
   sourceOf(key) {
     const { change, source, target } = this.interference;
     return change === "move" && key === target ? source : key;
@@ -106,7 +106,7 @@ class Arrow extends View {
     const texts = JSON.stringify([words, query, reader, open]);
     if (texts === this.texts) return;
     this.texts = texts;
-    this.used = false; // another arrow: say again that it can be dragged
+    this.used = false; // another arrow: show the hint again
     this.wordNodes = words.map((text, key) =>
       element("span", { class: open[key] ? "word" : "word closed", "data-key": key }, element("bdi", { text })),
     );
@@ -211,7 +211,7 @@ class Arrow extends View {
     return `M${fromX} ${fromY}C${fromX + bow} ${fromY} ${x + bow + stop / 2} ${y} ${x + stop} ${y}`;
   }
 
-  /** How far a bow over this distance reaches, as its control points say: longer ones pass over shorter ones. */
+  /** How far a bow over this distance reaches, in its control points: longer ones pass over shorter ones. */
   bow(distance, whole) {
     const most = this.across ? this.from[1] - 3 : Math.min(190, this.stage.clientWidth - this.from[0] - 70);
     return 62 + (most - 62) * Math.sqrt(Math.min(1, (1.6 * distance) / whole));
@@ -328,7 +328,7 @@ class Arrow extends View {
     this.draw();
   }
 
-  /** A click on a word points the strongest arrow there: nobody has to drag. */
+  /** A click on a word points the strongest arrow there, without dragging. */
   click(event) {
     const word = event.target.closest("[data-key]");
     const row = this.row;
@@ -380,7 +380,7 @@ class Arrow extends View {
     if (focused) this.pinNodes.get(target)?.focus();
   }
 
-  /** The arrow that stands at a word goes to another one; back at where it came from, nothing is changed. */
+  /** Move the arrow of a word to another one; back at where it came from, nothing is changed. */
   move(key, target) {
     if (key === target) {
       this.draw();
@@ -431,7 +431,7 @@ class Arrow extends View {
     this.buttons.replaceChildren(
       button("row", change === "row", "Switch off the row of ", element("bdi", { class: "query", text: this.data.reader })),
       button("head", change === "head", "Switch off the whole head"),
-      button("none", false, "Let it go back"),
+      button("none", false, "Undo"),
       ...(this.data.others ? [undo] : []),
     );
     const again = /** @type {HTMLElement} */ (this.buttons.querySelector(`[data-change="${focused}"]`));

@@ -1,4 +1,4 @@
-"""One word's arrow to the word it attends to, to be dragged elsewhere, and what the translation then says."""
+"""One word's arrow to the word it attends to, to be dragged elsewhere, and the translation that follows."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def arrow(
     on_change: Callable[[Interference], None],
     on_undo: Callable[[], None],
 ) -> None:
-    """Draws a row of weights as arrows whose heads can be dragged; the translation and two bars below.
+    """Draws a row of weights as arrows with heads to drag; the translation and two bars below.
 
     Args:
-        title: whose row it is, for a screen reader.
+        title: the name of the row, for a screen reader.
         words: the keys, in order.
         query: the query token among them, from 0; None: a word of the other text, drawn after them.
         reader: the name of the query token.
@@ -76,7 +76,7 @@ def arrow(
         translation, translation_before: what the model writes now, and wrote unchanged.
         choices: the words between which it chooses, at the place that `choice_label` names; may be empty.
         others: how much is changed in other rows.
-        about: what the saved picture says; "" for the page's sentence and model.
+        about: the title of the saved picture; "" for the page's sentence and model.
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.
     """

@@ -1,7 +1,7 @@
 /* lanes: two sentences side by side, and the lines between and beside them: thick where much was read.
 
    "Along" runs with the words of a sentence, "across" from the first sentence to the second: right and down while the
-   sentences lie, down and right while they stand. */
+   sentences are lines, down and right while they are columns. */
 
 import { boxIn, drawing } from "../../../widgets/dom.js";
 import { percent } from "../../../widgets/numbers.js";
@@ -16,7 +16,7 @@ export class Lanes {
     this.picture = picture;
   }
 
-  /** Looks where the words stand; call it before drawing, whenever they may have moved. */
+  /** Measures the places of the words; call it before drawing, whenever they may have moved. */
   measure(first, second, standing) {
     this.standing = standing;
     const place = (word) => {
@@ -54,7 +54,7 @@ export class Lanes {
     const longest = Math.max(1, words.at(-1).along - words[0].along);
     this.#each(weights, (key, shares) => {
       const apart = words[key].along - words[from].along;
-      // Beside words that stand there is little room, and the numbers need most of it.
+      // Beside columns of words there is little room, and the numbers need most of it.
       const nearest = this.standing ? 0.85 : 0.4;
       const depth = (nearest + ((1 - nearest) * Math.abs(apart)) / longest) * (room - style.margin);
       // A word that reads itself: a small loop.
@@ -85,7 +85,7 @@ export class Lanes {
 
   /**
    * One strand for each head, side by side, with an arrow at the word that is read: that word ends at `edge`, and the
-   * line comes from the side of `sign`. The largest share stands there too, or, as `style.labels` says, at the reader.
+   * line comes from the side of `sign`. The largest share is there too, or, with `style.labels`, at the reader.
    */
   #bundle(shares, style, start, [along, edge], sign, controls) {
     const most = Math.max(...shares);
