@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle, islice
 from multiprocessing import get_context
@@ -142,7 +142,7 @@ def kept_bytes(tokens: int) -> float:
     return float(sum(storages.values()) / sum(shared.values()))
 
 
-def long_text(tokens: int) -> tuple[float, float, float, bool]:
+def long_text(tokens: int, layers: Sequence[int]) -> tuple[float, float, float, bool]:
     """Seconds of a trace with vectors and of reading it, bytes above the model, and whether it agrees."""
     torch.set_num_threads(2)
     network, ids = random_model(GPT2Config(**GPT2), "sdpa"), random_ids(tokens)
@@ -150,7 +150,7 @@ def long_text(tokens: int) -> tuple[float, float, float, bool]:
     before = psutil.Process().memory_info().rss
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
     begun = time.perf_counter()
-    block = attnviz.trace(ids, network, store="vectors").block(layer=11)
+    block = attnviz.trace(ids, network, layers=layers, store="vectors").block(layer=11)
     taken = time.perf_counter() - begun
     top, pooled = block.top(3, 8), block.pooled(3, 64)
     read = time.perf_counter() - begun - taken
@@ -212,12 +212,15 @@ def main(rounds: int, smoke: bool) -> list[str]:
     report.row("bytes kept of what was selected", f"{copied:.2f} ×", "≤ 1.1 ×", met=copied <= 1.1)
     del gpt2, llama
     tokens = 8_192 // size
-    with ProcessPoolExecutor(1, get_context("spawn")) as own:
-        taken, read, peak, agree = own.submit(long_text, tokens).result()
-    report.section(f'{tokens:,} tokens, GPT-2-sized, store="vectors"')
-    report.row("peak memory above the model", f"{peak / 1e9:.2f} GB", "≤ 1 GB", met=peak <= 1e9)
-    report.row("trace; top 8 and an overview of one head", f"{taken:.1f} s; {read:.1f} s")
-    report.row("the overview has the largest weight of the top 8", str(agree), "True", met=agree)
+    report.section(f'{tokens:,} tokens, GPT-2-sized, store="vectors": peak memory above the model')
+    for name, layers, most in (("layer 12 of 12", [11], 1e9), ("all layers", range(12), None)):
+        with ProcessPoolExecutor(1, get_context("spawn")) as own:
+            taken, read, peak, agree = own.submit(long_text, tokens, layers).result()
+        target, met = ("≤ 1 GB", peak <= most and agree) if most else ("", agree)
+        report.row(name, f"{peak / 1e9:.2f} GB", target, met=met)
+        report.row("  trace; top 8 and an overview of one head", f"{taken:.1f} s; {read:.1f} s")
+    kept = 12 * 3 * 768 * 4 * tokens
+    report.row("  the vectors of all layers", f"{kept / 1e9:.2f} GB")
     on_gpu(report, rounds)
     report.end()
     return report.missed

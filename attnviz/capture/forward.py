@@ -85,6 +85,7 @@ def blocks(
     """
     part, end = _kept(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
+    inputs = _without_cache(network, inputs) if vectors else inputs  # it would keep what is not selected
     with (
         recording(None if edits else end, part, vectors=vectors) as records,
         intervening(network, layers, [edits]),
@@ -102,6 +103,12 @@ def blocks(
         )
     [found] = _blocks(network, layers[:end], records, [source], [target or source], edits, selection)
     return found
+
+
+def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
+    """What a network is called with, so that it keeps no keys and values."""
+    knows = "use_cache" in inspect.signature(network.forward).parameters
+    return {**inputs, **({"use_cache": False} if knows else {})}
 
 
 def _kept(
@@ -355,9 +362,8 @@ def outcomes(
     Raises:
         InvalidEdit, ModelNotSupported: as in `intervening`.
     """
-    batch: dict[str, Any] = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
-    if "use_cache" in inspect.signature(network.forward).parameters:
-        batch["use_cache"] = False  # nothing is generated
+    copies = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
+    batch = _without_cache(network, copies)  # nothing is generated
     last: dict[str, Tensor] = {}
     before = _last_states.set(last)
     try:
