@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import torch
     from torch.nn import Module
 
-    from attnviz.capture.given import Processor, Text, Tokenizer
+    from attnviz.capture.model import Processor, Text, Tokenizer
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
     from attnviz.experiments.patching import Patching

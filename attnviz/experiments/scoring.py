@@ -284,7 +284,7 @@ class Scores:
 
     @cached_property
     def best(self) -> Best | None:
-        """Choose the best head on one half of the examples, and score it on the other; None if there are too few."""
+        """Choose the best head on one half of the examples, and score it on the other; None of too few."""
         if not self.count.all():
             return None
         values = self._mean("score", (CHOOSING,))

@@ -112,7 +112,7 @@ class Job(Generic[Found]):
         """Report progress within a step.
 
         Raises:
-            JobStopped: no visitor is watching. The step must not catch it; the next start begins from scratch.
+            JobStopped: no visitor is watching. The step must not catch it; the next start begins anew.
         """
         if not self._is_wanted():
             raise JobStopped
