@@ -41,7 +41,7 @@ CORRECT = {
     "cross_attention": "dog",
     "block": "the old vector",
     "translate": "il",
-    "cause": "“il” becomes “elle”",
+    "cause": "only genders, such as “il” and “elle”",
     "watch_it_learn": "350",
     "long_distances": "LSTM",
     "write": "red",
