@@ -38,10 +38,7 @@ from attnviz.models import catalogue, resolve
 from attnviz.trace import Block, Kind, Token, Trace, whole
 
 if TYPE_CHECKING:
-    import torch
-    from torch.nn import Module
-
-    from attnviz.capture.given import Processor, Text, Tokenizer
+    from attnviz.capture.arguments import Device, DType, Network, Processor, Text, Tokenizer
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
     from attnviz.experiments.patching import Patching
@@ -95,14 +92,14 @@ def models() -> tuple[str, ...]:
 # The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
 def trace(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: DType | None = None,
+    device: Device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -181,11 +178,11 @@ def trace(
 
 def trace_many(
     texts: Iterable[Text | tuple[str, str]] | Mapping[str, Any],
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     batch_size: int = 32,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: DType | None = None,
+    device: Device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -225,14 +222,14 @@ def trace_many(
 
 def predictions(
     text: Text,
-    model: str | Path | Module,
+    model: Network,
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: DType | None = None,
+    device: Device | None = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
@@ -256,7 +253,7 @@ def predictions(
 
 def decomposition(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int = 0,
     target: str | None = None,
     kind: Kind | None = None,
@@ -292,7 +289,7 @@ def decomposition(
 def patching(
     clean: str,
     corrupted: str,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int = 0,
     target: str | None = None,
     rows_of: str | None = None,
@@ -334,7 +331,7 @@ def patching(
 
 def look(
     picture: Picture | str,
-    model: str | Path | Module,
+    model: Network,
     name: str | None = None,
     *,
     processor: Processor | None = None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 from attnviz.capture.loading import borrowed
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.models.resolve import with_settings
-
-if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
-
-    Text = str | Sequence[int] | NDArray[np.integer[Any]] | Tensor | Mapping[str, Any]
-    """A text, the ids of its tokens, or what a tokenizer of transformers returns."""
-    Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
-    """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
-
-    Processor = BaseImageProcessor | ProcessorMixin
-    """What prepares images for a model."""
 
 _READ = ("input_ids", "attention_mask", "token_type_ids")
 _OTHERS = frozenset(
