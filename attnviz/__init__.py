@@ -38,7 +38,10 @@ from attnviz.models import catalogue, resolve
 from attnviz.trace import Block, Kind, Token, Trace, whole
 
 if TYPE_CHECKING:
-    from attnviz.capture.arguments import Device, DType, Network, Processor, Text, Tokenizer
+    import torch
+    from torch.nn import Module
+
+    from attnviz.capture.model import Processor, Text, Tokenizer
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
     from attnviz.experiments.patching import Patching
@@ -92,14 +95,14 @@ def models() -> tuple[str, ...]:
 # The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
 def trace(
     text: Text,
-    model: Network = "minilm",
+    model: str | Path | Module = "minilm",
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: Tokenizer | None = None,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -178,11 +181,11 @@ def trace(
 
 def trace_many(
     texts: Iterable[Text | tuple[str, str]] | Mapping[str, Any],
-    model: Network = "minilm",
+    model: str | Path | Module = "minilm",
     batch_size: int = 32,
     tokenizer: Tokenizer | None = None,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -222,14 +225,14 @@ def trace_many(
 
 def predictions(
     text: Text,
-    model: Network,
+    model: str | Path | Module,
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: Tokenizer | None = None,
-    dtype: DType | None = None,
-    device: Device | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
@@ -253,7 +256,7 @@ def predictions(
 
 def decomposition(
     text: Text,
-    model: Network = "minilm",
+    model: str | Path | Module = "minilm",
     place: int = 0,
     target: str | None = None,
     kind: Kind | None = None,
@@ -289,7 +292,7 @@ def decomposition(
 def patching(
     clean: str,
     corrupted: str,
-    model: Network = "minilm",
+    model: str | Path | Module = "minilm",
     place: int = 0,
     target: str | None = None,
     rows_of: str | None = None,
@@ -331,7 +334,7 @@ def patching(
 
 def look(
     picture: Picture | str,
-    model: Network,
+    model: str | Path | Module,
     name: str | None = None,
     *,
     processor: Processor | None = None,

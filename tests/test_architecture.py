@@ -49,6 +49,7 @@ DOORS = {
     "plotly": {"export"},
     "pandas": {"export"},
     "torch": {
+        "attnviz",
         "trace",
         "activation_cache",
         "transformer",

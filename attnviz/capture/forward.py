@@ -40,8 +40,8 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     """Prepare later passes to return the last vectors, and heads of custom attention to be ablated.
 
     In a model with its own attention code, the weights cannot be changed between the softmax
-    and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
-    for it. Other outputs are put there in the same way.
+    and the values. Instead, a head is ablated by setting its slice of the input of W_O to 0: W_O then
+    adds nothing for it. Replacement outputs are written there too.
 
     Only for a model that is not shared yet.
     """
@@ -357,7 +357,7 @@ def outcomes(
 
     Args:
         inputs: what it is called with, each [1, token].
-        position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
+        position: the token, from 0, at which to return the output probabilities; None: they are not computed.
 
     Raises:
         InvalidEdit, ModelNotSupported: as in `intervening`.

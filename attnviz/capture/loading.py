@@ -21,7 +21,7 @@ from attnviz.trained.translator import reading
 if TYPE_CHECKING:
     from torch.nn import Module
 
-    from attnviz.capture.arguments import Processor, Tokenizer
+    from attnviz.capture.model import Processor, Tokenizer
     from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller

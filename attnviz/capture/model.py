@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
@@ -17,6 +18,19 @@ from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Expects
 from attnviz.models.limits import DType
 from attnviz.trace import Floats, Token, Trace
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
+
+    Text = str | Sequence[int] | NDArray[np.integer[Any]] | Tensor | Mapping[str, Any]
+    """A text, the ids of its tokens, or what a tokenizer of transformers returns."""
+
+    Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
+    """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
+
+    Processor = BaseImageProcessor | ProcessorMixin
+    """What prepares images for a model."""
 
 MAX_NEW_TOKENS = 100
 """The most tokens that a model is asked to write."""

@@ -52,8 +52,8 @@ class Scored(NamedTuple):
         scores: float64 [item, layer, head]; NaN where the item does not count.
         weights: float64 [item, layer, head], the attention weight, 0 to 1, from which the score is made; NaN
             where there is no such weight.
-        baselines: by name, the scores at chance or of strategies that use no model, [item, layer, head]; 1 in
-            place of layers or heads that all have the same.
+        baselines: by name, the scores at chance or of strategies that use no model, [item, layer, head]; an
+            axis of length 1 if the value is the same for all layers or heads.
         unfiltered: the scores if the test excluded no token; None: it excludes none.
     """
 
@@ -272,8 +272,8 @@ class Scores:
     def interval(self) -> tuple[Doubles, Doubles]:
         """The ends of the confidence interval of each head by itself, two float64 [layer, head].
 
-        Of a mean by its variance (NaN of few examples). Where a score is right or wrong, it is Wilson's, or,
-        where examples have several items, that of a bootstrap over examples.
+        Means use the variance (NaN with too few examples). Right-or-wrong scores use the Wilson interval,
+        or a bootstrap over examples if examples have several items.
         """
         return self._interval((CHOOSING, REPORTING))
 
@@ -365,7 +365,7 @@ def measure(
         tests: one or more, all of the same source.
         corpus: the examples.
         model: as `loading.load` takes it.
-        share: who does the work, such as `on_ray.share(workers)`; None: this process, step by step.
+        share: how the work is distributed, such as `on_ray.share(workers)`; None: this process, step by step.
 
     Yields:
         What was found so far; `done` and `total` count examples.

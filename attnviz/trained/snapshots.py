@@ -1,4 +1,4 @@
-"""What a model can do after some steps of its training: stored on files, and sent by a live training.
+"""Snapshots of a model during training: stored in files, or streamed from a live run.
 
 Weights and probabilities are kept in thousandths, so a page may print them to a tenth of a percent.
 """
@@ -35,7 +35,7 @@ _SCORES = ("previous_word", "prefix_matching")
 
 @dataclass(frozen=True, eq=False)
 class Glance:
-    """What a model in training makes of one watched text.
+    """Attention and predictions of a model in training, for one tracked text.
 
     Attributes:
         weights: in thousandths, [layer, head, query, key] of each kind of attention. A translator's source
@@ -103,7 +103,7 @@ def thousandths(shares: NDArray[Any]) -> Thousandths:
 
 
 def line(news: int | Snapshot) -> str:
-    """Return the line of a live training with the number of steps, or with a snapshot."""
+    """Return a step number or a snapshot as one line of JSON."""
     if isinstance(news, int):
         return json.dumps({"step": news})
     glances = [

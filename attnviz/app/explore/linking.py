@@ -57,7 +57,7 @@ class Tokens:
     pair: Pair | None
 
     def choose(self, query: int | None, key: int | None) -> None:
-        """Make another choice, from a picture; None means every query, or for the strongest key."""
+        """Select tokens clicked in a picture; None means every query, or the strongest key."""
         QUERY.set(EVERY if query is None else self.queries[query])
         KEY.set(STRONGEST if key is None else self.keys[key])
 
@@ -74,8 +74,8 @@ class Tokens:
 def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """The layer and the head, from 1, with the strongest link from the token that is asked about first.
 
-    Links to itself, to special tokens and to the very first token do not count: every model has heads that
-    rest there.
+    Links to itself, to special tokens and to the very first token are ignored: every model has heads that
+    put most of their weight there.
     """
     groups = views.groups(view)
     query = _begin(view, groups[0], example)
@@ -156,7 +156,7 @@ def _why_forbidden(view: View, pair: Pair) -> str:
     queries, keys = views.groups(view)
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
-    return "no token attends to later ones" if ahead and causal else "no token attends so far"
+    return "no token attends to later ones" if ahead and causal else "the key is too far from the query"
 
 
 def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
@@ -173,13 +173,13 @@ def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
 
 
 def _chosen_there(view: View, query: int) -> str:
-    """Which word the model writes with what the query, a token of what it has written so far, has read."""
+    """Return a note on the word predicted at the query token."""
     queries = views.groups(view)[0]
     at = markdown.code(queries[query].label)
     if query + 1 == len(queries):
-        return f"With what {at} has read, the model ends its sentence."
+        return f"At {at}, the model predicts the end of the sentence."
     chosen = markdown.code(queries[query + 1].label)
-    return f"With what {at} has read, the model chooses the next word: {chosen}."
+    return f"At {at}, the model predicts the next word: {chosen}."
 
 
 def _largest_change(read: ExploreSelection, view: View, query: int, key: int) -> str | None:

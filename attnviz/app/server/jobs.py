@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 State = Literal["paused", "queued", "running", "finished", "refused"]
 
 RUNNING: tuple[State, ...] = ("queued", "running")
-"""The states of a job that finds more without being started again."""
+"""The states of a job that is queued or running."""
 
 MAX_RUNNING = 2
 """The maximum number of jobs that run at once; the others are queued."""
@@ -112,7 +112,7 @@ class Job(Generic[Found]):
         """Report progress within a step.
 
         Raises:
-            JobStopped: no visitor wants it. The step lets this through; started again, it begins anew.
+            JobStopped: no visitor is watching. The step must not catch it; the next start begins anew.
         """
         if not self._is_wanted():
             raise JobStopped
