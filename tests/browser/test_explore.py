@@ -73,7 +73,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
     page, prompt = explore.page, "The capital of France is"
     folder = tiny("gpt2", tmp_path)
     visit(page, f"{explore.url}/?{urlencode({'model': folder, 'text': prompt, 'layer': 2, 'head': 3})}")
-    expect(page.get_by_test_id("stAlert")).to_contain_text(f"model cannot be {str(folder)[:60]}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text(f"model = {str(folder)[:60]}")
     page.get_by_role("link", name="on this server …").click()
     expect(page.get_by_role("textbox", name=re.compile("^Your own model"))).to_have_value(str(folder))
     page.get_by_role("button", name="Look").click()

@@ -37,7 +37,7 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
     first_visit(page, server, "watch_it_learn", training_step=steps[6])
-    slider = page.get_by_role("slider", name="After how many steps")
+    slider = page.get_by_role("slider", name="Training steps so far")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
         slider.press(key)
         wait_idle(page)
