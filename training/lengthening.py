@@ -54,8 +54,8 @@ def clauses(dice: random.Random, count: int) -> list[Clause]:
     Raises:
         ValueError: there are not so many people; `MAX_CLAUSES` is their number.
     """
-    spoken = sentence_parts.predicates("person")
-    return [Clause(person, dice.choice(spoken)) for person in dice.sample(PEOPLE, count)]
+    predicates = sentence_parts.predicates("person")
+    return [Clause(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,8 @@ class RecurrentEncoderDecoder(nn.Module):
         """
         outputs, memory = self.encoder(self.source_table(source_ids))
         hidden_states, _ = self.decoder(self.target_table(target_ids), memory)
-        spoken = hidden_states if self.look_back is None else self.look_back(hidden_states, outputs)
-        logits = self.to_word(spoken) @ self.target_table.weight.T
+        attended = hidden_states if self.look_back is None else self.look_back(hidden_states, outputs)
+        logits = self.to_word(attended) @ self.target_table.weight.T
         kept = Memory(*(vectors[0] for vectors in memory))
         return RecurrentSteps(outputs, kept, hidden_states, logits)
 

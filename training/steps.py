@@ -63,14 +63,18 @@ def write_translator(
     arrays: dict[str, NDArray[Any]] = {"steps": _steps(snapshots)}
     arrays["measures"] = np.array([list(snapshot.measures.values()) for snapshot in snapshots], np.float32)
     for number in range(len(sentences.probes)):
-        glances = [snapshot.glances[number] for snapshot in snapshots]
-        arrays[f"{number}.pronoun"] = np.array([(glance.il, glance.elle) for glance in glances], np.uint16)
+        texts = [snapshot.texts[number] for snapshot in snapshots]
+        arrays[f"{number}.pronoun"] = np.array(
+            [(text_snapshot.il, text_snapshot.elle) for text_snapshot in texts], np.uint16
+        )
         for kind in get_args(Kind):
-            arrays[f"{number}.{kind}"] = np.stack([glance.weights[kind] for glance in glances])
+            arrays[f"{number}.{kind}"] = np.stack([text_snapshot.weights[kind] for text_snapshot in texts])
     header = {
         "about": dict(how),
         "probes": [asdict(probe) for probe in sentences.probes],
-        "outputs": [[glance.spoken for glance in snapshot.glances] for snapshot in snapshots],
+        "outputs": [
+            [text_snapshot.translation for text_snapshot in snapshot.texts] for snapshot in snapshots
+        ],
     }
     arrays["header"] = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)
     np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -85,7 +89,7 @@ def write_storyteller(how: Mapping[str, str], snapshots: Sequence[Snapshot], fil
         allow_pickle=False,
         about=np.frombuffer(json.dumps(dict(how)).encode(), np.uint8),
         steps=_steps(snapshots),
-        weights=np.stack([snapshot.glances[0].weights["decoder"] for snapshot in snapshots]),
+        weights=np.stack([snapshot.texts[0].weights["decoder"] for snapshot in snapshots]),
         **scores,
         **measures,
     )

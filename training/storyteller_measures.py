@@ -27,12 +27,12 @@ def right(storyteller: Storyteller, some: Sequence[Item], edits: Edits = ()) -> 
     ids = [torch.tensor(VOCABULARY.ids(item.words)) for item in some]
     padded = pad_sequence(ids, batch_first=True, padding_value=VOCABULARY.ids([PAD])[0])
     logits = storyteller.steps(padded, [edits] * len(some) if edits else ()).logits
-    spoken = 0
+    correct = 0
     for item, of_text, read in zip(some, logits, ids, strict=True):
         choices = VOCABULARY.ids(item.choices or VOCABULARY.words)
         likeliest = choices[int(of_text[len(read) - 1, choices].argmax())]
-        spoken += VOCABULARY.word(likeliest) == item.right
-    return spoken
+        correct += VOCABULARY.word(likeliest) == item.right
+    return correct
 
 
 def head_scores(storyteller: Storyteller, edits: Edits = (), texts: int = ITEMS, seed: int = 1) -> HeadScores:

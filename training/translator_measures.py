@@ -149,12 +149,12 @@ def intervention(
     """
     edits = [edit(pronoun_of(pair)) for pair in pairs]
     before, after = chooses_il(translator, pairs), chooses_il(translator, pairs, edits)
-    spoken = translations(translator, pairs, edits)
+    written = translations(translator, pairs, edits)
     return Intervention(
         pronoun=share(il == is_il(pair) for il, pair in zip(after, pairs, strict=True)),
         changed=share(now != then for now, then in zip(after, before, strict=True)),
         rest=share(
             [*map(without_gender, words)] == [*map(without_gender, pair.target)]
-            for words, pair in zip(spoken, pairs, strict=True)
+            for words, pair in zip(written, pairs, strict=True)
         ),
     )

@@ -34,18 +34,18 @@ _SCORES = ("previous_word", "prefix_matching")
 
 
 @dataclass(frozen=True, eq=False)
-class Glance:
+class TextSnapshot:
     """Attention and predictions of a model in training, for one tracked text.
 
     Attributes:
         weights: in thousandths, [layer, head, query, key] of each kind of attention. A translator's source
             ends with [END]; its decoder reads the right translation from [START] on.
-        spoken: a translator's own translation.
+        translation: a translator's own translation.
         il, elle: how probable each is in the place of the pronoun, in thousandths.
     """
 
     weights: Mapping[Kind, Thousandths]
-    spoken: tuple[str, ...] = ()
+    translation: tuple[str, ...] = ()
     il: int = 0
     elle: int = 0
 
@@ -65,13 +65,13 @@ class Snapshot:
             "elle" is the more probable one), and the mean weights of the guided head from "it" to the noun
             that is meant (`referent`) and to the `other` one. Of a storyteller, as in `figures.Copying`:
             `right`, `first_loss` and `second_loss`.
-        glances: what it makes of each watched text.
+        texts: what it makes of each watched text.
         scores: of a storyteller, [layer, head]: `previous_word` and `prefix_matching`.
     """
 
     step: int
     measures: Mapping[str, float]
-    glances: tuple[Glance, ...]
+    texts: tuple[TextSnapshot, ...]
     scores: Mapping[str, Floats] = field(default_factory=dict)
 
     def value(self, name: str) -> float:
@@ -106,22 +106,20 @@ def line(news: int | Snapshot) -> str:
     """Return a step number or a snapshot as one line of JSON."""
     if isinstance(news, int):
         return json.dumps({"step": news})
-    glances = [
+    texts = [
         {
-            "weights": {kind: weights.tolist() for kind, weights in glance.weights.items()},
-            "outputs": glance.spoken,
-            "il": glance.il,
-            "elle": glance.elle,
+            "weights": {kind: weights.tolist() for kind, weights in text_snapshot.weights.items()},
+            "outputs": text_snapshot.translation,
+            "il": text_snapshot.il,
+            "elle": text_snapshot.elle,
         }
-        for glance in news.glances
+        for text_snapshot in news.texts
     ]
     scores = {name: of_heads.tolist() for name, of_heads in news.scores.items()}
-    return json.dumps(
-        {"step": news.step, "measures": dict(news.measures), "glances": glances, "scores": scores}
-    )
+    return json.dumps({"step": news.step, "measures": dict(news.measures), "texts": texts, "scores": scores})
 
 
-def understood(text: str) -> int | Snapshot | None:
+def parse_line(text: str) -> int | Snapshot | None:
     """Read a line of a live training: the step or a snapshot; None for any other line."""
     try:
         sent = json.loads(text)
@@ -129,17 +127,20 @@ def understood(text: str) -> int | Snapshot | None:
             return None
         if "measures" not in sent:
             return int(sent["step"])
-        glances = tuple(
-            Glance(
-                {kind: _read_only(glance["weights"][kind], np.uint16) for kind in glance["weights"]},
-                tuple(glance["outputs"]),
-                int(glance["il"]),
-                int(glance["elle"]),
+        texts = tuple(
+            TextSnapshot(
+                {
+                    kind: _read_only(text_snapshot["weights"][kind], np.uint16)
+                    for kind in text_snapshot["weights"]
+                },
+                tuple(text_snapshot["outputs"]),
+                int(text_snapshot["il"]),
+                int(text_snapshot["elle"]),
             )
-            for glance in sent["glances"]
+            for text_snapshot in sent["texts"]
         )
         scores = {name: _read_only(of_heads, np.float32) for name, of_heads in sent["scores"].items()}
-        return Snapshot(int(sent["step"]), sent["measures"], glances, scores)
+        return Snapshot(int(sent["step"]), sent["measures"], texts, scores)
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -173,7 +174,7 @@ def _of_storyteller(arrays: Mapping[str, NDArray[Any]]) -> Stored:
         Snapshot(
             int(step),
             {name: float(arrays[name][at]) for name in _STORYTELLER_MEASURES},
-            (Glance({"decoder": _read_only(arrays["weights"][at], np.uint16)}),),
+            (TextSnapshot({"decoder": _read_only(arrays["weights"][at], np.uint16)}),),
             {name: _read_only(arrays[name][at], np.float32) for name in _SCORES},
         )
         for at, step in enumerate(arrays["steps"])
@@ -184,17 +185,20 @@ def _of_storyteller(arrays: Mapping[str, NDArray[Any]]) -> Stored:
 def _of_translator(arrays: Mapping[str, NDArray[Any]]) -> Stored:
     header = json.loads(arrays["header"].tobytes())
 
-    def glance(number: int, at: int, spoken: list[str]) -> Glance:
+    def text_snapshot(number: int, at: int, translation: list[str]) -> TextSnapshot:
         weights: dict[Kind, Thousandths] = {
             kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in get_args(Kind)
         }
-        return Glance(weights, tuple(spoken), *arrays[f"{number}.pronoun"][at].tolist())
+        return TextSnapshot(weights, tuple(translation), *arrays[f"{number}.pronoun"][at].tolist())
 
     snapshots = tuple(
         Snapshot(
             int(step),
             dict(zip(_TRANSLATOR_MEASURES, arrays["measures"][at].tolist(), strict=True)),
-            tuple(glance(number, at, spoken) for number, spoken in enumerate(header["outputs"][at])),
+            tuple(
+                text_snapshot(number, at, translation)
+                for number, translation in enumerate(header["outputs"][at])
+            ),
         )
         for at, step in enumerate(arrays["steps"])
     )

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from attnviz.trace import Kind
-from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.snapshots import Snapshot, TextSnapshot, thousandths
 from attnviz.trained.translator.probes import PROBES, Probe
 
 LAYERS: dict[Kind, int] = {"encoder": 2, "decoder": 1, "cross": 1}
 HEADS = 4
 
 
-def glance(probe: Probe, random: np.random.Generator) -> Glance:
+def text_snapshot(probe: Probe, random: np.random.Generator) -> TextSnapshot:
     source, target = len(probe.source) + 1, len(probe.target) + 1
     sizes: dict[Kind, tuple[int, int]] = {
         "encoder": (source, source),
@@ -25,7 +25,7 @@ def glance(probe: Probe, random: np.random.Generator) -> Glance:
         for kind, (queries, keys) in sizes.items()
     }
     il, elle = random.integers(0, 500, 2).tolist()
-    return Glance(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
+    return TextSnapshot(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
 
 
 def of_translator(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
@@ -37,7 +37,7 @@ def of_translator(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
             strict=True,
         )
     )
-    return Snapshot(step, measures, tuple(glance(probe, random) for probe in probes))
+    return Snapshot(step, measures, tuple(text_snapshot(probe, random) for probe in probes))
 
 
 def of_storyteller(step: int) -> Snapshot:
@@ -46,13 +46,15 @@ def of_storyteller(step: int) -> Snapshot:
     weights = thousandths(random.dirichlet(np.ones(25), (2, HEADS, 25)))
     previous_word, prefix_matching = random.random((2, 2, HEADS), dtype=np.float32)
     scores = {"previous_word": previous_word, "prefix_matching": prefix_matching}
-    return Snapshot(step, measures, (Glance({"decoder": weights}),), scores)
+    return Snapshot(step, measures, (TextSnapshot({"decoder": weights}),), scores)
 
 
 def same(one: Snapshot, other: Snapshot) -> bool:
     """Whether two snapshots have every number and word in common."""
-    found = [(s.step, dict(s.measures), [(g.spoken, g.il, g.elle) for g in s.glances]) for s in (one, other)]
-    weights = zip(one.glances, other.glances, strict=True)
+    found = [
+        (s.step, dict(s.measures), [(g.translation, g.il, g.elle) for g in s.texts]) for s in (one, other)
+    ]
+    weights = zip(one.texts, other.texts, strict=True)
     return (
         found[0] == found[1]
         and _equal(one.scores, other.scores)

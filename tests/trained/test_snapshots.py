@@ -9,12 +9,12 @@ import pytest
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained import snapshots
-from attnviz.trained.snapshots import STORED, Snapshot, Stored, line, stored, understood
+from attnviz.trained.snapshots import STORED, Snapshot, Stored, line, parse_line, stored
 from attnviz.trained.storyteller.copying import look
 from attnviz.trained.storyteller.copying import watch as watch_storyteller
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
-from attnviz.trained.translator.examination import glance
+from attnviz.trained.translator.examination import text_snapshot
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -27,23 +27,23 @@ TRANSLATORS = [variant for variant in STORED if variant in VARIANTS]
 
 @pytest.mark.parametrize("sent", [of_translator(75), of_storyteller(75)])
 def test_a_snapshot_is_read_from_its_line(sent: Snapshot) -> None:
-    found = understood(line(sent))
+    found = parse_line(line(sent))
     assert isinstance(found, Snapshot)
     assert same(sent, found)
     assert not any(array.flags.writeable for array in found.scores.values())
-    assert not any(array.flags.writeable for array in found.glances[0].weights.values())
+    assert not any(array.flags.writeable for array in found.texts[0].weights.values())
 
 
 @pytest.mark.parametrize(
     "text",
     [
         *("", "UserWarning: something", "17", "null", "[1]", "{}", '{"step": null}'),
-        '{"step": 3, "measures": {}, "glances": [{}], "scores": {}}',
-        '{"step": 3, "measures": {}, "glances": [], "scores": []}',
+        '{"step": 3, "measures": {}, "texts": [{}], "scores": {}}',
+        '{"step": 3, "measures": {}, "texts": [], "scores": []}',
     ],
 )
 def test_any_other_line_is_none(text: str) -> None:
-    assert understood(text) is None
+    assert parse_line(text) is None
 
 
 @pytest.fixture
@@ -88,9 +88,9 @@ def shipped(request: pytest.FixtureRequest) -> Stored:
 def test_the_last_stored_step_is_the_shipped_translator(shipped: Stored) -> None:
     translator = Translator.load(VARIANTS[shipped.about["variant"]].file)
     assert translator.about["steps"] == str(shipped.steps[-1])
-    for probe, kept in zip(PROBES, shipped.snapshots[-1].glances, strict=True):
-        own = glance(translator, probe, translator.translate(probe.source))
-        assert kept.spoken == own.spoken == probe.target
+    for probe, kept in zip(PROBES, shipped.snapshots[-1].texts, strict=True):
+        own = text_snapshot(translator, probe, translator.translate(probe.source))
+        assert kept.translation == own.translation == probe.target
         for kind, weights in kept.weights.items():
             # Another machine may round the last bit otherwise.
             np.testing.assert_allclose(weights, own.weights[kind], atol=1)
@@ -114,7 +114,7 @@ def test_the_stored_training_ends_in_the_shipped_storyteller_and_begins_as_it_be
     np.testing.assert_allclose(kept[-1].scores["prefix_matching"], last.scores["prefix_matching"], atol=2e-3)
 
     def weights(snapshot: Snapshot) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        return snapshot.glances[0].weights["decoder"].astype(int)
+        return snapshot.texts[0].weights["decoder"].astype(int)
 
     np.testing.assert_allclose(weights(kept[-1]), weights(last), atol=5)
     first, *steps = watch_storyteller(size, 0, 2, (0,))

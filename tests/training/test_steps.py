@@ -39,7 +39,7 @@ def test_what_is_written_is_read_and_the_same_gives_the_same_bytes(
     assert read.about == how
     assert read.steps == (0, 25, 300)
     assert all(same(one, other) for one, other in zip(made, read.snapshots, strict=True))
-    assert not read.snapshots[1].glances[0].weights["decoder"].flags.writeable
+    assert not read.snapshots[1].texts[0].weights["decoder"].flags.writeable
 
 
 @pytest.mark.parametrize("variant", STORED)

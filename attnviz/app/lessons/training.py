@@ -14,7 +14,7 @@ from typing import IO
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
-from attnviz.trained.snapshots import Snapshot, understood
+from attnviz.trained.snapshots import Snapshot, parse_line
 
 # One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
@@ -72,7 +72,7 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
     step, snapshots, last_words = 0, tuple[Snapshot, ...](), ""
     try:
         while (line := _next(lines)) is not None:
-            news = understood(line)
+            news = parse_line(line)
             if news is None:
                 last_words = line.strip() or last_words
             elif isinstance(news, int):

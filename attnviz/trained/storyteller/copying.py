@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
-from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.snapshots import Snapshot, TextSnapshot, thousandths
 from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.figures import Copying
 from attnviz.trained.storyteller.grammar import VOCABULARY
@@ -122,4 +122,4 @@ def look(storyteller: Storyteller, step: int) -> Snapshot:
         "first_loss": round(measured.first_loss, 4),
         "second_loss": round(measured.second_loss, 4),
     }
-    return Snapshot(step, measures, (Glance({"decoder": thousandths(weights)}),), scores)
+    return Snapshot(step, measures, (TextSnapshot({"decoder": thousandths(weights)}),), scores)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnviz.trace import Kind
-from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.snapshots import Snapshot, TextSnapshot, thousandths
 from attnviz.trained.training import watched
 from attnviz.trained.translator import measures, splits
 from attnviz.trained.translator.exercises import PADDING
@@ -67,9 +67,12 @@ class Examination:
             "referent": reading.referent,
             "other": reading.other,
         }
-        spoken = translator.translate_all([probe.source for probe in self.probes])
-        glances = (glance(translator, probe, words) for probe, words in zip(self.probes, spoken, strict=True))
-        return Snapshot(step, measured, tuple(glances))
+        translation = translator.translate_all([probe.source for probe in self.probes])
+        texts = (
+            text_snapshot(translator, probe, words)
+            for probe, words in zip(self.probes, translation, strict=True)
+        )
+        return Snapshot(step, measured, tuple(texts))
 
 
 def watch(settings: Settings, examination: Examination, at: Collection[int]) -> Iterator[int | Snapshot]:
@@ -88,7 +91,7 @@ def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
     return float(cross_entropy(steps.logits.flatten(0, 1), right.flatten(), ignore_index=PADDING))
 
 
-def glance(translator: Translator, probe: Probe, spoken: tuple[str, ...]) -> Glance:
+def text_snapshot(translator: Translator, probe: Probe, translation: tuple[str, ...]) -> TextSnapshot:
     """Return all weights of a translator on a sentence, and how probable il and elle are."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))].numpy()).tolist()
@@ -98,4 +101,4 @@ def glance(translator: Translator, probe: Probe, spoken: tuple[str, ...]) -> Gla
         "cross": [layer.cross_attention.attention.weights for layer in steps.decoder.layers],
     }
     rounded = {kind: thousandths(torch.stack(layers).numpy()) for kind, layers in weights.items()}
-    return Glance(rounded, spoken, il, elle)
+    return TextSnapshot(rounded, translation, il, elle)

@@ -44,10 +44,10 @@ def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
     app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
     assert not app.warning
     told = words(app)
-    glance = kept.glances[0]
+    text_snapshot = kept.texts[0]
     heading = f"Encoder 2-1 after {kept.step:,} steps"
     assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
-    assert f"*il* **{glance.il / 10:.1f} %**, *elle* **{glance.elle / 10:.1f} %**" in told
+    assert f"*il* **{text_snapshot.il / 10:.1f} %**, *elle* **{text_snapshot.elle / 10:.1f} %**" in told
 
 
 @pytest.mark.parametrize("size", ["storyteller", "storyteller-4-layers"])
@@ -61,7 +61,7 @@ def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) ->
     heading = f"Decoder {layer + 1}-{head + 1} after {kept.step:,} steps"
     assert sent(app, "head_view")["heading"] == heading
     again = len(WATCHED) // 2 + len(WATCHED) // 4
-    row = kept.glances[0].weights["decoder"][layer, head, again]
+    row = kept.texts[0].weights["decoder"][layer, head, again]
     assert row.argmax() == again - len(WATCHED) // 2 + 1
     assert sent(app, "head_view")["query"] == again
 

@@ -79,5 +79,5 @@ def test_a_snapshot_has_the_measures_and_the_translations(examination: Examinati
         },
         abs=1e-5,
     )
-    spoken = [translator.translate(probe.source) for probe in examination.probes]
-    assert [seen.spoken for seen in snapshot.glances] == spoken
+    translation = [translator.translate(probe.source) for probe in examination.probes]
+    assert [seen.translation for seen in snapshot.texts] == translation

@@ -20,8 +20,8 @@ def test_every_choice_leads_to_a_sentence() -> None:
             object_ = dice.choice(menu.objects(subject, verb))
             readings = menu.predicates(subject, verb, object_)
             assert not {*readings[0]} & {*readings[1]}
-            for noun, spoken in zip((subject, object_), readings, strict=True):
-                pair = menu.canonical(subject, verb, object_, dice.choice(spoken))
+            for noun, predicates in zip((subject, object_), readings, strict=True):
+                pair = menu.canonical(subject, verb, object_, dice.choice(predicates))
                 assert pair.pronoun
                 assert pair.source[pair.pronoun.referent] == noun
                 assert pair.target[pair.pronoun.target] == {"m": "il", "f": "elle"}[NOUN[noun].gender]

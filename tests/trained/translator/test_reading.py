@@ -113,7 +113,7 @@ def test_french_elisions_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "spoken"),
+    ("text", "message"),
     [
         ("the road did not cross the dog as it was too tired", "a road cross"),
         ("the dog crossed the bottle", "cross a bottle"),
@@ -127,5 +127,5 @@ def test_french_elisions_are_words() -> None:
         ("", "built like this"),
     ],
 )
-def test_what_the_grammar_does_not_make_is_outside(text: str, spoken: str) -> None:
-    assert spoken in (outside(text.split()) or "")
+def test_what_the_grammar_does_not_make_is_outside(text: str, message: str) -> None:
+    assert message in (outside(text.split()) or "")

@@ -48,8 +48,8 @@ def combinations_in(pair: Pair, split: str) -> list[tuple[str, ...]]:
         return [*descriptions(pair)]
     if split == "pair":
         return list(combinations(nouns(pair), 2))
-    spoken = [word for word in pair.source if word in PREDICATE]
-    return [(*two, word) for two in combinations(nouns(pair), 2) for word in spoken]
+    predicates = [word for word in pair.source if word in PREDICATE]
+    return [(*two, word) for two in combinations(nouns(pair), 2) for word in predicates]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -84,9 +84,9 @@ def test_minimal_pairs() -> None:
 def test_the_shares_are_the_ones_that_are_stated() -> None:
     words = [noun.english for noun in NOUNS]
     pairs = [is_held_out("pair", two) for two in combinations(sorted(words), 2)]
-    spoken = [is_held_out("description", (noun, each)) for noun in words for each in PREDICATE]
+    predicates = [is_held_out("description", (noun, each)) for noun in words for each in PREDICATE]
     assert sum(pairs) / len(pairs) == pytest.approx(0.08, abs=0.01)
-    assert sum(spoken) / len(spoken) == pytest.approx(0.08, abs=0.01)
+    assert sum(predicates) / len(predicates) == pytest.approx(0.08, abs=0.01)
 
 
 def test_the_sentences_are_the_ones_that_the_shipped_weights_learned_from() -> None:

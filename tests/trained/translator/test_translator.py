@@ -170,8 +170,8 @@ def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None
 REMEDY = "Install attnviz again."
 
 
-def refused(file: Path, spoken: str) -> None:
-    with pytest.raises(ModelFilesDamaged, match=spoken) as caught:
+def refused(file: Path, message: str) -> None:
+    with pytest.raises(ModelFilesDamaged, match=message) as caught:
         Translator.load(file)
     assert str(file) in str(caught.value)
     assert REMEDY in str(caught.value)

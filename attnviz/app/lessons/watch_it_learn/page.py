@@ -159,7 +159,7 @@ def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapsh
     text = values.text_of(shown.variant, shown.number)
     weights_picture(
         f"{name} weights",
-        snapshot.glances[shown.number].shares(head.kind)[head.layer, head.head][None],
+        snapshot.texts[shown.number].shares(head.kind)[head.layer, head.head][None],
         queries,
         keys,
         view="matrix" if view == MATRIX else "lines",
@@ -175,13 +175,13 @@ def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapsh
 
 def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
     """Write the translation of a snapshot, and the probabilities of the two pronouns."""
-    glance = snapshot.glances[number]
+    text_snapshot = snapshot.texts[number]
     page.text(
         "now",
-        french=values.translation(glance),
-        right=glance.spoken == PROBES[number].target,
-        il=glance.il / 1000,
-        elle=glance.elle / 1000,
+        french=values.translation(text_snapshot),
+        right=text_snapshot.translation == PROBES[number].target,
+        il=text_snapshot.il / 1000,
+        elle=text_snapshot.elle / 1000,
     )
 
 

@@ -8,7 +8,7 @@ from attnviz.app.components.curves import Colour, Dash, Marker
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.text import head_name
 from attnviz.trace import Kind
-from attnviz.trained.snapshots import Glance, Snapshot, Stored
+from attnviz.trained.snapshots import Snapshot, Stored, TextSnapshot
 from attnviz.trained.storyteller.grammar import CHANT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.tasks import WATCHED
@@ -66,7 +66,7 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
     """Return all heads, in the order in which the model uses them."""
     return [
         Head(kind, layer, head)
-        for kind, weights in snapshot.glances[0].weights.items()
+        for kind, weights in snapshot.texts[0].weights.items()
         for layer, heads in enumerate(weights)
         for head in range(len(heads))
     ]
@@ -111,10 +111,10 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
     return [term for term in terms if term[0]]
 
 
-def translation(glance: Glance) -> str:
+def translation(text_snapshot: TextSnapshot) -> str:
     """Return the translation of a snapshot, at most `_MAX_WORDS` words of it."""
-    text = written(glance.spoken[:_MAX_WORDS]) or "–"
-    return f"{text.removesuffix('.')} …" if len(glance.spoken) > _MAX_WORDS else text
+    text = written(text_snapshot.translation[:_MAX_WORDS]) or "–"
+    return f"{text.removesuffix('.')} …" if len(text_snapshot.translation) > _MAX_WORDS else text
 
 
 def text_of(variant: str, number: int) -> str:
