@@ -73,14 +73,14 @@ def blocks(
     Args:
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
-        edits: what is changed in its attention; the blocks' weights are those that it went on with. Without
-            any, the pass ends with the last weights that are kept.
+        edits: changes of its attention; the blocks have the edited weights. Without edits, the pass stops
+            after the last attention that is kept.
         selection: what is kept.
         vectors: keep queries and keys in place of weights; without edits only.
 
     Raises:
-        InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
-        ModelNotSupported: it did not do what it did when it was inspected, or it computes attention in a way
+        InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
+        ModelNotSupported: its forward pass differs from the inspected one, or it computes attention in a way
             of its own and what was recorded does not give its weights.
     """
     part, end = _kept(network, layers, selection, vectors=vectors)
@@ -114,7 +114,7 @@ def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> di
 def _kept(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection, *, vectors: bool = False
 ) -> tuple[Callable[[int, Record], Record], int]:
-    """What is kept of each record while the model runs, and after how many attentions nothing more is."""
+    """Return how to trim each record, and the number of attentions after which nothing is kept."""
     wanted = [selection.keeps(layer.layer) for layer in layers]
     # Weights of custom attention are first compared, and edited.
     whole_first = custom_attention.has(network.config.model_type) and not vectors
@@ -247,7 +247,7 @@ def batch_blocks(
 ) -> list[tuple[Block, ...]]:
     """Runs a model of one stack once over many texts, padded to equal length, and returns the blocks of each.
 
-    What was padded is cut away. Where texts differ in length, sums of float32 may round otherwise than those
+    Padding is removed. Where texts differ in length, sums of float32 may round otherwise than those
     of each text alone.
 
     Args:
@@ -393,7 +393,7 @@ def batch_weights(
         Of each layer, the weights [sentence, head, query, key] and the mask [query, key].
 
     Raises:
-        ModelNotSupported: it did not do what it did when it was inspected.
+        ModelNotSupported: its forward pass differs from the inspected one.
     """
     wanted = sorted((layer for layer in layers if layer.kind == kind), key=lambda layer: layer.layer)
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
@@ -421,9 +421,9 @@ def intervening(
         edits: for each row of the batch that it reads.
 
     Raises:
-        InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
+        InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
         ModelNotSupported: the model computes attention in a way of its own, and an edit does more than
-            ablate; or it did not do what it did when it was inspected.
+            ablate; or its forward pass differs from the inspected one.
     """
     if not any(edits):
         yield

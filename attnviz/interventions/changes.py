@@ -80,7 +80,7 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
         mask: what was added to the scores.
 
     Raises:
-        InvalidEdit: an edit looks where the mask forbids it, or gives vectors of another size.
+        InvalidEdit: an edit moves weight to a masked key, or gives vectors of another size.
     """
     edits = edits_of(module)
     if not edits:
@@ -93,5 +93,5 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
             # As slices, since a text that is being written has not all of its rows yet.
             rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
             if bool(forbidden[rows, edit.target : edit.target + 1].any()):
-                raise InvalidEdit(f"“{edit}” looks where the mask of this layer forbids it.")
+                raise InvalidEdit(f"“{edit}” moves weight to a key that the mask of this layer forbids.")
     return edited_heads(weights, value, edits)

@@ -130,15 +130,15 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     ranked = _ranked(view, query, key)
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
-        counts = "; where a row is faint (*), that before rescaling counts" if starred else ""
+        counts = "; rows with * are ranked by their weight before rescaling" if starred else ""
         st.markdown(f"Heads with the largest weight {pair}{counts}:")
     elif ranked[0][1] == _UNMOVED:
         st.markdown(
-            f"No head moves the weight {pair} by more than half a percentage point from the first sentence "
-            "to the second."
+            f"In no head does the weight {pair} change by more than half a percentage point from the first "
+            "sentence to the second."
         )
     else:
-        st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
+        st.markdown(f"Heads whose weight {pair} **changes most** from the first sentence to the second:")
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
@@ -195,10 +195,10 @@ def _largest_change(read: ExploreSelection, view: View, query: int, key: int) ->
     name, moved = _moves(before, after, query, key)[0]
     if moved == _UNMOVED:
         return (
-            "From the first sentence to the second, no head moves this weight by more than half a percentage "
-            "point."
+            "From the first sentence to the second, this weight changes by no more than half a percentage "
+            "point in any head."
         )
-    return f"From the first sentence to the second, **{name}** moves most: {moved}."
+    return f"From the first sentence to the second, it changes most in **{name}**: {moved}."
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
