@@ -87,7 +87,8 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
         weights = block.weights
         stronger = weights.max(axis=0) > best
         layers[stronger] = block.layer
-        heads[stronger] = weights.argmax(axis=0)[stronger]
+        numbers = np.arange(len(weights)) if block.heads is None else np.array(block.heads)
+        heads[stronger] = numbers[weights.argmax(axis=0)][stronger]
         best = np.maximum(best, weights.max(axis=0))
     best[~_counts(blocks[0])] = 0
     order = np.argsort(-best, axis=None, kind="stable")[:maximum]

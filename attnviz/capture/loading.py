@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attnviz import importing
 from attnviz.capture.model import Model, ModelInput, as_model_input
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, limits, resolve
@@ -155,13 +156,13 @@ def load_storyteller(name: str) -> Storyteller:
     return model.storyteller
 
 
-def trace(name: str, given: ModelInput, edits: Edits = ()) -> Trace:
-    """One forward pass of the model of that name, with these changes in its attention.
+def trace(name: str, given: ModelInput, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
+    """One forward pass of the model of that name, with these changes in its attention; see `Model.trace`.
 
     Raises:
         AttnvizError: the model, the text or an edit is invalid.
     """
-    return load(name).trace(given, edits=edits)
+    return load(name).trace(given, edits=edits, selection=selection)
 
 
 def look(name: str, picture: Picture, called: str) -> Trace:

@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.interventions.edit import Edit
@@ -138,6 +139,7 @@ def read(
     target: str | None,
     writing: Writing | None,
     edits: Sequence[Edit] = (),
+    selection: Selection = EVERYTHING,
 ) -> Trace:
     """Load the model, with a progress bar in a terminal, and run it on the text.
 
@@ -151,9 +153,10 @@ def read(
     with progress() as report:
         entry = loading.open_model(model, report)
     if entry.sees:
-        if edits or given != ModelInput(given.text):
+        if edits or given != ModelInput(given.text) or selection != EVERYTHING:
             raise AttnvizError(
-                f"{quoted(model)} sees a picture, and takes no --second, --target, --write or --edit."
+                f"{quoted(model)} sees a picture, and takes no --second, --target, --write, --edit, --layer "
+                "or --head."
             )
         picture = Path(given.text)
         return loading.look(model, picture, picture.name)
@@ -162,7 +165,7 @@ def read(
             f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "
             f"text itself, or send it through the pipe: {STDIN} reads from there."
         )
-    return loading.trace(model, given, edits)
+    return loading.trace(model, given, edits, selection)
 
 
 def piped_text() -> str:

@@ -13,6 +13,8 @@ from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
 from attnviz.capture import loading
+from attnviz.capture.selection import MAX_WEIGHT_BYTES
+from attnviz.capture.selection import selection as select
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, as_text, check_out, readable, written
 from attnviz.interventions.edit import Edit
@@ -51,6 +53,14 @@ def run(
             "alone. [CLS] and the like count as tokens.",
         ),
     ] = None,
+    layer: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Keep this layer alone, from 1; several: --layer again."),
+    ] = None,
+    head: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Keep this head of each layer alone, from 1."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write (.npz).")] = None,
     force: Force = False,
 ) -> None:
@@ -65,7 +75,9 @@ def run(
     model = with_settings(model, dtype, device)
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     edits = [Edit.parse(each) for each in edit or ()]
-    trace = reading.read(model, text, second, target, writing, edits)
+    layers, heads = ([number - 1 for number in numbers] if numbers else None for numbers in (layer, head))
+    selection = select(layers, heads, None, "weights", MAX_WEIGHT_BYTES)
+    trace = reading.read(model, text, second, target, writing, edits, selection)
     if out is not None:
         trace.save(out)  # first: who reads the summary may have read enough, and close the pipe
     sys.stdout.write(summary(trace, edits))

@@ -48,6 +48,19 @@ def test_a_model_goes_on_with_the_edits_that_are_named(say: Say, tmp_path: Path)
     assert np.array_equal(attnviz.Trace.load(out).stack("encoder"), edited)
 
 
+def test_layers_and_heads_can_be_selected(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "selected.npz"
+    summary = say("trace", SLEPT, "--layer", 4, "--layer", 6, "--head", 2, "--head", 11, "--out", out)
+    kept, whole = attnviz.Trace.load(out), attnviz.trace(SLEPT)
+    assert [(block.layer, block.heads) for block in kept.blocks] == [(3, (1, 10)), (5, (1, 10))]
+    for block in kept.blocks:
+        weights = whole.block("encoder", block.layer).weights
+        assert np.array_equal(block.weights, weights[[1, 10]])
+    named = {*re.findall(r"head (\d+-\d+)", summary)}
+    assert named <= {"4-2", "4-11", "6-2", "6-11"}
+    assert named
+
+
 def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     said = say("trace", "The dog was tired.", "--model", "translator")
     assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
@@ -82,9 +95,9 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     Image.linear_gradient("L").save(tmp_path / "ramp.png")
     assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
     assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
-    for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."]):
+    for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."], ["--layer", "1"]):
         said = refuse("trace", tmp_path / "ramp.png", "--model", folder, *asked)
-        assert "sees a picture, and takes no --second, --target, --write or --edit." in said
+        assert "sees a picture, and takes no --second, --target, --write, --edit, --layer or --head." in said
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
