@@ -129,7 +129,16 @@ def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
     other = {**FIGURES, "variant": "unguided", "pronoun": 0.1}
     figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
     app = visit("translate")
-    for number in ("99.1 %", "98.8 %", "97.5 %", "96.4 %", "head 2-3", "93 %", "88 %", "Of these 600 sentences, 312 equal"):
+    for number in (
+        "99.1 %",
+        "98.8 %",
+        "97.5 %",
+        "96.4 %",
+        "head 2-3",
+        "93 %",
+        "88 %",
+        "Of these 600 sentences, 312 equal",
+    ):
         assert number in words(app).replace("\\", "")
     assert app.selectbox(key="encoder_head").value == "2-3"
 

@@ -56,8 +56,8 @@ def encoding(
             "range": [_BLUE, _GROUND[theme], _ORANGE],
             "interpolate": "rgb",
         },
-        "legend": None,
     }
+    legend = {"orient": "top", "title": None, "values": [-1, 1], "format": "d"}
     # Without a stroke the page shows between the cells; 4,096 of them are too many to be read out.
     cells = {"type": "rect", "strokeWidth": 0.6, "aria": False}
     tooltip = [{"field": field, "type": "nominal"} for field in ("position", "token", "dimension", "formula")]
@@ -67,7 +67,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 420,
+            "height": 400,
             "layer": [
                 {
                     "data": {"values": rows},
@@ -79,8 +79,8 @@ def encoding(
                     "encoding": {
                         "x": across,
                         "y": down,
-                        "fill": colour,
-                        "stroke": colour,
+                        "fill": {**colour, "legend": legend},
+                        "stroke": {**colour, "legend": None},
                         "tooltip": tooltip,
                     },
                 },
