@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.app.components.curves import font_size
+from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
 _DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
@@ -48,7 +49,7 @@ def encoding(
     ]
     theme = "dark" if st.context.theme.type == "dark" else "light"
     across, down = (_axis(field, size) for field, size in (("dimension", d), ("position", len(vectors))))
-    colour = {
+    colour: dict[str, Any] = {
         "field": "value",
         "type": "quantitative",
         "scale": {
@@ -58,6 +59,8 @@ def encoding(
         },
     }
     legend = {"orient": "top", "title": None, "values": [-1, 1], "format": "d"}
+    fill: dict[str, Any] = {**colour, "legend": legend}
+    stroke: dict[str, Any] = {**colour, "legend": None}
     # Without a stroke the page shows between the cells; 4,096 of them are too many to be read out.
     cells = {"type": "rect", "strokeWidth": 0.6, "aria": False}
     tooltip = [{"field": field, "type": "nominal"} for field in ("position", "token", "dimension", "formula")]
@@ -67,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 400,
+            "height": 250 if TEACHER.get(False) else 400,
             "layer": [
                 {
                     "data": {"values": rows},
@@ -79,15 +82,18 @@ def encoding(
                     "encoding": {
                         "x": across,
                         "y": down,
-                        "fill": {**colour, "legend": legend},
-                        "stroke": {**colour, "legend": None},
+                        "fill": fill,
+                        "stroke": stroke,
                         "tooltip": tooltip,
                     },
                 },
                 {"data": {"values": [{"position": position}]}, "mark": outline, "encoding": {"y": down}},
                 {"data": {"values": columns}, "mark": outline, "encoding": {"x": across}},
             ],
-            "config": {"axis": {"labelFontSize": font_size(), "titleFontSize": font_size()}},
+            "config": {
+                "axis": {"labelFontSize": font_size(), "titleFontSize": font_size()},
+                "legend": {"labelFontSize": font_size()},
+            },
         },
         width="stretch",
         key=name,

@@ -19,7 +19,7 @@ from attnviz.app.lessons.positions import values
 from attnviz.app.lessons.positions.encoding import encoding
 from attnviz.app.markdown import Markdown, token
 from attnviz.app.state import link
-from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES
+from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES, TEACHER
 from attnviz.text import head_name
 
 KINDS = {
@@ -109,7 +109,7 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
                 ),
             ],
             title=title,
-            height=280,
+            height=200 if TEACHER.get(False) else 280,
             across=Axis(page.label("position"), at=page.label("position_at")),
             up=Axis(page.label("value"), digits=3),
             marked=chosen.query,
