@@ -200,9 +200,9 @@ def trace_many(
 
     Texts of a batch are padded to the longest, and the padding is cut away: numbers may differ from those of
     the text alone by the rounding of sums: in float32 some 1e-6, more where scores are large. An
-    encoder–decoder, which writes what its decoder reads, takes one text at a time; so does a model that is
-    told which sentence is which, where a batch has pairs beside single texts, and a text of which vectors
-    are kept. Traces are views of their batch, which stays in memory as long as one of them does.
+    encoder–decoder, which writes what its decoder reads, takes one text at a time; so does a model that takes
+    token types, if a batch mixes pairs and single texts, and a text of which vectors are kept. Traces are
+    views of their batch, which stays in memory as long as one of them does.
 
     Args:
         texts: each as `trace` takes it, or a pair, (text, second); or what a tokenizer of transformers

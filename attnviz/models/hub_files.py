@@ -223,7 +223,7 @@ def in_our_words(name: str) -> Iterator[None]:
             f"{model} is not on this machine, and attnviz is offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
-    # Of httpx in huggingface_hub 1, of httpx2 in 2.
+    # `errors.HTTPError` is httpx's in huggingface_hub 1 and httpx2's in 2, and is not exported.
     except (errors.HTTPError, errors.LocalEntryNotFoundError) as error:  # type: ignore[attr-defined]
         raise ModelNotReachable(
             f"The hub cannot be reached, so {model} cannot be fetched. Check the network. Without one, "

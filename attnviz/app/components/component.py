@@ -57,7 +57,7 @@ def mount(
         name: what `attnviz/app/widgets.js` exports it as.
         key: Streamlit's key of this widget.
         message: what the widget draws, by name: what JSON has, arrays of NumPy, and dataclasses of such. A
-            picture without "filename" is saved as `saving.picture_file` says, which is told its "title",
+            picture without "filename" is saved as `saving.picture_file` names it by its "title",
             "about" and "omitted".
         listeners: `on_pick` is called when the widget triggers "pick", with the values that come with it, in
             the order in which the widget wrote them.
@@ -66,8 +66,8 @@ def mount(
     if isinstance(message, Mapping):
         data = {part: _plain(value) for part, value in message.items()}
         if "filename" not in data and name not in _NO_PICTURES:
-            told = data.get("title", ""), data.pop("about", ""), data.pop("omitted", "")
-            data["file"] = saving.picture_file(key, *told)
+            title, about, omitted = data.get("title", ""), data.pop("about", ""), data.pop("omitted", "")
+            data["file"] = saving.picture_file(key, title, about, omitted)
         data = [data]  # Streamlit looks for tables in each part of a mapping, and in no list
     hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **hears)
@@ -82,14 +82,14 @@ def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: st
     """
 
     def call() -> None:
-        told = memory.received(key, on.removeprefix("on_"))
-        if told is None:  # the widget went from the page while this was on its way
+        values = memory.received(key, on.removeprefix("on_"))
+        if values is None:  # the widget went from the page while this was on its way
             return
         for name, listener in listeners.items():
-            if listener and name != on and "also" in told:
-                listener(*told["also"].values())
+            if listener and name != on and "also" in values:
+                listener(*values["also"].values())
         if listener := listeners[on]:
-            listener(*(value for name, value in told.items() if name != "also"))
+            listener(*(value for name, value in values.items() if name != "also"))
 
     return call
 
