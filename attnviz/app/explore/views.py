@@ -182,9 +182,10 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it attends to, or what changed most in it."""
     if view.changed is not None:
+        grid = comparison(view)
         return tuple(
             f"changes most where {query} attends to {key}, {written(view, move)}"
-            for query, key, move in largest_moves(comparison(view))
+            for query, key, move in largest_moves(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
     left = (
