@@ -116,7 +116,7 @@ class Drawing:
         """Those of the theme; the light ones of "auto"."""
         found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
         dark = self.theme == "dark"
-        return Colours(*found[5 * dark : 5 * dark + 5], *_SIGNED[dark])
+        return Colours(*[*found[5 * dark : 5 * dark + 5], *_SIGNED[dark]])
 
     def svg(self) -> str:
         """Return the SVG, for browsers as for LaTeX, Inkscape and the like."""

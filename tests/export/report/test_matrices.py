@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnviz.errors import AttnvizError, InvalidTrace
-from attnviz.export.report.drawing import Cells, Line
+from attnviz.export.report.drawing import Cells, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace, changed
 from tests.export.report.held import facts_of, numbers_of, weights_in
@@ -88,7 +88,7 @@ def test_masked_cells_of_a_difference_stay_masked_and_lines_have_signs() -> None
     figure = show(other(trace) - trace, query=2, view="lines")
     change = (other(trace).stack() - trace.stack())[0, 0, 2]
     drawn = [shape for shape in figure.picture.shapes if isinstance(shape, Line)]
-    assert sorted(line.rises for line in drawn) == sorted(
+    assert sorted(bool(line.rises) for line in drawn) == sorted(
         change[np.abs(change) > 0.02 * np.abs(change).max()] > 0
     )
     causal = show(translator() - translator(), kind="decoder", view="matrix")
@@ -101,7 +101,8 @@ def test_the_weights_of_several_tokens_are_added() -> None:
     opened = facts_of(figure.page)["open"]
     assert (opened["query"], opened["together"]) == (None, [2, 4])
     numbers = [f"{100 * weight:.0f} %" for weight in trace.block(layer=1).weights[2, [1, 3]].sum(axis=0)]
-    written = [shape.text for shape in figure.picture.shapes if getattr(shape, "anchor", "") == "end"]
+    shapes = figure.picture.shapes
+    written = [shape.text for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
     assert [text for text in written if text.endswith("%")] == [text for text in numbers if text != "0 %"]
 
 
