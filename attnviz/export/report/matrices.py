@@ -88,7 +88,7 @@ class Matrices:
         """The numbers of a way, [layer, head, shown query, shown key], and where there are some."""
         values, mask = only(self.values, way.rows, way.columns), only(self.mask, way.rows, way.columns)
         if way.left is not None:
-            values = values / np.where(way.left > 0, way.left, 1)[..., None]
+            values = np.divide(values, np.where(way.left > 0, way.left, 1)[..., None], dtype=np.float32)
         return values, mask[:, None]
 
 
