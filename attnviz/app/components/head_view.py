@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of a long text is shown.
+
+    Attributes:
+        row, column: its first query and key, from 0.
+        span: how many tokens it has along a side.
+        size: how many queries and keys the text has.
+        matches: what a search has found, in words.
+        below: weights below this are not drawn.
+        hides: how much weight that is, in words.
+    """
+
+    row: int
+    column: int
+    span: int
+    size: tuple[int, int]
+    matches: str = ""
+    below: float = 0.0
+    hides: str = ""
 
 
 @widget
@@ -24,6 +47,8 @@ def head_view(
     key_tokens: Sequence[ShownToken],
     query: int | None,
     key: int | None,
+    together: Sequence[int] = (),
+    part: Part | None = None,
     heading: str = "",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
@@ -32,6 +57,9 @@ def head_view(
     filename: str = "attention",
     on_pick: Callable[[int | None, int | None], None] | None = None,
     on_heads: Callable[[int, list[int]], None] | None = None,
+    on_window: Callable[[int, int, int], None] | None = None,
+    on_find: Callable[[str, int], None] | None = None,
+    on_hide: Callable[[float], None] | None = None,
 ) -> None:
     """Draws the heads; the visitor points at tokens, pins a pair, changes the heads, saves the picture.
 
@@ -49,6 +77,8 @@ def head_view(
         layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
         query_tokens, key_tokens: the rows and columns, in order.
         query, key: the pinned pair, as numbers into these tokens; None for none.
+        together: the rows that are followed together while no query is pinned: their sum is shown.
+        part: of a long text, which part of it the rows and columns are, or blocks of them; None: all.
         heading: what the picture is called; "" for "Layer 4 · Head 2".
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: how numbers are written: 0.664 as "66.4 %", "0.66" or "+66.4 %".
@@ -57,4 +87,7 @@ def head_view(
         filename: of the saved files, without ending.
         on_pick: called with query and key when the visitor pins a pair; query None: all lines.
         on_heads: called with layer and heads, from 1.
+        on_window: called with the first query, the first key and the span of the part to show next.
+        on_find: called with a text to find, and 1 (the next one) or −1 (the one before).
+        on_hide: called with a weight; smaller ones are not to be drawn.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -11,9 +12,10 @@ from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import moves, name_of, strongest_keys
 from attnviz.analysis.stages import window
+from attnviz.analysis.window import MAX_CELLS
 from attnviz.app import markdown, traces
 from attnviz.app.components.head_view import head_view
-from attnviz.app.explore import attention, views
+from attnviz.app.explore import attention, long_head, views
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import PublishedArrays
@@ -150,25 +152,36 @@ def file_name(view: View, heads: Heads) -> str:
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
     queries, keys = views.groups(view)
+    how: Literal["lines", "matrix"] = "lines" if style == "Lines" else "matrix"
+    query = tokens.pair.query if tokens.pair else None
+    key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
+    told: dict[str, Any] = {
+        "note": f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
+        "caption": caption(view, heads),
+        "filename": f"{file_name(view, heads)}-{style.lower()}",
+    }
+    heads_total = views.values(view).shape[1]
+    if max(len(queries), len(keys)) > MAX_CELLS:
+        source = long_head.of_view(view, heads.layer)
+        long_head.draw(source, heads, heads_total, how, query, key, tokens.choose, **told)
+        return
     head_view(
         "one head",
         pixels=sent.pixels,
         exact=sent.exact,
-        view="lines" if style == "Lines" else "matrix",
+        view=how,
         layer=heads.layer,
         heads=heads.all,
-        heads_total=views.values(view).shape[1],
+        heads_total=heads_total,
         query_tokens=shown_tokens(queries),
         key_tokens=shown_tokens(keys),
-        query=tokens.pair.query if tokens.pair else None,
-        key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
+        query=query,
+        key=key,
         kind=views.drawn(view).kind,
         unit=view.unit,
-        note=f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
-        caption=caption(view, heads),
-        filename=f"{file_name(view, heads)}-{style.lower()}",
         on_pick=tokens.choose,
         on_heads=open_heads,
+        **told,
     )
 
 
