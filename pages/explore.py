@@ -10,6 +10,7 @@ from attnviz.app.explore import (
     continuation,
     expected,
     linking,
+    long_text,
     one_head,
     published,
     reading,
@@ -31,6 +32,9 @@ def below(
         with st.container(key="slide-question"):
             question.draw_below(asked)
     attention.warn(read)
+    if read.long:
+        long_text.draw(read)
+        return
     passage = st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")

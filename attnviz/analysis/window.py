@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.trace import Floats
+from attnviz.trace import Block, Floats
 
 MAX_CELLS = 128
 """Blocks or cells along a side of a picture; texts of up to so many tokens are shown whole."""
@@ -22,6 +23,9 @@ MIN_SPAN = 16
 
 THRESHOLDS = (0.0, 0.001, 0.01, 0.05, 0.1)
 """Weights below one of these can be hidden."""
+
+TILE = 2**22
+"""How many weights are read at a time."""
 
 AROUND = 12
 """How many tokens before and after the chosen one lines are drawn from."""
@@ -98,7 +102,7 @@ def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[Dis
     for start in range(places.start, places.stop, size):
         first, last = tokens[start], tokens[min(start + size, places.stop) - 1]
         title = f"tokens {first.number}–{last.number}, from {first.label} to {last.label}"
-        found.append(replace(first, label=f"{first.label} …", title=title, special=False))
+        found.append(replace(first, label=f"{first.number} {first.label} …", title=title, special=False))
     return found
 
 
@@ -120,7 +124,7 @@ def found(tokens: Sequence[DisplayToken], text: str) -> list[int]:
 
 
 def following(places: Sequence[int], start: int, step: int) -> int | None:
-    """Return the first of the places after (or before, `step` −1) a start, going round; None: there is none."""
+    """Return the first of the places after a start (`step` 1) or before it (−1), going round."""
     ordered = places if step > 0 else places[::-1]
     beyond = (place for place in ordered if (place - start) * step > 0)
     return next(beyond, ordered[0] if ordered else None)
@@ -128,7 +132,38 @@ def following(places: Sequence[int], start: int, step: int) -> int | None:
 
 def hidden_shares(weights: Floats) -> Floats:
     """Return how much of the weight is in weights below each of `THRESHOLDS`; NaN counts as 0."""
+    total, *below = _weights_below(weights)
+    return np.array(below, dtype=np.float32) / (total or np.float32(1))
+
+
+def _weights_below(weights: Floats) -> Floats:
+    """Return the sum of all weights, and of those below each threshold."""
     present = np.nan_to_num(weights)
-    total = present.sum(dtype=np.float64) or 1.0
-    below = [present.sum(where=present < least, dtype=np.float64) for least in THRESHOLDS]
-    return np.asarray(below / total, dtype=np.float32)
+    sums = [present.sum(dtype=np.float64), *(present.sum(where=present < least) for least in THRESHOLDS)]
+    return np.array(sums, dtype=np.float32)
+
+
+class Summary(NamedTuple):
+    """A head of a long text: the largest weight of each block, and `hidden_shares`."""
+
+    blocks: Floats
+    hidden: Floats
+
+
+def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
+    """Return the weights of some queries in a head, from 0: [query, key], NaN where masked."""
+    return np.where(block.allowed(places), block.rows(head, places), np.float32(np.nan))
+
+
+def summary(block: Block, head: int) -> Summary:
+    """Return what is shown of a head as a whole; its rows are read some at a time."""
+    _, queries, keys = block.shape
+    size = whole(queries, keys).block
+    step = size * max(1, TILE // (size * keys))
+    blocks, sums = [], []
+    for start in range(0, queries, step):
+        rows = rows_of(block, head, range(start, min(start + step, queries)))
+        blocks.append(strongest(rows, size))
+        sums.append(_weights_below(rows))
+    total, *below = np.sum(sums, axis=0)
+    return Summary(np.concatenate(blocks), np.array(below, dtype=np.float32) / total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.importing import gate
-from attnviz.models import families
+from attnviz.models import families, limits
 from attnviz.models.catalogue import Expects
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ MAX_ATTENTION_WEIGHTS = 2**28
 """The most weights, layers × heads × tokens², of one text of more than `ALWAYS_TOKENS`: they take 1.1 GB.
 
 A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
+"""
+
+MAX_TOKENS = 8192
+"""The most tokens of one text of which queries, keys and values are kept, and no weights.
+
+They may take a quarter of what a model may take (`limits.max_bytes`): a GPT-2 reads 8,192, which take 0.9 GB.
 """
 
 # Their first position comes after padding's, so their tables have rows that no text reaches.
@@ -164,7 +171,8 @@ def facts_of(
     name: str,
     longest: object = None,
     processor: Mapping[str, Any] | None = None,
-    max_weights: int = MAX_ATTENTION_WEIGHTS,
+    *,
+    bounded: bool = True,
 ) -> Facts:
     """The facts in a config that transformers has parsed.
 
@@ -172,7 +180,7 @@ def facts_of(
         name: what a message calls the model.
         longest: the tokenizer's own maximum number of tokens, if it has one.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
-        max_weights: how many attention weights of all heads a text may have.
+        bounded: whether memory bounds the length of a text, and not only the model's positions.
 
     Raises:
         ModelFilesDamaged: it lacks what every model has.
@@ -185,14 +193,19 @@ def facts_of(
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
         )
-    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
-    token_limit = (
-        grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, max_weights // all_heads)
-    )
+    maximum = tokens_with_weights(heads, layers, decoder_layers)
+    if not (layers and decoder_layers):
+        vectors = (
+            3 * d_model * 4 * (layers + decoder_layers)
+        )  # queries, keys and values of a token, in float32
+        maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
+    if not bounded:
+        maximum = sys.maxsize
+    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, maximum)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -342,9 +355,19 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
-def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:
+def tokens_with_weights(heads: int, layers: int, decoder_layers: int) -> int:
+    """How many tokens a text may have of which all weights are kept.
+
+    Args:
+        heads: of a layer.
+        layers, decoder_layers: how many there are.
+    """
+    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
+    return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // all_heads))
+
+
+def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
-    maximum = max(ALWAYS_TOKENS, isqrt(max_cells))
     table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0

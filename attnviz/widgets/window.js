@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 
 export const MAX_CELLS = 128; // blocks or cells along a side of a picture
 const MIN_SPAN = 16; // tokens along a side
-const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
+export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
 
 /**
  * The first query, the first key, and how many tokens there are along a side; counted from 0.

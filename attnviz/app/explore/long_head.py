@@ -12,6 +12,7 @@ from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
 from attnviz.analysis.picture import diverging, sequential
 from attnviz.analysis.window import (
     THRESHOLDS,
+    TILE,
     TOP,
     Window,
     blocks,
@@ -32,7 +33,6 @@ from attnviz.text import percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
-_TILE = 2**22  # numbers that are read at a time
 _PART, _SEARCHED, _BELOW = "the part of the text", "what is searched", "hidden below"
 _MAX_SEARCHED = 100  # characters
 
@@ -166,10 +166,9 @@ def draw(
 def _window(source: Source, query: int | None) -> Window:
     """The part that was chosen, or that has the query that was chosen since."""
     size = source.size
-    of, window, seen = memory.get(_PART, (None, None, None))
-    if of != source.of:
-        window, seen = whole(*size), query
-    window = window.fitted(*size)
+    window, seen = whole(*size), query
+    if memory.has(_PART) and memory.get(_PART)[0] == source.of:
+        _, window, seen = memory.get(_PART)
     if query is not None and query != seen and not window.row <= query < window.row + window.span:
         window = window.centred(query, query if size[0] == size[1] else window.column).fitted(*size)
     memory.put(_PART, (source.of, window, query))
@@ -262,7 +261,7 @@ def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
     rows, columns = window.ranges(*source.size)
     if source.overview and window == whole(*source.size):
         return (source.overview(head),) * 2
-    step = window.block * max(1, _TILE // (window.block * len(source.keys)))
+    step = window.block * max(1, TILE // (window.block * len(source.keys)))
     exact, drawn = [], []
     for start in range(rows.start, rows.stop, step):
         places = range(start, min(start + step, rows.stop))

@@ -10,8 +10,10 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import faint
 from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
+from attnviz.analysis.window import TOP, lines_places, whole
+from attnviz.analysis.window import blocks as block_tokens
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
-from attnviz.export.report.matrices import Matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices
 from attnviz.export.report.page import InitialView, Theme
 from attnviz.text import percent, signed_percent
 from attnviz.trace import Floats
@@ -61,6 +63,36 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
         followed = [row for row in map(way.queries.index_of, opening.followed) if row is not None]
         numbers = values[followed].sum(axis=0) if followed else None
         shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
+    return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
+
+
+def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
+    """Return what a figure of a long text shows first: blocks, or lines around the token that is followed."""
+    top, (blocks, _) = of.top[opening.head], of.summaries[opening.head]
+    size = len(of.queries), len(of.keys)
+    if opening.view == "matrix":
+        window = whole(*size)
+        mask = np.isfinite(blocks)
+        names = [
+            [token.label for token in block_tokens(side.groups, places, window.block)]
+            for side, places in zip((of.queries, of.keys), window.ranges(*size), strict=True)
+        ]
+        levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
+        shapes, width, height = _matrix(levels, *names, signed=False, high=1.0)
+    else:
+        row = opening.followed[0] if opening.followed else size[0] // 2
+        rows, columns = lines_places(row, [int(key) for key in top.keys[row][:TOP]], *size)
+        weights = np.zeros((len(rows), len(columns)), np.float32)
+        for at, place in enumerate(rows):
+            keys, shown = np.isin(columns, top.keys[place]), np.isin(top.keys[place], columns)
+            order = np.argsort(top.keys[place][shown])
+            weights[at, keys] = top.weights[place][shown][order]
+        followed = [rows.index(token) for token in opening.followed if token in rows]
+        names = [
+            [side.labels[at] for at in places] for side, places in ((of.queries, rows), (of.keys, columns))
+        ]
+        numbers = weights[followed].sum(axis=0) if followed else None
+        shapes, width, height = _lines(weights, *names, followed, numbers, signed=False)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 

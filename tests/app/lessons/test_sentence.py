@@ -52,7 +52,7 @@ def test_what_does_not_exist_falls_back(choices: dict[str, str]) -> None:
     ("text", "says"),
     [
         ("", "nothing here"),
-        ("word " * 5_000, "25,000 characters; attnviz reads at most 20,000"),
+        ("word " * 50_000, "250,000 characters; attnviz reads at most 200,000"),
     ],
 )
 def test_bad_input_gets_a_kind_word_and_is_kept(text: str, says: str) -> None:
