@@ -251,7 +251,9 @@ class HuggingFaceModel(Model):
             for queries, keys in [sides[layer.kind]]
             if selection.keeps(layer.layer)
         )
-        return selection.store == "vectors" or 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
+        if selection.store == "vectors" or max(len(read.source), len(read.target)) > self._max_tokens:
+            return True
+        return 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"

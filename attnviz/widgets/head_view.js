@@ -293,7 +293,7 @@ class HeadView extends View {
 
   #largest(values, count, side, spread = (_at) => "") {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
-    const size = this.data.unit === "score" ? (value) => value : Math.abs;
+    const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
     const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;

@@ -62,9 +62,9 @@ def save_data(explore: Explore, button: str, folder: Path) -> Path:
 def test_the_longest_text_is_drawn_and_another_head_opened(explore: Explore) -> None:
     explore.open(text="the quick brown fox jumps " * 102)
     expect(explore.page.get_by_test_id("stAlert")).to_have_count(0)
-    assert len(explore.rows(explore.keys)) == 512
     explore.open_head(2, 9)
     expect(explore.picture).to_have_attribute("data-head", "2-9")
+    assert 25 <= len(explore.rows(explore.keys)) <= 41  # around the chosen token, and its top keys
     assert 0 < int(explore.picture.get_attribute("data-lines") or 0) <= 32
     assert explore.picture.locator("canvas").first.evaluate(COLOURS) > 20
 

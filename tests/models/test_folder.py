@@ -101,16 +101,14 @@ def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) ->
         assert folder.entry(bert / "t5", "t5").token_limit == limit
 
 
-def test_a_long_table_is_not_used_to_its_end_if_that_took_too_much_memory(
-    bert: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_table_is_not_used_to_its_end_if_that_took_too_much_memory(bert: Path) -> None:
     change_config(bert, max_position_embeddings=2048)
     assert folder.entry(bert, "bert").token_limit == 2048
     change_config(bert, max_position_embeddings=65_536)
     assert folder.entry(bert, "bert").token_limit == config.MAX_TOKENS
-    change_config(bert, num_hidden_layers=2000)  # of however many heads, 1,024 tokens are read
-    assert folder.entry(bert, "bert").token_limit == 10**9 // (2000 * 3 * 15 * 4)
-    monkeypatch.setenv(limits.SETTING, "0.04")
+    change_config(bert, num_hidden_layers=2000)
+    assert folder.entry(bert, "bert").token_limit == limits.max_bytes() // 4 // (2000 * 3 * 15 * 4)
+    change_config(bert, num_hidden_layers=9000)  # of however many heads, 1,024 tokens are read
     assert folder.entry(bert, "bert").token_limit == 1024
 
 

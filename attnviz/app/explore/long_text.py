@@ -19,6 +19,7 @@ from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of
 from attnviz.app.server.cache import cached
+from attnviz.app.state import link
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import ALSO, HEAD, LAYER, QUERY, VIEW
 from attnviz.capture.model import ModelInput
@@ -64,7 +65,7 @@ def draw(read: ExploreSelection) -> None:
             if at is None:
                 QUERY.forget()
             else:
-                QUERY.pick(tokens[at])
+                link.choose(QUERY, option(tokens[at]))
 
         called = lookup.called(read.model)
         long_head.draw(
@@ -89,10 +90,14 @@ def draw(read: ExploreSelection) -> None:
 
 def _query(tokens: tuple[DisplayToken, ...]) -> int | None:
     """The chosen token; None if there is none in this text."""
-    QUERY.keep()
-    number = QUERY.get("").split(" ", 1)[0]
+    chosen = link.current(QUERY)
+    number = chosen.split(" ", 1)[0]
     at = int(number) - 1 if number.isdecimal() else -1
-    return at if 0 <= at < len(tokens) and option(tokens[at]) == QUERY.get("") else None
+    if not (0 <= at < len(tokens) and option(tokens[at]) == chosen):
+        QUERY.forget()
+        return None
+    QUERY.set(chosen)
+    return at
 
 
 def _source(read: ExploreSelection, tokens: tuple[DisplayToken, ...], layer: int) -> long_head.Source:

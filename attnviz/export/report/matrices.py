@@ -122,7 +122,7 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
 
 @dataclass(frozen=True, eq=False)
 class LargestWeights:
-    """What a page holds of a layer whose weights are too many for it: the largest ones of each query, and blocks.
+    """What a page holds of a layer with too many weights for it: the largest ones of each query, and blocks.
 
     Attributes:
         kind: which attention.
@@ -143,7 +143,7 @@ class LargestWeights:
     def explanation(self) -> str:
         """What is there and what is not, in words."""
         return (
-            f"the {self.top[0].keys.shape[1]} largest weights of each token are exact, and so is the overview; of "
+            f"exact: the overview, and the {self.top[0].keys.shape[1]} largest weights of each token; of "
             "others a limit is given"
         )
 

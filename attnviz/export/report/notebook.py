@@ -184,9 +184,9 @@ def show(
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
-    Of more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and lines
-    lead from the tokens around the one that is followed. A layer of more than 5,000,000 weights is shown by an
-    exact overview and the largest weights of each token, some 17 MB; of smaller weights a limit is given.
+    Of more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and
+    lines lead from the tokens around the one that is followed. A layer of more than 5,000,000 weights is
+    shown by an exact overview and the largest weights of each token, some 17 MB; of others a limit is given.
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -239,7 +239,7 @@ def show(
     kind_opened([trace], opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
-    # A notebook keeps each of its figures: lines and a matrix need one layer's heads only. So does a long text.
+    # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
     alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)
     if alone:
