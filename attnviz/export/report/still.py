@@ -73,26 +73,24 @@ def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: T
     if opening.view == "matrix":
         window = whole(*size)
         mask = np.isfinite(blocks)
-        names = [
-            [token.label for token in block_tokens(side.groups, places, window.block)]
-            for side, places in zip((of.queries, of.keys), window.ranges(*size), strict=True)
-        ]
+        rows, columns = window.ranges(*size)
+        queries = [token.label for token in block_tokens(of.queries.groups, rows, window.block)]
+        keys = [token.label for token in block_tokens(of.keys.groups, columns, window.block)]
         levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
-        shapes, width, height = _matrix(levels, *names, signed=False, high=1.0)
+        shapes, width, height = _matrix(levels, queries, keys, signed=False, high=1.0)
     else:
         row = opening.followed[0] if opening.followed else size[0] // 2
-        rows, columns = lines_places(row, [int(key) for key in top.keys[row][:TOP]], *size)
-        weights = np.zeros((len(rows), len(columns)), np.float32)
-        for at, place in enumerate(rows):
-            keys, shown = np.isin(columns, top.keys[place]), np.isin(top.keys[place], columns)
+        near, open_keys = lines_places(row, [int(key) for key in top.keys[row][:TOP]], *size)
+        weights = np.zeros((len(near), len(open_keys)), np.float32)
+        for at, place in enumerate(near):
+            shown = np.isin(top.keys[place], open_keys)
             order = np.argsort(top.keys[place][shown])
-            weights[at, keys] = top.weights[place][shown][order]
-        followed = [rows.index(token) for token in opening.followed if token in rows]
-        names = [
-            [side.labels[at] for at in places] for side, places in ((of.queries, rows), (of.keys, columns))
-        ]
+            weights[at, np.isin(open_keys, top.keys[place])] = top.weights[place][shown][order]
+        followed = [near.index(token) for token in opening.followed if token in near]
+        queries = [of.queries.labels[at] for at in near]
+        keys = [of.keys.labels[at] for at in open_keys]
         numbers = weights[followed].sum(axis=0) if followed else None
-        shapes, width, height = _lines(weights, *names, followed, numbers, signed=False)
+        shapes, width, height = _lines(weights, queries, keys, followed, numbers, signed=False)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 

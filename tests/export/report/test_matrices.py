@@ -165,4 +165,4 @@ def test_a_long_text_is_drawn_and_what_needs_all_weights_is_refused(long: Trace)
     assert sorted(drawn_strengths) == pytest.approx(sorted(row**0.7), abs=1e-6)
     for refused in ({"view": "atlas"}, {"words": True}, {"pool": "mean"}, {"hide_special": True}):
         with pytest.raises(AttnvizError, match="a report holds at most"):
-            show(long, **refused)  # type: ignore[arg-type]  # a dict of several types
+            show(long, **refused)
