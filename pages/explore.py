@@ -45,7 +45,7 @@ def below(
     arithmetic = st.container(border=True, key="slide-arithmetic")
 
     with picture:
-        view, style, card = choices.choose_view(read)
+        view, shown, card = choices.choose_view(read)
     with overview:
         heads, atlas = all_heads.choose(view, chosen.example)
     with linking_card:
@@ -54,9 +54,9 @@ def below(
     sent = published.send(view, heads)
     with atlas:
         all_heads.draw(view, heads, tokens, sent)
-    card.title.header(heads.title, anchor=False)
+    card.title.header(one_head.title(view, heads, shown), anchor=False)
     with card.body:
-        one_head.draw(view, heads, tokens, style, sent)
+        one_head.draw(view, heads, tokens, shown, sent)
     with card.foot:
         saving.draw(view, heads, tokens)
     with linking_card:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -91,6 +91,17 @@ def of_view(view: View, layer: int) -> Source:
     )
 
 
+def of_matrix(source: Source, values: Floats, high: float) -> Source:
+    """Return the numbers of one matrix, [query, key], in place of those of heads."""
+    return replace(
+        source,
+        rows=lambda _head, places: values[[*places]],
+        left=lambda _head, places: np.ones(len(places), np.float32),
+        high=lambda _head: high,
+        hidden_shares=lambda _head: hidden_shares(values),
+    )
+
+
 def draw(
     source: Source,
     heads: Heads,
@@ -99,18 +110,21 @@ def draw(
     query: int | None,
     key: int | None,
     picked: Picked,
+    together: Sequence[int] = (),
     **told: Any,
 ) -> None:
     """Draw the open heads.
 
     Args:
         query, key: the chosen tokens.
+        together: rows that are added up while no query is chosen.
         picked: called with a query and a key that were clicked or found.
         told: `note`, `caption` and `filename` of `head_view`.
     """
     window, size = _window(source, query), source.size
     if style == "lines":
-        row = min(window.row + window.span // 2, size[0] - 1) if query is None else query
+        middle = together[0] if together else min(window.row + window.span // 2, size[0] - 1)
+        row = middle if query is None else query
         top = {int(at) for head in heads.all for at in _largest(source.rows(head, [row])[0])}
         rows, columns = lines_places(row, top, *size)
         queries, keys = (
@@ -143,6 +157,7 @@ def draw(
         key_tokens=shown_tokens(keys),
         query=at_query,
         key=None if at_query is None else shown(key, columns),
+        together=[at for at in (shown(each, rows) for each in together) if at is not None and step == 1],
         kind=source.kind,
         unit=source.unit,
         part=Part(
