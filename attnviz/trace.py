@@ -522,6 +522,14 @@ class Trace:
             found.append(f"without attention weights: {layers_by_kind(self.without_weights, first=0)}")
         return found
 
+    def __sub__(self, other: Trace) -> Difference:
+        """Return this trace minus another one of the same tokens, for `attnviz.show`.
+
+        Raises:
+            InvalidTrace: they have other tokens, layers or heads.
+        """
+        return Difference(self, other) if isinstance(other, Trace) else NotImplemented
+
     @property
     def tokens(self) -> tuple[Token, ...]:
         """What the only stack reads; of an encoder–decoder, what its encoder reads.
@@ -661,6 +669,46 @@ class Trace:
         if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
             raise trace_io.damaged("it holds other arrays than its header describes")
         return trace
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The weights of one trace minus those of another, as `trace - minus` makes it.
+
+    Attributes:
+        trace: from which is subtracted.
+        minus: what is subtracted.
+
+    Raises:
+        InvalidTrace: they have other tokens, layers or heads.
+    """
+
+    trace: Trace
+    minus: Trace
+
+    def __post_init__(self) -> None:
+        blocks, others = ({(b.kind, b.layer): b for b in t.blocks} for t in (self.trace, self.minus))
+        if {place: len(b.query) for place, b in blocks.items()} != {
+            p: len(b.query) for p, b in others.items()
+        }:
+            raise InvalidTrace(
+                "Traces are subtracted head by head, but these have other layers or heads: "
+                f"{self.trace!r} and {self.minus!r}."
+            )
+        for place, block in blocks.items():
+            for side in ("query_tokens", "key_tokens"):
+                one, other = ([token.text for token in getattr(b, side)] for b in (block, others[place]))
+                if one != other:
+                    _refuse_tokens(one, other)
+
+
+def _refuse_tokens(one: list[str], other: list[str]) -> None:
+    differ = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    found = f"{len(one)} and {len(other)} tokens"
+    if differ:
+        place = differ[0]
+        found = f"token {place + 1} is {one[place]!r:.30} in one and {other[place]!r:.30} in the other"
+    raise InvalidTrace(f"Traces are subtracted token by token, but these differ: {found}.")
 
 
 _UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone

@@ -190,9 +190,10 @@ def facts(view: View) -> tuple[str, ...]:
 
 def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
+        grid = comparison(view)
         return tuple(
             f"changes most where {query} attends to {key}, {written(view, move)}"
-            for query, key, move in largest_moves(comparison(view))
+            for query, key, move in largest_moves(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
     left = (
