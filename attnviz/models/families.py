@@ -16,7 +16,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
         *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
         *("vision-text-dual-encoder", "rag"),
