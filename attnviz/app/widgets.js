@@ -7,7 +7,6 @@ export { default as atlas } from "../widgets/atlas.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
-export { default as mask_editor } from "./lessons/masks/mask_editor.js";
 export { default as passage } from "./explore/passage.js";
 export { default as patches } from "./models/images/patches.js";
 export { default as room_bar } from "./classroom/room_bar.js";
