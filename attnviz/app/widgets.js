@@ -1,6 +1,5 @@
 /* widgets: every widget of the app, under the name by which Python mounts it. */
 
-export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js";
 export { default as arithmetic } from "./components/arithmetic.js";
 export { default as arrow } from "./lessons/cause/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
