@@ -157,6 +157,12 @@ def _published(app: AppTest, key: str) -> tuple[dict[str, Any], bytes]:
     raise AssertionError(f"no arrays {key} on the page")
 
 
+def worked_weights(app: AppTest) -> list[str]:
+    """The weights whose arithmetic is shown, as they are printed."""
+    titles = [title.value.replace("\u00a0", " ") for title in app.subheader]
+    return [found[1] for title in titles if (found := re.fullmatch(r"Why does .*:violet\[(.*)\]", title))]
+
+
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
     """Each set of bars with one number for each token."""
     return [table for table in all_sent(app, "share_table") if table["columns"] == [table["title"]]]

@@ -158,7 +158,7 @@ def _verb(facts: dict[str, Any]) -> Verb:
         for why in ("because", "because_not")
         if why in facts
     }
-    return Verb(**{**facts, **reasons, "kinds": _kinds(facts["kinds"])})
+    return Verb(**facts | reasons | {"kinds": _kinds(facts["kinds"])})
 
 
 NOUNS = tuple(

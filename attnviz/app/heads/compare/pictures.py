@@ -97,9 +97,9 @@ def draw(
     st.markdown(f":small[{note}]")
 
 
-def _choose(grid: Aligned, row: int) -> None:
+def _choose(grid: Aligned, row: int | None) -> None:
     """Choose the word of a row that both sides have."""
-    if grid.rows[row].shared:
+    if row is not None and grid.rows[row].shared:
         QUERY.pick(grid.queries[row])
 
 

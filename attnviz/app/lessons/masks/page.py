@@ -136,10 +136,10 @@ def _run(page: LessonPage, chosen: HeadSelection, choice: MaskChoice) -> MaskedR
         return _masked_run(chosen.text, MaskChoice(values.BY_HAND), chosen.head)
 
 
-def _edit(mask: str, tokens: int, query: int, key: int) -> None:
+def _edit(mask: str, tokens: int, query: int | None, key: int | None) -> None:
     """Mask a cell or unmask it; [PAD] tokens are no part of a mask by hand."""
     cells = values.read(mask, mask.count("-") + 1)[:tokens, :tokens].copy()
-    if max(query, key) < tokens:
+    if query is not None and key is not None and max(query, key) < tokens:
         cells[query, key] ^= True
     MASK.set(values.BY_HAND)
     CELLS.set(values.written(cells))
@@ -157,7 +157,7 @@ def _weights(
     run: MaskedRun,
     heading: str,
     note: str = "",
-    on_pick: Callable[[int, int], None] | None = None,
+    on_pick: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
     named = shown_tokens(_groups(run, chosen.text))
