@@ -154,11 +154,11 @@ def _kinds(listed: Sequence[str]) -> frozenset[str]:
 
 def _verb(facts: dict[str, Any]) -> Verb:
     reasons = {
-        why: Reasons(**{of: tuple(words) for of, words in facts.pop(why).items()})
-        for why in ("because", "because_not")
-        if why in facts
+        why: Reasons(**{of: tuple(words) for of, words in facts[why].items()})
+        for why in facts.keys() & {"because", "because_not"}
     }
-    return Verb(**facts | reasons | {"kinds": _kinds(facts["kinds"])})
+    forms: dict[str, Any] = {**facts, **reasons, "kinds": _kinds(facts["kinds"])}
+    return Verb(**forms)
 
 
 NOUNS = tuple(

@@ -20,7 +20,8 @@ LAYER, HEAD = 3, 1  # from 0
 
 def drawn(app: AppTest) -> Floats:
     """The weights under the mask as they are drawn, [query, key]; NaN where masked."""
-    return stored(app, "weights masked exact")["values"][0]
+    weights: Floats = stored(app, "weights masked exact")["values"][0]
+    return weights
 
 
 def assert_drawn(app: AppTest, mask: Mask, weights: Floats) -> None:
