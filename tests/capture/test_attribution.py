@@ -3,7 +3,6 @@
 import copy
 import gc
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -154,15 +153,6 @@ def test_the_model_stays_as_it_was(folder_of: FolderOf) -> None:
     assert all(parameter.grad is None for parameter in model.network.parameters())
 
 
-def test_threads_do_not_disturb_each_other(folder_of: FolderOf) -> None:
-    model = loading.load(str(folder_of("bert")))
-    places = [*range(1, 6)] * 3
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda place: all_of(stack_of(model, SENTENCE), place), places))
-    for place, found in zip(places, together, strict=True):
-        np.testing.assert_allclose(found.words, all_of(stack_of(model, SENTENCE), place).words, rtol=1e-5)
-
-
 class Kept:
     """A number that a backward pass will need."""
 
@@ -222,23 +212,6 @@ def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedM
             after = eager(without).last_hidden_state[0, place].double()
             assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
     assert found.turned.argmax() == place
-
-
-def test_a_masked_token_follows_its_probability(folder_of: FolderOf) -> None:
-    place, stack = 5, stack_of(loading.load(str(folder_of("bert"))), MASKED)
-    network: Any = AutoModelForMaskedLM.from_pretrained(folder_of("bert"))
-    followed = expected(stack, place)
-    assert followed is not None
-    found = all_occluded(stack, place, followed, "mask vector")
-    assert found.log_probability is not None
-    ids = torch.tensor([[token.id for token in stack.tokens]])
-    for token in range(len(stack.tokens)):
-        without = ids.clone()
-        without[0, token] = ids[0, place]  # [MASK]
-        with torch.inference_mode():
-            probability = network(without).logits[0, place].softmax(-1)[followed.id]
-        assert float(np.exp(found.log_probability[token])) == pytest.approx(float(probability), rel=1e-4)
-    assert np.exp(found.log_probability[place]) == pytest.approx(followed.probability, rel=1e-5)
 
 
 def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -> None:
@@ -332,13 +305,6 @@ def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, fo
     stack = stack_of(loading.load(str(folder_of(family))), SENTENCE)
     with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
         all_occluded(stack, 6, None, "key masked")
-
-
-def test_a_model_that_heeds_no_mask_masks_no_key(minilm: Model) -> None:
-    stack = stack_of(minilm, TIRED)
-    deaf = replace(stack, run=lambda words, _=None: stack.run(words))
-    with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
-        all_occluded(deaf, 9, None, "key masked")
 
 
 @pytest.mark.parametrize("way", ["mask vector", "key masked"])

@@ -185,16 +185,6 @@ def test_a_compiled_object_is_the_model_inside(network: Any, reads: Any) -> None
     )
 
 
-def test_bfloat16_is_told_and_shown_as_eager_computes_it(network: Any, reads: Any) -> None:
-    network.to(torch.bfloat16)
-    with attnviz.borrowed(network, reads) as name:
-        found = attnviz.trace(SENTENCE, name)
-    with torch.inference_mode():
-        returned: Any = network(**reads(SENTENCE, return_tensors="pt"), output_attentions=True)
-    for block, weights in zip(found.blocks, returned.attentions, strict=True):
-        assert np.array_equal(block.weights, weights[0].float().numpy())
-
-
 @OLD_NAME
 @pytest.mark.parametrize(
     ("family", "targets"), [("bert", ["query", "attention.output.dense"]), ("gpt2", ["c_proj"])]
@@ -457,16 +447,6 @@ def test_pairs_among_many_are_as_each_alone(
         for one, expected in zip(found, alone[: len(many)], strict=True):
             assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
             np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
-
-
-def test_what_a_tokenizer_returns_for_pairs_is_read_as_pairs(network: Any, reads: Any) -> None:
-    reads.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
-    reads.pad_token, pairs = "[PAD]", (PAIR, (PAIR[1], "The dog was tired ."))
-    encoded = reads([list(pair) for pair in pairs], padding=True, return_token_type_ids=True)
-    for one, pair in zip(attnviz.trace_many(encoded, network, tokenizer=reads), pairs, strict=True):
-        expected = attnviz.trace(pair[0], network, second=pair[1], tokenizer=reads)
-        assert [token.sentence for token in one.tokens] == [token.sentence for token in expected.tokens]
-        np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])

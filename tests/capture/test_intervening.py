@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
@@ -274,26 +273,6 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
             close(found, changed[..., : found.shape[-1]])  # behind them stands a sink's
 
 
-def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
-    tokens = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
-    edits = ["encoder 4-2 10 >8", "encoder 2-5 3 4>9", "encoder 6-12 >1"]
-    layers = {3: edits[0], 1: edits[1], 5: edits[2]}
-    by_number = {layer: partial(write_over, edit=edit) for layer, edit in layers.items()}
-    with replaced(by_number), torch.inference_mode():
-        expected = eager(tokens).last_hidden_state[0]
-    for name in ("minilm", "minilm-scratch"):
-        changes = [Edit.parse(edit) for edit in edits]
-        np.testing.assert_allclose(
-            loading.load(name).outcomes(ModelInput(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
-        )
-        weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
-        assert weights[3, 1, 9].argmax() == 7
-        assert weights[3, 1, 9].sum() == 1
-        assert weights[5, 11, :, 0].tolist() == [1.0] * 15
-
-
 @pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
 def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
     model = loading.load(name)
@@ -354,17 +333,6 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
         assert probabilities.max() == pytest.approx(likeliest.probability, abs=1e-5)
         assert model.words([likeliest.id]) == (likeliest.text,)
     assert np.abs(found[0] - found[1]).max() > 1e-3
-
-
-def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: FolderOf) -> None:
-    model = loading.load(str(folder_of("bert")))
-    text = "The [MASK] did not cross the road"
-    assert model.prediction_positions(text) == (2,)
-    assert model.prediction_positions(SENTENCE) == ()
-    (before,), (after,) = model.predictions(text), model.predictions(text, edits=[Edit("encoder", 1, 2)])
-    assert before.position == after.position == 2
-    assert before.candidates[0].probability != after.candidates[0].probability
-    assert model.predictions(SENTENCE, edits=[Edit("encoder", 1, 2)]) == ()
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])

@@ -92,19 +92,6 @@ def test_steps_that_do_not_give_the_models_own_weights_are_refused(
         blocks(network, layers, {"input_ids": IDS}, TOKENS)
 
 
-def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: FolderOf) -> None:
-    found = {}
-    for family in ("bert", "gpt2", "bart"):
-        network = open_network(folder_of(family))
-        with recording() as records:
-            run(network)
-        found[family] = kinds_and_layers(network, records)
-    assert found["bert"] == (("encoder", 0), ("encoder", 1))
-    assert found["gpt2"] == (("decoder", 0), ("decoder", 1))
-    pairs = tuple((kind, layer) for layer in range(2) for kind in ("decoder", "cross"))
-    assert found["bart"] == (("encoder", 0), ("encoder", 1), ("encoder", 2), *pairs)
-
-
 def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:
     for family in ("bert", "bloom", "gpt_neo"):
         network = open_network(folder_of(family))
