@@ -13,7 +13,7 @@ from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, save
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
 from tests.export.report.held import weights_in
 from tests.export.report.made import TARGET, TEXT, encoder, translator
 
@@ -155,11 +155,3 @@ def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Ope
     expect(paper.locator(".overview image")).to_have_count(6)
     paper.evaluate("paper => paper.replaceChildren()")
     expect(page.locator(".parts")).to_be_visible()
-
-
-def test_the_picture_is_saved(open_file: Open, tmp_path: Path) -> None:
-    page = open_file(report(encoder(model="owner/made: 1"), FIRST))
-    for ending in ("PNG", "SVG"):
-        file = save(page, ending, tmp_path)
-        assert file.name == f"attnviz-owner-made-1-layer2-head3-lines.{ending.lower()}"
-        assert file.stat().st_size > 5000
