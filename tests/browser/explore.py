@@ -19,13 +19,7 @@ NARROW = "The dog did not cross the road as it was too narrow."
 # Tokens and texts between them, as the paragraph under the picture has them.
 _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.textContent])"
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
-_MENUS = {
-    "Examples": "Examples and more",
-    "Heads that attend to": "Filter",
-    "Stage": "More",
-    "Merge pieces": "More",
-    "Scale colours per head": "More",
-}
+_MENUS = {"Merge pieces": "More"}
 
 
 @dataclass(frozen=True)
