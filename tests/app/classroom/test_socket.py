@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from attnviz.app.classroom import rooms, socket
+from attnviz.app.classroom import socket
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import Memory, Redis, Store
 from tests.app.classroom import redis_server
@@ -196,21 +196,6 @@ def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: 
     teacher.until(lambda state: state["poll"] is None)  # it looks on, by way of the other server
     again.do("end")
     assert "closed" in teacher.error(fatal=True)
-
-
-def test_who_cannot_enter_is_told_why(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "MAX_STUDENTS", 3)
-    _, room, _ = lesson.teacher(server)
-    for name in "abc":
-        lesson.student(server, room, name).until(bool)
-    assert "full: it has 3 students" in lesson.student(server, room, "d").error(fatal=True)
-    lesson.student(server, room, "a").until(bool)  # in a second window
-    assert "no room's code" in lesson.student(server, "ABC", "a").error(fatal=True)
-    absent = next(code for code in ("ABCDEF", "GHJKMN") if code != room)
-    assert f"no room {absent}" in lesson.student(server, absent, "a").error(fatal=True)
-    second = lesson.window(server)
-    second.do("teach", room=room, key="x" * 22, window=SECOND)
-    assert "another teacher" in second.error(fatal=True)
 
 
 @pytest.mark.parametrize(

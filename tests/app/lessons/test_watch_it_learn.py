@@ -17,7 +17,7 @@ from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, press, sent, stop, try_page, until, visit, words
-from tests.trained.made_up import of_storyteller, of_translator
+from tests.trained.made_up import of_translator
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -134,21 +134,6 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
-
-
-def test_a_language_model_is_trained_and_watched_by_the_visitors_of_another(
-    play: Callable[..., None], jobs: Jobs
-) -> None:
-    play(line(of_storyteller(0)), line(7), line(of_storyteller(50)))
-    app = visit(PAGE, learner=title_of("storyteller"), live_seed="7", live_steps="600")
-    job = start(app, jobs)
-    assert job.latest is not None
-    assert job.latest.found.training == Training("storyteller", 7, 600)
-    other = visit(PAGE)
-    for each in (app.run(), other):
-        clean(each)
-        assert len(charts(each)["What this training learned when"]["lines"]) == 4
-        assert "Language model of 2 layers, seed 7 · 50 of 600" in each.get("progress")[0].proto.text
 
 
 @pytest.mark.usefixtures("played")
