@@ -1,7 +1,6 @@
 """Edited attention: what an edit names changes, nothing else does, and the shared model never."""
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -220,28 +219,6 @@ def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translato
     assert {parameter.data_ptr() for parameter in copied.parameters()} == given
     assert same_bits(run(translator).logits, before)
     assert not any("Edited" in type(module).__name__ for module in translator.model.modules())
-
-
-BATCH: list[tuple[Sequence[str], Sequence[str], list[Edit]]] = [
-    (SOURCE, TARGET, [Edit("encoder", 1, 0, 9, 1, 6), Edit("cross", 0, 1, 2)]),
-    (SOURCE[:4], TARGET[:3], [Edit("encoder", 1, 0, 3, 4, 0)]),
-    (SOURCE[2:9], TARGET[1:], []),
-    (SOURCE[:1], TARGET[:1], [Edit("decoder", 1, 2), Edit("encoder", 1, 0, 1), Edit("cross", 0, 1, 1, 0, 1)]),
-    (SOURCE[5:], TARGET, [Edit("decoder", 0, 1, 5, 2, 3)]),
-    (SOURCE[1:7], TARGET[2:], [Edit("cross", 0, 1, target=2), Edit("encoder", 1, 0, 3, target=1)]),
-]
-
-
-def test_a_batch_is_edited_as_its_sentences_one_by_one(translator: Translator) -> None:
-    sources, targets, edits = zip(*BATCH, strict=True)
-    together = translator.steps_all(sources, targets, edits)
-    unedited = translator.steps_all(sources, targets)
-    for number, (source, target, of_sentence) in enumerate(BATCH):
-        alone = translator.steps(source, target, of_sentence)
-        there = together.logits[number, : len(alone.logits)]
-        torch.testing.assert_close(there, alone.logits, atol=1e-5, rtol=0)
-        changed = not torch.allclose(there, unedited.logits[number, : len(alone.logits)], atol=1e-5, rtol=0)
-        assert changed == bool(of_sentence)
 
 
 @pytest.mark.parametrize(
