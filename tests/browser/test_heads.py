@@ -107,7 +107,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     expect(cells("Rollout").first).to_be_visible(timeout=COMPUTED_MS)
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     wait_idle(page)
-    it, dog = 3, 1
+    dog, it = 1, 6
     expect(cells("Weights of head 2-7").nth(dog)).to_have_accessible_name(re.compile(r"%, rank \d of \d"))
     cells("Rollout").nth(dog).click()
     expect(page.get_by_text("All layers multiplied")).to_be_visible()
