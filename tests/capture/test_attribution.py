@@ -113,30 +113,6 @@ def test_of_a_prediction_the_slopes_are_finite_differences(
     np.testing.assert_allclose(found.words_times, times, rtol=0.02, atol=5e-3)
 
 
-def test_one_backward_pass_after_the_other_gives_the_same(folder_of: FolderOf) -> None:
-    place = 3
-    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
-    network = AutoModelForMaskedLM.from_pretrained(folder_of("bert"), attn_implementation="eager").eval()
-    ids = torch.tensor([[token.id for token in stack.tokens]])
-    words = network.get_input_embeddings()(ids).detach().requires_grad_()
-    ran = network(inputs_embeds=words, output_attentions=True, output_hidden_states=True)
-    for weights in ran.attentions:
-        weights.retain_grad()
-    of_words, of_weights = torch.zeros(words.shape[1]), [torch.zeros_like(each[0]) for each in ran.attentions]
-    for number in ran.hidden_states[-1][0, place]:
-        words.grad = None
-        for weights in ran.attentions:
-            weights.grad = None
-        number.backward(retain_graph=True)
-        of_words += words.grad[0].square().sum(dim=1)
-        for layer, weights in enumerate(ran.attentions):
-            of_weights[layer] += (weights.grad * weights)[0].detach().square()
-    found = all_of(stack, place)
-    np.testing.assert_allclose(found.words, of_words.sqrt(), rtol=1e-4)
-    expected_sums = sum(sums.sqrt().sum(dim=(0, 1)) for sums in of_weights)
-    np.testing.assert_allclose(found.weights_times, expected_sums, rtol=1e-4)
-
-
 def test_a_later_token_of_a_decoder_has_no_slope(folder_of: FolderOf) -> None:
     found = all_of(stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE), 5)
     for slopes in found:

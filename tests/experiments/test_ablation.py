@@ -1,7 +1,5 @@
 """What ablating moves: against numbers worked by hand, and against the model run one head at a time."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -16,12 +14,10 @@ from attnviz.experiments.ablation import (
     angles,
     heads_of,
     moved,
-    occlude_words,
     turned,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from tests.capture.tiny import SENTENCE, tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
 
@@ -94,20 +90,3 @@ def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
     assert found.moved.expected is not None
     assert found.moved.expected.argmin() == 4  # “il” hangs on encoder head 2-1
-
-
-def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
-    found = occlude_words("minilm", TIRED, 9)
-    assert found.replaced_by == "[MASK]"
-    before, after = [
-        torch.tensor(loading.load("minilm").outcomes(ModelInput(text), [()]).states[0, 9]).double()
-        for text in (TIRED, TIRED.replace("dog", "[MASK]"))
-    ]
-    assert found.turned[2] == pytest.approx(
-        float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
-    )
-    model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = occlude_words(model, SENTENCE, 1)
-    assert found.replaced_by is None
-    assert (found.turned[:2] > 1e-3).all()
-    np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it

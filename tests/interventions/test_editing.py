@@ -222,25 +222,6 @@ def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translato
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
-    [
-        ("encoder 3-1", "encoder layer 3, which this model does not have"),
-        ("cross 3-1", "cross layer 3, which this model does not have"),
-        ("encoder 1-4", "head 4 of 3"),
-        ("encoder 1-1 12", "row 12, but there are 11"),
-        ("encoder 1-1 2 12>1", "key 12, but there are 11"),
-        ("decoder 1-1 8", "row 8, but there are 7"),
-        ("cross 1-1 7 1>12", "key 12, but there are 11"),
-    ],
-)
-def test_an_edit_without_a_place_is_refused(translator: Translator, edit: str, said: str) -> None:
-    with pytest.raises(InvalidEdit, match=said):
-        run(translator, Edit.parse(edit))
-    with pytest.raises(InvalidEdit, match=said):
-        translator.steps_all([SOURCE, SOURCE], [TARGET, TARGET], [(), [Edit.parse(edit)]])
-
-
-@pytest.mark.parametrize(
     ("kind", "query"), [("encoder", None), ("encoder", 4), ("decoder", 2), ("cross", None)]
 )
 def test_what_no_replaced_output_names_stays_the_same_to_the_bit(

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from attnviz.trained import live
 from attnviz.trained.snapshots import Snapshot
+from attnviz.trained.translator import training
+from attnviz.trained.translator.translator import Sizes
 
 STARTED = """
 import time
@@ -21,6 +24,28 @@ def test_it_looks_at_the_beginning_and_at_the_end(steps: int) -> None:
     found = live.moments(steps)
     assert (found[0], found[-1]) == (0, steps)
     assert list(found) == sorted(set(found))
+
+
+def test_a_translator_is_watched_from_its_beginning_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(
+        training.Settings.live("candidates", 7, 2),
+        sentences=200,
+        sizes=Sizes(d_model=12, n_heads=2, d_feed_forward=7),
+    )
+    asked = []
+
+    def shorter(variant: str, seed: int, steps: int) -> training.Settings:
+        asked.append((variant, seed, steps))
+        return settings
+
+    monkeypatch.setattr(training.Settings, "live", shorter)
+    monkeypatch.setattr(live, "SENTENCES", 6)
+    # After two steps a model never says [END], and would be run for thirty words each time.
+    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
+    found = list(live.watch("candidates", 7, 2))
+    assert asked == [("candidates", 7, 2)]
+    assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]
+    assert [news.step for news in found if isinstance(news, Snapshot)] == [0, 2]
 
 
 def test_a_storyteller_is_watched_from_its_beginning_to_its_end() -> None:
