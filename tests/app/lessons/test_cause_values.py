@@ -44,20 +44,6 @@ def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) ->
     assert found.gender.now == pytest.approx(by_hand.choice(ENGLISH, before, change), abs=1e-5)
 
 
-def test_in_the_decorative_translator_the_weight_is_as_large_and_has_no_effect() -> None:
-    for edit, change in (
-        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
-    ):
-        found = run(edit, model="translator-decorative")
-        assert found.row_before[DOG] > 0.95
-        assert found.words_now == found.words_before
-        assert found.gender
-        by_hand = reference("decorative").choice(ENGLISH, found.words_before, change)
-        assert found.gender.now == pytest.approx(by_hand, abs=1e-5)
-        assert found.gender.now == pytest.approx(found.gender.before, abs=0.02)
-
-
 def test_the_row_before_and_now() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert moved.keys[DOG] == "dog"

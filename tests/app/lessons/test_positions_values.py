@@ -39,24 +39,6 @@ def test_the_similarity_of_learned_positions_by_hand_and_its_period() -> None:
         assert found.mean[distance] > max(found.mean[distance - 3], found.mean[distance + 3])
 
 
-def test_rotary_scores_depend_on_the_distance_alone() -> None:
-    found = values.rotary(TIRED, 3, 1, 9, 2)
-    assert found.starts == (9, 109, 1009)
-    np.testing.assert_allclose(found.scores, found.scores[:1].repeat(3, axis=0), atol=ROUNDING)
-    with torch.inference_mode():
-        steps = values.encode(bert(), token_ids(tokens(TIRED)), with_positions=False).layers[3].attention
-    # A pair of entries is a complex number, and a rotation by m θ a product with e^(i m θ).
-    query, key = (
-        vector[0::2] + 1j * vector[1::2] for vector in (steps.query[1, 9].numpy(), steps.key[1, 2].numpy())
-    )
-    theta = 10_000.0 ** (-np.arange(len(query)) / len(query))
-    for distance in (-7, 0, 5):
-        rotation = np.exp(-1j * distance * theta)
-        score = (query * np.conj(key) * rotation).sum().real / np.sqrt(2 * len(query))
-        at = found.distances.tolist().index(distance)
-        assert score == pytest.approx(found.scores[0, at], abs=ROUNDING)
-
-
 def test_buckets_are_those_of_transformers() -> None:
     distances = torch.arange(-300, 301)
     expected = T5Attention._relative_position_bucket(distances)  # type: ignore[no-untyped-call]

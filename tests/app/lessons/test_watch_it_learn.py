@@ -9,12 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.training import Learned, Training
 from attnviz.app.lessons.watch_it_learn.page import title_of
-from attnviz.app.lessons.watch_it_learn.values import quarters, text_of
+from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import line, stored
 from attnviz.trained.storyteller.tasks import WATCHED
-from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, press, sent, stop, try_page, until, visit, words
 from tests.trained.made_up import of_translator
@@ -91,22 +90,6 @@ def test_the_curves_of_a_language_model_are_the_stored_measures() -> None:
     assert back["y"] == pytest.approx([100 * each.scores["previous_word"].max() for each in kept])
     again = shown["The loss on random words"]["lines"][1]
     assert again["y"] == pytest.approx([each.measures["second_loss"] for each in kept])
-
-
-def test_every_sentence_and_every_head_can_be_watched() -> None:
-    app = visit(PAGE)
-    heads = app.selectbox(key="watched").options
-    assert len(heads) == len(set(heads)) == 16
-    for probe in PROBES:
-        clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
-        assert text_of("guided", PROBES.index(probe)) in sent(app, "head_view")["caption"]
-    for head in (heads[0], heads[9], heads[-1]):
-        clean(app.selectbox(key="watched").set_value(head).run())
-        assert any(head in title.value for title in app.header)
-    clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
-    assert len(app.selectbox(key="watched").options) == 8
-    clean(app.selectbox(key="learner").set_value(title_of("guided")).run())
-    assert app.selectbox(key="probe").value == written(PROBES[-1].source)
 
 
 def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
