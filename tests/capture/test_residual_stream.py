@@ -149,7 +149,7 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
         )
 
 
-@pytest.mark.parametrize("family", ["t5", "bart", "gpt_neox", "translator"])
+@pytest.mark.parametrize("family", ["t5", "bart", "gptj", "translator"])
 def test_every_logit_is_a_sum(family: str, folder_of: FolderOf) -> None:
     model, given = opened(family, folder_of)
     found = decomposition(model, given, IT)
