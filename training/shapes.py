@@ -24,7 +24,18 @@ from transformers import (
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
-from attnviz.trained.shapes.pictures import BACKGROUND, CELL, COLOURS, FOLDER, GRID, SHAPES, Question, draw, question, stamp
+from attnviz.trained.shapes.pictures import (
+    BACKGROUND,
+    CELL,
+    COLOURS,
+    FOLDER,
+    GRID,
+    SHAPES,
+    Question,
+    draw,
+    question,
+    stamp,
+)
 
 STEPS, BATCH, SEED = 4000, 64, 0
 PATCH = 12  # pixels of a side, after the picture has been made smaller
@@ -51,7 +62,11 @@ def processor() -> LlavaProcessor:
         image_mean=[0.5] * 3, image_std=[0.5] * 3,
     )  # fmt: skip
     return LlavaProcessor(
-        images, fast, patch_size=PATCH, vision_feature_select_strategy="default", num_additional_image_tokens=1
+        images,
+        fast,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
     )
 
 
@@ -137,22 +152,34 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
 
 if __name__ == "__main__":
     import sys, time
-    t=time.time()
-    model, prepares = train(int(sys.argv[1]) if len(sys.argv) > 1 else STEPS, int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print(time.time()-t, sum(p.numel() for p in model.parameters()))
+
+    t = time.time()
+    model, prepares = train(
+        int(sys.argv[1]) if len(sys.argv) > 1 else STEPS, int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    )
+    print(time.time() - t, sum(p.numel() for p in model.parameters()))
     b = Batches(prepares)
     for held in (False, True):
-        r = Random(1); qs=[question(r, held_out=held) for _ in range(1000)]
+        r = Random(1)
+        qs = [question(r, held_out=held) for _ in range(1000)]
         with torch.no_grad():
-            ids=b.ids(qs)
+            ids = b.ids(qs)
             model.set_attn_implementation("eager")
-            out=model(input_ids=ids, attention_mask=(ids!=0).long(), pixel_values=b.pixels(qs), output_attentions=True)
-        print(held, (out.logits[:,-1].argmax(-1)==b.answers(qs)).float().mean())
-        L=ids.shape[1]
-        at=torch.tensor([ (ids[i]==4).nonzero()[0].item()+q.asked.row*6+q.asked.column for i,q in enumerate(qs)])
-        for l,a in enumerate(out.attentions):
-            w=a[torch.arange(1000),:,-1].gather(2, at[:,None,None].expand(-1,4,1))[...,0]
-            n=torch.tensor([[*ids[i].tolist()].index(b._token(q.named)) for i,q in enumerate(qs)])
-            w2=a[torch.arange(1000),:,n].gather(2, at[:,None,None].expand(-1,4,1))[...,0]
+            out = model(
+                input_ids=ids,
+                attention_mask=(ids != 0).long(),
+                pixel_values=b.pixels(qs),
+                output_attentions=True,
+            )
+        print(held, (out.logits[:, -1].argmax(-1) == b.answers(qs)).float().mean())
+        L = ids.shape[1]
+        at = torch.tensor(
+            [(ids[i] == 4).nonzero()[0].item() + q.asked.row * 6 + q.asked.column for i, q in enumerate(qs)]
+        )
+        for l, a in enumerate(out.attentions):
+            w = a[torch.arange(1000), :, -1].gather(2, at[:, None, None].expand(-1, 4, 1))[..., 0]
+            n = torch.tensor([[*ids[i].tolist()].index(b._token(q.named)) for i, q in enumerate(qs)])
+            w2 = a[torch.arange(1000), :, n].gather(2, at[:, None, None].expand(-1, 4, 1))[..., 0]
             print(l, "?", w.mean(0).tolist(), "named", w2.mean(0).tolist())
-    model.save_pretrained("/tmp/wt/shapes_model"); prepares.save_pretrained("/tmp/wt/shapes_model")
+    model.save_pretrained("/tmp/wt/shapes_model")
+    prepares.save_pretrained("/tmp/wt/shapes_model")

@@ -60,7 +60,9 @@ def layout(
         tiles = [*zip(made["rows"][0], made["cols"][0], strict=True)]
         return _tiled(tiles, isqrt(processor.image_seq_len), side, [WHOLE] * len(pictures))
     if family == "internvl":
-        return _tiled(_canvases(images, pictures), isqrt(processor.image_seq_length), side, [WHOLE] * len(pictures))
+        return _tiled(
+            _canvases(images, pictures), isqrt(processor.image_seq_length), side, [WHOLE] * len(pictures)
+        )
     if family == "llava_onevision":
         return _packed(network, inputs, side)
     if getattr(images, "do_pan_and_scan", False):
@@ -116,13 +118,12 @@ def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes
     """
     found = Layout([], [])
     for picture, ((rows, columns), box) in enumerate(zip(tiles, boxes, strict=True)):
+        of_each: list[list[list[Patch]]] = []
         for side in (of_text, of_vision):
             cut = _cut(_grid(picture, 1, rows * side, columns * side, box), (rows, columns)) if rows else []
-            cut += _cut(_grid(picture, 0, side, side, box), (1, 1))
-            if side is of_text:
-                found.tokens.extend(patch for tile in cut for patch in tile)
-            if side is of_vision:
-                found.sequences.extend(cut)
+            of_each.append(cut + _cut(_grid(picture, 0, side, side, box), (1, 1)))
+        found.tokens.extend(patch for tile in of_each[0] for patch in tile)
+        found.sequences.extend(of_each[1])
     return found
 
 
@@ -130,7 +131,10 @@ def _cropped(images: Any, picture: Image.Image) -> Box:
     """What an image processor leaves of a picture when it cuts its edges off."""
     if not getattr(images, "do_center_crop", False):
         return WHOLE
-    whole, left = (images(picture, do_center_crop=cut, return_tensors="pt")["pixel_values"].shape[2:] for cut in (False, True))
+    whole, left = (
+        images(picture, do_center_crop=cut, return_tensors="pt")["pixel_values"].shape[2:]
+        for cut in (False, True)
+    )
     margins = [(before - after) // 2 / before for before, after in zip(whole, left, strict=True)]
     sizes = [after / before for before, after in zip(whole, left, strict=True)]
     return margins[1], margins[0], margins[1] + sizes[1], margins[0] + sizes[0]
@@ -158,9 +162,16 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
     for picture, (_, rows, columns) in enumerate(grids.tolist()):
         fine = _grid(picture, 0, rows, columns, WHOLE)
         found.sequences.append(
-            [fine[a + i][b + j] for a in range(0, rows, merge) for b in range(0, columns, merge) for i, j in product(range(merge), repeat=2)]
+            [
+                fine[a + i][b + j]
+                for a in range(0, rows, merge)
+                for b in range(0, columns, merge)
+                for i, j in product(range(merge), repeat=2)
+            ]
         )
-        found.tokens.extend(patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE) for patch in row)
+        found.tokens.extend(
+            patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE) for patch in row
+        )
     if family == "qwen2_5_vl":  # its vision encoder takes the blocks window by window
         order, _ = get_vision_window_index(grids, merge, vision.window_size, vision.patch_size)
         patches = [patch for each in found.sequences for patch in each]
@@ -191,7 +202,9 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
         # The model's own function packs the edges of patches in place of their features.
         edges = torch.tensor([[patch.box for patch in tile] for tile in found.sequences], dtype=torch.float64)
         newline = torch.full((4,), torch.nan, dtype=torch.float64)
-        [packed], _ = network.base_model.pack_image_features([edges], sizes, newline, settings.vision_aspect_ratio)
+        [packed], _ = network.base_model.pack_image_features(
+            [edges], sizes, newline, settings.vision_aspect_ratio
+        )
         packed = packed[side * side :]
         columns = int(packed[:, 0].isnan().nonzero()[0])
         rows = len(packed) // (columns + 1)

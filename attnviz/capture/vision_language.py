@@ -35,7 +35,7 @@ from attnviz.capture.inspection import (
 from attnviz.capture.model import Model, ModelInput, Prediction, Writing
 from attnviz.capture.network import compute_with, in_our_words, quiet
 from attnviz.capture.pictures import opened, upright
-from attnviz.capture.recorder import IMPLEMENTATION, Record, recording
+from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.capture.vectors import Computed, VectorWeights, refuse_above
 from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, UnreadableText, quoted
@@ -138,6 +138,8 @@ class VisionLanguageModel(Model):
         settings: Any = network.config
         self._image_id: int = settings.image_token_id
         self._placeholder: str = processor.image_token  # type: ignore[attr-defined]  # every family's has it
+        ends = (getattr(settings, f"vision_{end}_token_id", None) for end in ("start", "end"))
+        self._around = "{}".join("" if end is None else tokenizer.spelled(end) for end in ends)
         self._layers = self._inspected()
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -209,10 +211,14 @@ class VisionLanguageModel(Model):
         pictures = [upright(opened(picture)) for picture in given.images]
         text = given.text
         if self._placeholder not in text:
-            text = f"{self._placeholder * len(pictures)}{text}"
+            text = f"{self._around.format(self._placeholder) * len(pictures)}{text}"
         try:
-            made = self._processor(images=pictures, text=text, return_tensors="pt")
-        except (ValueError, IndexError, RuntimeError) as error:  # as many placeholders as pictures, and the like
+            made = self._processor(images=[pictures], text=text, return_tensors="pt")
+        except (
+            ValueError,
+            IndexError,
+            RuntimeError,
+        ) as error:  # as many placeholders as pictures, and the like
             raise UnreadableText(
                 f"The processor of {quoted(self.name)} cannot read this: {str(error).splitlines()[0]:.200}"
             ) from error
@@ -262,7 +268,7 @@ class VisionLanguageModel(Model):
 
         def scores(unread: Sequence[int]) -> Tensor:
             nonlocal inputs
-            if inputs["input_ids"].shape[1] + len(unread) > len(before) + len(unread) or steps:
+            if unread is not before:
                 inputs = self._longer(inputs, unread)
             with exactly(self.network.device):
                 returned: Any = run(self.network, self._lean(inputs))
@@ -304,7 +310,7 @@ class VisionLanguageModel(Model):
     def _inspected(self) -> dict[int, AttentionLayer]:
         """Each attention module's layer, by the module's id; compared with transformers' own weights."""
         picture = Image.linear_gradient("L").resize((192, 128))
-        read = self._read(ModelInput(self.tokenizer.readable(self._image_id + 1), images=(picture,)))
+        read = self._read(ModelInput("a", images=(picture,)))
         with torch.inference_mode(), exactly(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
                 run(self.network, self._lean(read.inputs))
@@ -327,7 +333,9 @@ class VisionLanguageModel(Model):
                 layers[id(record.module)] = AttentionLayer(
                     record.module, kind, number, record.query.shape[1], *mixed
                 )
-            self._compare([record for record in records if layers[id(record.module)].kind == "decoder"], expected)
+            self._compare(
+                [record for record in records if layers[id(record.module)].kind == "decoder"], expected
+            )
         return layers
 
     def _compare(self, records: Sequence[Record], expected: object) -> None:
@@ -337,7 +345,9 @@ class VisionLanguageModel(Model):
                 f"{type(self.network).__name__} ran {len(records)} attentions of its decoder, and transformers "
                 f"returned the weights of {len(returned)}."
             )
-        off = max(float((one.weights - other).abs().max()) for one, other in zip(records, returned, strict=True))
+        off = max(
+            float((one.weights - other).abs().max()) for one, other in zip(records, returned, strict=True)
+        )
         if not off <= TOLERANCE:
             raise AttentionNotRead(f"{type(self.network).__name__} has other weights, by up to {off:.1g}.")
 
@@ -347,9 +357,14 @@ class VisionLanguageModel(Model):
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
         cells = sum(selection.keeps(layer.layer) * layer.heads for layer in decoder) * count**2
         if selection.heads is not None or selection.queries is not None:
-            cells = len(selection.heads or range(decoder[0].heads)) * len(selection.queries or range(count)) * count
+            cells = (
+                len(selection.heads or range(decoder[0].heads))
+                * len(selection.queries or range(count))
+                * count
+            )
         vectors = selection.store == "vectors" or (
-            selection.store == "auto" and 4 * max(cells, decoder[0].heads * count**2) > selection.max_weight_bytes
+            selection.store == "auto"
+            and 4 * max(cells, decoder[0].heads * count**2) > selection.max_weight_bytes
         )
         whole = selection.heads is None and selection.queries is None
 
@@ -372,12 +387,25 @@ class VisionLanguageModel(Model):
         )
         kept = [layer for layer in decoder if selection.keeps(layer.layer)]
         blocks = forward.recorded_blocks(
-            self.network, kept, [groups[id(layer.module)][0] for layer in kept], read.tokens, selection, vectors=vectors
+            self.network,
+            kept,
+            [groups[id(layer.module)][0] for layer in kept],
+            read.tokens,
+            selection,
+            vectors=vectors,
         )
-        seeing = [layer for layer in self._layers.values() if layer.kind == "vision" and selection.keeps(layer.layer)]
+        seeing = [
+            layer
+            for layer in self._layers.values()
+            if layer.kind == "vision" and selection.keeps(layer.layer)
+        ]
         return (
             *blocks,
-            *(_vision_block(layer, groups[id(layer.module)], read.sequences, selection) for layer in seeing if whole),
+            *(
+                _vision_block(layer, groups[id(layer.module)], read.sequences, selection)
+                for layer in seeing
+                if whole
+            ),
         )
 
 
@@ -403,7 +431,9 @@ def _vision_block(
             places = range(record.query.shape[2])
             rules = (record.mask, record.bias, record.scale, record.cap, None)
             weights.append(
-                VectorWeights(record.query[row], record.key[row], places, *rules, selection.max_weight_bytes, forward.attend)
+                VectorWeights(
+                    record.query[row], record.key[row], places, *rules, selection.max_weight_bytes, attend
+                )
             )
     held = Separate(weights, selection.max_weight_bytes)
     tokens = _vision_tokens(sequences, [part.shape[1] for part in weights])
@@ -477,6 +507,10 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
         given |= {"image_processor": images, "tokenizer": tokenizer}
         if "video_processor" in known:
             given["video_processor"] = None
-            kind = type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})
-        processor: ProcessorMixin = kind(**given)
+        processor: ProcessorMixin = without_videos(kind)(**given)
     return processor
+
+
+def without_videos(kind: type[Any]) -> type[Any]:
+    """A class of processors that takes None for the processor of videos, which needs torchvision."""
+    return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

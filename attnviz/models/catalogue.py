@@ -170,6 +170,7 @@ class Entry:
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
         beside: the names of the tokens before a picture's patches.
+        images: whether it reads pictures together with a text.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -193,6 +194,7 @@ class Entry:
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
     beside: tuple[str, ...] = ()
+    images: bool = False
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"
@@ -218,8 +220,8 @@ class Entry:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads texts."""
-        return not self.sees
+        """Whether it reads texts alone."""
+        return not self.sees and not self.images
 
     @property
     def fingerprint(self) -> str:
