@@ -155,9 +155,9 @@ def trace(
         dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
         device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
             wherever one is taken: "owner/name#bfloat16#cuda".
-        images: what a vision-language model reads with the text, each a file, the bytes of one, or a picture of
-            Pillow's. They belong where the text has the placeholders of the model's processor, or else before
-            it; no chat template is applied. Each token of a picture knows its place: `Token.patch`.
+        images: what a vision-language model reads with the text, each a file, the bytes of one, or a picture
+            of Pillow's. They belong where the text has placeholders of the model's processor, or else
+            before it; no chat template is applied. `Token.patch` is the place of a token in its picture.
         processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
         layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
             places in the text. The model runs no further than the last of these layers.

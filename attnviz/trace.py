@@ -75,7 +75,7 @@ class Patch(NamedTuple):
 
     Attributes:
         picture: which of the pictures, from 0.
-        view: 0: the picture as a whole; 1: the same picture in more pixels, for a model that cuts it into tiles.
+        view: 0: the picture as a whole; 1: the same picture in more pixels, where a model cuts it into tiles.
         row, column: of the patches of this view, from 0.
         box: its left, top, right and bottom edge, as parts of the picture's width and height. They are below
             0 or above 1 where the model adds a margin.

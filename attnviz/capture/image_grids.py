@@ -27,8 +27,8 @@ class Layout(NamedTuple):
     """What a model makes of its pictures.
 
     Attributes:
-        tokens: the image tokens of the text, in order; None for one that is no part of a picture, such as the end of
-            a row of patches.
+        tokens: the image tokens of the text, in order; None for one that is no part of a picture, such as
+            the end of a row of patches.
         sequences: what the vision encoder reads, separately, in order: patches.
     """
 
@@ -67,7 +67,8 @@ def layout(
         return _packed(network, inputs, side)
     if getattr(images, "do_pan_and_scan", False):
         raise ModelNotSupported(
-            "This image processor crops pictures at places that depend on the picture (do_pan_and_scan). Switch it off."
+            "This image processor crops pictures at places that depend on the picture (do_pan_and_scan). "
+            "Switch it off."
         )
     boxes = [_cropped(images, picture) for picture in pictures]
     of_text = side if family == "llava" else isqrt(processor.image_seq_length)
@@ -155,7 +156,7 @@ def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, i
 
 
 def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
-    """Qwen's: patches come in blocks of merge × merge, and each block becomes one token (Wang et al. 2024)."""
+    """Qwen's: blocks of merge × merge patches become one token each (Wang et al. 2024)."""
     vision = settings.vision_config
     merge = vision.spatial_merge_size
     found = Layout([], [])

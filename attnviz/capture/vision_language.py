@@ -103,7 +103,17 @@ class Separate:
 
 @dataclass(frozen=True)
 class _Read:
-    """What the model reads: `inputs` as it is called with, the text, and the tokens of the text and the pictures."""
+    """What the model reads.
+
+    Attributes:
+        inputs: what it is called with.
+        text: without the pictures.
+        tokens: of the text and the pictures.
+        sequences: the patches that its vision encoder reads.
+        pictures: as PNG files.
+        written: how many of the last tokens it wrote.
+        end: the token that ended the text.
+    """
 
     inputs: dict[str, Tensor]
     text: str
@@ -196,14 +206,16 @@ class VisionLanguageModel(Model):
 
     def _refuse_edits(self) -> NoReturn:
         raise ModelNotSupported(
-            f"The attention of {quoted(self.name)} cannot be changed here: it reads pictures. Trace it without edits."
+            f"The attention of {quoted(self.name)}, which reads pictures, cannot be changed here. Trace it "
+            "without edits."
         )
 
     def _given(self, text: str | ModelInput) -> ModelInput:
         given = self.supported(text, writes=True, images=True)
         if not given.images:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads pictures and text. Give it both: attnviz.trace(text, model, images=[…])."
+                f"{quoted(self.name)} reads pictures and text. Give it both: "
+                "attnviz.trace(text, model, images=[…])."
             )
         return given
 
@@ -243,8 +255,8 @@ class VisionLanguageModel(Model):
         """
         if (count := ids.count(self._image_id)) != len(patches):
             raise ModelNotSupported(
-                f"{quoted(self.name)} has {count} image tokens here, and by its config and its processor they should be "
-                f"{len(patches)}. What cannot be shown exactly is not shown."
+                f"{quoted(self.name)} has {count} image tokens here, and by its config and its processor "
+                f"they should be {len(patches)}. What cannot be shown exactly is not shown."
             )
         text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
         rest, of_pictures = iter(words), iter(patches)
@@ -263,7 +275,10 @@ class VisionLanguageModel(Model):
         return {(patch.picture, patch.view) for patch in patches if patch is not None}
 
     def _written(self, read: _Read, writing: Writing) -> _Read:
-        """The same after the decoder has written on; each step reads all again, as positions may depend on pictures."""
+        """The same after the decoder has written on.
+
+        Each step reads all again: where tokens are may depend on the pictures.
+        """
         inputs = dict(read.inputs)
 
         def scores(unread: Sequence[int]) -> Tensor:
@@ -276,10 +291,9 @@ class VisionLanguageModel(Model):
             return last
 
         before = read.inputs["input_ids"][0].tolist()
-        steps: list[int] = []
         habits = habits_of(self.network)
-        for step in drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits):
-            steps.append(step.id)
+        drawn = drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits)
+        steps = [step.id for step in drawn]
         end = steps.pop() if steps and steps[-1] in habits.ends else None
         text, words = self.tokenizer.written(read.text, read.tokens, steps)
         return replace(
@@ -342,8 +356,8 @@ class VisionLanguageModel(Model):
         returned = weights_of(expected, "decoder")
         if len(records) != len(returned) or len(returned) != self.entry.decoder_layers:
             raise AttentionNotRead(
-                f"{type(self.network).__name__} ran {len(records)} attentions of its decoder, and transformers "
-                f"returned the weights of {len(returned)}."
+                f"{type(self.network).__name__} ran {len(records)} attentions of its decoder, and "
+                f"transformers returned the weights of {len(returned)}."
             )
         off = max(
             float((one.weights - other).abs().max()) for one, other in zip(records, returned, strict=True)
@@ -457,8 +471,8 @@ def _vision_block(
 
 
 def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
-    """The tokens of the vision encoder; a sequence may begin with [CLS], and may be read in several windows."""
-    several = len({(patch.picture, patch.view) for patch in map(lambda one: one[0], sequences)}) > 1
+    """The tokens of the vision encoder; a sequence may begin with [CLS], or be read in several windows."""
+    several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
     beside = 0
     if len(lengths) == len(sequences):
@@ -468,8 +482,8 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         found.extend(_patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or beside not in (0, 1):
         raise ModelNotSupported(
-            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. What cannot be "
-            "shown exactly is not shown."
+            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. What "
+            "cannot be shown exactly is not shown."
         )
     return tuple(found)
 

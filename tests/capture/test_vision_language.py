@@ -82,7 +82,7 @@ def test_weights_are_those_of_eager(family: str) -> None:
 
 def embeddings(family: str, *pictures: Image.Image) -> Tensor:
     """[token, d_model]: what the decoder is given, where patches do not attend to each other."""
-    network, processor = built(family)
+    network, _ = built(family)
     mixers = [
         parameter
         for name, parameter in network.base_model.get_encoder(modality="image").named_parameters()
@@ -186,7 +186,7 @@ def test_a_trace_with_pictures_survives_its_file() -> None:
 
 @pytest.mark.parametrize("family", ["qwen2_vl", "gemma3", "idefics3"])
 def test_a_model_writes_on(family: str) -> None:
-    network, processor = built(family)
+    network, _ = built(family)
     trace = traced(family, WIDE, writing=Writing(3))
     with given_to(network) as called:
         read = traced(family, WIDE)

@@ -23,12 +23,19 @@ from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImag
 
 from attnviz.capture.vision_language import without_videos
 
-WORDS = "what is in this picture ? red green".split()
+WORDS = ("what", "is", "in", "this", "picture", "?", "red", "green")
 _NAMED = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _TEXT = {
-    **{"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4},
-    **{"num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 4096},
-    **{"bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0},
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 4096,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "pad_token_id": 0,
 }
 _VISION = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3}
 _ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
@@ -94,9 +101,13 @@ def _onevision() -> Built:
     pinpoints = [[20, 40], [40, 20], [40, 40]]
     images = LlavaOnevisionImageProcessorPil(size={"height": 20, "width": 20}, image_grid_pinpoints=pinpoints)
     processor = without_videos(transformers.LlavaOnevisionProcessor)(
-        image_processor=images, tokenizer=tokenizer, video_processor=None, num_image_tokens=16,
-        vision_feature_select_strategy="full", vision_aspect_ratio="anyres_max_2",
-    )  # fmt: skip
+        image_processor=images,
+        tokenizer=tokenizer,
+        video_processor=None,
+        num_image_tokens=16,
+        vision_feature_select_strategy="full",
+        vision_aspect_ratio="anyres_max_2",
+    )
     vision = {
         "model_type": "siglip_vision_model",
         **_VISION,
@@ -106,11 +117,18 @@ def _onevision() -> Built:
     }
     return (
         _network(
-            "LlavaOnevision", tokenizer, {"model_type": "qwen2"}, vision, image="<image>", video_token_id=5,
-            image_grid_pinpoints=pinpoints, vision_aspect_ratio="anyres_max_2", vision_feature_select_strategy="full",
+            "LlavaOnevision",
+            tokenizer,
+            {"model_type": "qwen2"},
+            vision,
+            image="<image>",
+            video_token_id=5,
+            image_grid_pinpoints=pinpoints,
+            vision_aspect_ratio="anyres_max_2",
+            vision_feature_select_strategy="full",
         ),
         processor,
-    )  # fmt: skip
+    )
 
 
 def _qwen(name: str) -> Callable[[], Built]:
@@ -127,15 +145,31 @@ def _qwen(name: str) -> Callable[[], Built]:
         processor = without_videos(kind)(image_processor=images, tokenizer=tokenizer, video_processor=None)
         vision = {
             "Qwen2VL": {"embed_dim": 24, "hidden_size": 32, "mlp_ratio": 2},
-            "Qwen2_5_VL": {"hidden_size": 24, "out_hidden_size": 32, "intermediate_size": 40, "window_size": 16,
-                           "fullatt_block_indexes": [1]},
-            "Qwen3VL": {"hidden_size": 24, "out_hidden_size": 32, "intermediate_size": 40,
-                        "num_position_embeddings": 64, "deepstack_visual_indexes": [0, 1]},
-        }[name]  # fmt: skip
+            "Qwen2_5_VL": {
+                "hidden_size": 24,
+                "out_hidden_size": 32,
+                "intermediate_size": 40,
+                "window_size": 16,
+                "fullatt_block_indexes": [1],
+            },
+            "Qwen3VL": {
+                "hidden_size": 24,
+                "out_hidden_size": 32,
+                "intermediate_size": 40,
+                "num_position_embeddings": 64,
+                "deepstack_visual_indexes": [0, 1],
+            },
+        }[name]
         network = _network(
-            name, tokenizer, {"rope_parameters": _ROPE}, {**_QWEN_VISION, **vision}, image="<|image_pad|>",
-            video_token_id=7, vision_start_token_id=4, vision_end_token_id=6,
-        )  # fmt: skip
+            name,
+            tokenizer,
+            {"rope_parameters": _ROPE},
+            {**_QWEN_VISION, **vision},
+            image="<|image_pad|>",
+            video_token_id=7,
+            vision_start_token_id=4,
+            vision_end_token_id=6,
+        )
         return network, processor
 
     return built
@@ -175,9 +209,15 @@ def _gemma3() -> Built:
         "vision_use_head": False,
     }
     network = _network(
-        "Gemma3", tokenizer, {"sliding_window": 16, "layer_types": ["sliding_attention"] * 2 + ["full_attention"]},
-        vision, image="<image_soft_token>", mm_tokens_per_image=16, boi_token_id=4, eoi_token_id=6,
-    )  # fmt: skip
+        "Gemma3",
+        tokenizer,
+        {"sliding_window": 16, "layer_types": ["sliding_attention"] * 2 + ["full_attention"]},
+        vision,
+        image="<image_soft_token>",
+        mm_tokens_per_image=16,
+        boi_token_id=4,
+        eoi_token_id=6,
+    )
     return network, processor
 
 
@@ -199,8 +239,12 @@ def _idefics(name: str) -> Callable[[], Built]:
 
 
 def _internvl() -> Built:
-    named = {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>",
-             "video_token": "<video>"}  # fmt: skip
+    named = {
+        "start_image_token": "<img>",
+        "end_image_token": "</img>",
+        "context_image_token": "<IMG_CONTEXT>",
+        "video_token": "<video>",
+    }
     tokenizer = _tokenizer(*named.values(), **named)
     images = GotOcr2ImageProcessorPil(
         size={"height": 20, "width": 20}, crop_to_patches=True, min_patches=1, max_patches=6

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 FOLDER = Path(__file__).parent / "weights"
 """Where the model lies that answers them, and `figures.json` with what was measured of it."""
 
-GRID = 6
+GRID = 5
 """Rows and columns of a picture; the model's patches are its cells."""
 
 CELL = 64
@@ -43,11 +43,6 @@ class Shape:
     shape: str
     colour: str
 
-    @property
-    def held_out(self) -> bool:
-        """Whether no training picture has this shape in this colour: one colour of each shape."""
-        return SHAPES.index(self.shape) == [*COLOURS].index(self.colour)
-
 
 @dataclass(frozen=True)
 class Question:
@@ -68,21 +63,13 @@ class Question:
     answer: str
 
 
-def question(random: Random, *, held_out: bool, fewest: int = FEWEST, most: int = MOST) -> Question:
-    """Return a random picture with a question.
-
-    Args:
-        fewest, most: how many shapes it has.
-        held_out: ask about a shape in a colour that no training picture has; else the picture has none.
-    """
-    while True:
-        count = random.randint(fewest, most)
-        cells = random.sample(range(GRID * GRID), count)
-        kinds = zip(cells, random.sample(SHAPES, count), random.sample([*COLOURS], count), strict=True)
-        shapes = tuple(Shape(*divmod(cell, GRID), shape, colour) for cell, shape, colour in kinds)
-        fitting = [shape for shape in shapes if shape.held_out == held_out]
-        if fitting if held_out else len(fitting) == count:
-            return about(shapes, random.choice(fitting), by_shape=random.random() < 0.5)
+def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question:
+    """Return a random picture of so many shapes, with a question."""
+    count = random.randint(fewest, most)
+    cells = random.sample(range(GRID * GRID), count)
+    kinds = zip(cells, random.sample(SHAPES, count), random.sample([*COLOURS], count), strict=True)
+    shapes = tuple(Shape(*divmod(cell, GRID), shape, colour) for cell, shape, colour in kinds)
+    return about(shapes, random.choice(shapes), by_shape=random.random() < 0.5)
 
 
 def about(shapes: tuple[Shape, ...], asked: Shape, *, by_shape: bool) -> Question:
