@@ -8,10 +8,10 @@ import json
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from operator import index
 from os import PathLike
-from types import NoneType
+from types import NoneType, UnionType
 from typing import (
     IO,
     TYPE_CHECKING,
@@ -24,6 +24,7 @@ from typing import (
     TypeVar,
     cast,
     get_args,
+    get_origin,
     get_type_hints,
     overload,
 )
@@ -35,7 +36,7 @@ from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.given_weights import as_array, decoded, layers_of, spelled
 from attnviz.importing import gate, need
-from attnviz.text import joined, plural
+from attnviz.text import joined, layers_by_kind, plural
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -427,6 +428,7 @@ class Trace:
         edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
             changed ones.
         pictures: those that were read, as PNG files, made smaller.
+        without_weights: of a hybrid model, what its layers without attention weights are, by number from 0.
 
     Raises:
         InvalidTrace: two blocks are of the same kind and layer, layers of one kind differ in shape, or
@@ -441,6 +443,7 @@ class Trace:
     written: int = 0
     edits: tuple[str, ...] = ()
     pictures: tuple[bytes, ...] = ()
+    without_weights: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = Counter((block.kind, block.layer) for block in self.blocks)
@@ -540,7 +543,18 @@ class Trace:
 
     def _kinds(self) -> list[str]:
         kinds = Counter(block.kind for block in self.blocks)
-        return [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
+        found = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
+        if self.without_weights:
+            found.append(f"without attention weights: {layers_by_kind(self.without_weights, first=0)}")
+        return found
+
+    def __sub__(self, other: Trace) -> Difference:
+        """Return this trace minus another one of the same tokens, for `attnviz.show`.
+
+        Raises:
+            InvalidTrace: they have other tokens, layers or heads.
+        """
+        return Difference(self, other) if isinstance(other, Trace) else NotImplemented
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -582,6 +596,10 @@ class Trace:
         for block in blocks:
             if block.layer == wanted:
                 return block
+        if (what := self.without_weights.get(wanted)) is not None:
+            raise InvalidTrace(
+                f"Layer {wanted} of {self.model}, counted from 0, has no attention weights: it is {what}."
+            )
         numbers = [block.layer for block in blocks]
         named = f"0 to {numbers[-1]}" if numbers == [*range(len(numbers))] else joined([*map(str, numbers)])
         raise InvalidTrace(
@@ -670,7 +688,7 @@ class Trace:
         """
         header, arrays = trace_io.read(file)
         try:
-            pictures = tuple(arrays.pop(f"picture-{n + 1}") for n in range(header["pictures"]))
+            pictures = tuple(arrays.pop(f"picture-{n + 1}") for n in range(header.get("pictures", 0)))
             trace = replace(_assembled(header, arrays), pictures=tuple(map(_png, pictures)))
             described, names = _described(trace)
         except InvalidTrace:
@@ -681,6 +699,46 @@ class Trace:
         if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
             raise trace_io.damaged("it holds other arrays than its header describes")
         return trace
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The weights of one trace minus those of another, as `trace - minus` makes it.
+
+    Attributes:
+        trace: from which is subtracted.
+        minus: what is subtracted.
+
+    Raises:
+        InvalidTrace: they have other tokens, layers or heads.
+    """
+
+    trace: Trace
+    minus: Trace
+
+    def __post_init__(self) -> None:
+        blocks, others = ({(b.kind, b.layer): b for b in t.blocks} for t in (self.trace, self.minus))
+        if {place: len(b.query) for place, b in blocks.items()} != {
+            p: len(b.query) for p, b in others.items()
+        }:
+            raise InvalidTrace(
+                "Traces are subtracted head by head, but these have other layers or heads: "
+                f"{self.trace!r} and {self.minus!r}."
+            )
+        for place, block in blocks.items():
+            for side in ("query_tokens", "key_tokens"):
+                one, other = ([token.text for token in getattr(b, side)] for b in (block, others[place]))
+                if one != other:
+                    _refuse_tokens(one, other)
+
+
+def _refuse_tokens(one: list[str], other: list[str]) -> None:
+    differ = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    found = f"{len(one)} and {len(other)} tokens"
+    if differ:
+        place = differ[0]
+        found = f"token {place + 1} is {one[place]!r:.30} in one and {other[place]!r:.30} in the other"
+    raise InvalidTrace(f"Traces are subtracted token by token, but these differ: {found}.")
 
 
 _UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone
@@ -745,8 +803,9 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         "target": trace.target,
         "written": trace.written,
         "edits": trace.edits,
-        "pictures": len(trace.pictures),
-        "sequences": [[asdict(token) for token in tokens] for tokens in sequences],
+        **({"pictures": len(trace.pictures)} if trace.pictures else {}),
+        **({"without_weights": [*trace.without_weights.items()]} if trace.without_weights else {}),
+        "sequences": [[*map(_token, tokens)] for tokens in sequences],
         "blocks": blocks,
     }
     return header, arrays
@@ -760,7 +819,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         Exception: something else in the header is wrong.
     """
     sequences = [
-        tuple(Token(**_typed(Token, fields), patch=_patch(fields["patch"])) for fields in tokens)
+        tuple(Token(**_typed(Token, fields), patch=_patch(fields.get("patch"))) for fields in tokens)
         for tokens in header["sequences"]
     ]
     if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
@@ -797,18 +856,27 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     edits = tuple(header["edits"])
     if not all(isinstance(edit, str) for edit in edits):
         raise trace_io.damaged("an edit is no text")
-    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks))
+    others = dict(header.get("without_weights", ()))
+    if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
+        raise trace_io.damaged("a layer without weights has no number or no name")
+    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks), without_weights=others)
+
+
+def _token(token: Token) -> dict[str, Any]:
+    fields = asdict(token)
+    return fields if token.patch is not None else {name: fields[name] for name in fields if name != "patch"}
 
 
 def _patch(found: Any) -> Patch | None:
     if found is None:
         return None
-    *places, box = found
-    if len(box) != 4 or not all(type(edge) is float and np.isfinite(edge) for edge in box):
-        raise trace_io.damaged("the edges of a patch are no numbers")
-    if len(places) != 4 or not all(type(place) is int and place >= 0 for place in places):
+    picture, view, row, column, box = found
+    if not all(type(place) is int and place >= 0 for place in (picture, view, row, column)):
         raise trace_io.damaged("the place of a patch is none")
-    return Patch(*places, tuple(box))
+    left, top, right, bottom = box
+    if not all(type(edge) is float and np.isfinite(edge) for edge in box):
+        raise trace_io.damaged("the edges of a patch are no numbers")
+    return Patch(picture, view, row, column, (left, top, right, bottom))
 
 
 def _png(found: NDArray[Any]) -> bytes:
@@ -1021,7 +1089,8 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
     """Those fields of a record that are a text, a number, a bool or None, if each is of the right type."""
     found = {}
     for name, hint in get_type_hints(record).items():
-        if (types := set(get_args(hint) or [hint])) <= {str, int, bool, NoneType}:
+        types = set(get_args(hint) or [hint])
+        if get_origin(hint) in {None, UnionType} and types <= {str, int, bool, NoneType}:
             if type(fields[name]) not in types:  # exactly: True is no number here
                 raise trace_io.damaged(f"{name} is {reprlib.repr(fields[name])}, not of type {hint}")
             found[name] = fields[name]

@@ -196,6 +196,16 @@ def head(
     return numbers[0] - 1, numbers[1] - 1
 
 
+def with_weights(model: Entry, layer: int) -> int:
+    """Return this layer, from 0, or if it has no attention weights the nearest that has, with a notice."""
+    what = dict(model.without_weights).get(layer)
+    if what is None:
+        return layer
+    near = min(model.numbers_of(model.kinds[0]), key=lambda number: abs(number - layer))
+    st.info(f"Layer {layer + 1}: {what}, no attention weights. Layer {near + 1} is open.")
+    return near
+
+
 def open_head(layer: int, head: int) -> None:
     """Choose a head (from 0), from a picture or a button."""
     memory.pick({choices.LAYER.name: layer + 1, choices.HEAD.name: head + 1})

@@ -194,7 +194,9 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
             continue
         settings = network.config
         pixels = settings.vision_config.image_size
-        best = get_anyres_image_grid_shape((height, width), settings.image_grid_pinpoints, pixels)
+        best = get_anyres_image_grid_shape(  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+            (height, width), settings.image_grid_pinpoints, pixels
+        )
         canvas = best[0] * pixels, best[1] * pixels
         scale = min(canvas[0] / height, canvas[1] / width)
         scaled = min(ceil(height * scale), canvas[0]), min(ceil(width * scale), canvas[1])

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +18,7 @@ import transformers
 from PIL import Image
 from torch import Tensor
 from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedModel, ProcessorMixin
-from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+from transformers.models.auto import processing_auto
 
 from attnviz.capture import forward, image_grids
 from attnviz.capture.arrays import as_numpy, one_per_head
@@ -67,7 +68,7 @@ class Separate:
     @cached_property
     def starts(self) -> list[int]:
         """The place of the first token of each sequence, and the number of all."""
-        return np.cumsum([0, *(part.shape[1] for part in self.parts)]).tolist()
+        return [*accumulate((part.shape[1] for part in self.parts), initial=0)]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,7 +99,8 @@ class Separate:
     def mask(self) -> Tensor:
         """Return bool [query, key], True inside of each sequence."""
         blocks = [torch.ones(part.shape[1], part.shape[1], dtype=torch.bool) for part in self.parts]
-        return torch.block_diag(*blocks)
+        found: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return found
 
 
 @dataclass(frozen=True)
@@ -510,7 +512,8 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
         ModelFilesDamaged: its files are missing, or their values are invalid.
         ModelNotSupported: transformers needs another package for it.
     """
-    kind: Any = getattr(transformers, PROCESSOR_MAPPING_NAMES[family])
+    names: Mapping[str, str] = vars(processing_auto)["PROCESSOR_MAPPING_NAMES"]
+    kind: Any = getattr(transformers, names[family])
     settings = config.read_json(file, name) if (file := folder / config.OF_PICTURES[0]).is_file() else {}
     with quiet(), in_our_words(folder, name):
         auto: Any = AutoImageProcessor

@@ -110,6 +110,24 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
         clean(try_page(page, model=model, text=PROMPT))
 
 
+def test_layers_without_attention_weights_say_what_they_are(opened: Open) -> None:
+    model = opened("zamba2")
+    app = visit("explore", model=model, text=PROMPT, stage="scaled", layer="3", head="2")
+    what = "recurrent (Mamba 2), no attention weights"
+    assert [info.value for info in app.info] == [f"Layer 3: {what}. Layer 2 is open."]
+    atlas, head = sent(app, "atlas"), sent(app, "head_view")
+    heads, layers = atlas["heads"], range(atlas["layers"])
+    named = [set(atlas["facts"][layer * heads : (layer + 1) * heads]) == {what} for layer in layers]
+    assert named == [True, False, True, False, True]
+    assert "No attention weights in layers 1, 3 and 5: recurrent (Mamba 2)." in words(app)
+    assert head["layer"] == 2
+    read = view(model, ModelInput(PROMPT))
+    own = attnviz.trace(PROMPT, model).stack("decoder")
+    assert np.array_equal(traces.own_weights(read.model, read.given, "decoder")[1::2], own)
+    for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
+        clean(try_page(page, model=model, text=PROMPT, layer="3"))
+
+
 def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     model = opened("gpt2")
     app = visit("explore", model=model, text=PROMPT)

@@ -54,7 +54,7 @@ def given_to(module: Any) -> Iterator[list[dict[str, Any]]]:
 
 @every_family
 def test_weights_are_those_of_eager(family: str) -> None:
-    network, _ = built(family)
+    network: Any = built(family)[0]
     with given_to(network) as called, given_to(network.base_model.get_encoder(modality="image")) as seen:
         trace = traced(family, WIDE, TALL)
     inputs = {name: value for name, value in called[-1].items() if name != "args"}
@@ -82,7 +82,7 @@ def test_weights_are_those_of_eager(family: str) -> None:
 
 def embeddings(family: str, *pictures: Image.Image) -> Tensor:
     """[token, d_model]: what the decoder is given, where patches do not attend to each other."""
-    network, _ = built(family)
+    network: Any = built(family)[0]
     mixers = [
         parameter
         for name, parameter in network.base_model.get_encoder(modality="image").named_parameters()
@@ -186,7 +186,7 @@ def test_a_trace_with_pictures_survives_its_file() -> None:
 
 @pytest.mark.parametrize("family", ["qwen2_vl", "gemma3", "idefics3"])
 def test_a_model_writes_on(family: str) -> None:
-    network, _ = built(family)
+    network: Any = built(family)[0]
     trace = traced(family, WIDE, writing=Writing(3))
     with given_to(network) as called:
         read = traced(family, WIDE)

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
@@ -39,7 +38,7 @@ _TEXT = {
 }
 _VISION = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3}
 _ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
-_QWEN_VISION = {
+_QWEN_VISION: dict[str, Any] = {
     "depth": 3,
     "num_heads": 2,
     "patch_size": 4,
@@ -47,7 +46,9 @@ _QWEN_VISION = {
     "temporal_patch_size": 2,
 }
 
-Built = tuple[PreTrainedModel, Any]
+_MADE: Any = transformers  # which leaves constructors untyped
+
+Built = tuple[Any, Any]
 """A model and its processor."""
 
 
@@ -55,7 +56,7 @@ def _tokenizer(*special: str, **named: str) -> Any:
     vocabulary = {word: at for at, word in enumerate([*_NAMED.values(), *special, *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **_NAMED, extra_special_tokens=named)
+    fast = _MADE.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **_NAMED, extra_special_tokens=named)
     fast.add_special_tokens({"additional_special_tokens": [*special]})
     return fast
 
@@ -83,7 +84,7 @@ def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, 
 def _llava() -> Built:
     tokenizer = _tokenizer("<image>", image_token="<image>")  # noqa: S106 - no password
     images = CLIPImageProcessorPil(size={"shortest_edge": 20}, crop_size={"height": 20, "width": 20})
-    processor = transformers.LlavaProcessor(
+    processor = _MADE.LlavaProcessor(
         images,
         tokenizer,
         patch_size=5,
@@ -177,9 +178,9 @@ def _qwen(name: str) -> Callable[[], Built]:
 
 def _paligemma() -> Built:
     tokenizer = _tokenizer("<image>", image_token="<image>")  # noqa: S106
-    images = SiglipImageProcessorPil(size={"height": 20, "width": 20})
+    images: Any = SiglipImageProcessorPil(size={"height": 20, "width": 20})
     images.image_seq_length = 16
-    processor = transformers.PaliGemmaProcessor(images, tokenizer)
+    processor = _MADE.PaliGemmaProcessor(images, tokenizer)
     vision = {
         "model_type": "siglip_vision_model",
         **_VISION,
@@ -200,7 +201,7 @@ def _gemma3() -> Built:
     }
     tokenizer = _tokenizer(*special.values(), **special)
     images = Gemma3ImageProcessorPil(size={"height": 40, "width": 40}, do_pan_and_scan=False)
-    processor = transformers.Gemma3Processor(images, tokenizer, image_seq_length=16)
+    processor = _MADE.Gemma3Processor(images, tokenizer, image_seq_length=16)
     vision = {
         "model_type": "siglip_vision_model",
         **_VISION,
