@@ -473,7 +473,7 @@ def _vision_block(
 
 
 def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
-    """The tokens of the vision encoder; a sequence may begin with [CLS], or be read in several windows."""
+    """The tokens of the vision encoder; a sequence may begin with [CLS], or be read in windows."""
     several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
     beside = 0

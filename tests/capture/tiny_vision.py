@@ -144,7 +144,7 @@ def _qwen(name: str) -> Callable[[], Built]:
         )
         kind: Any = getattr(transformers, f"{name}Processor")
         processor = without_videos(kind)(image_processor=images, tokenizer=tokenizer, video_processor=None)
-        vision = {
+        vision: dict[str, Any] = {
             "Qwen2VL": {"embed_dim": 24, "hidden_size": 32, "mlp_ratio": 2},
             "Qwen2_5_VL": {
                 "hidden_size": 24,
