@@ -22,7 +22,7 @@ from transformers.models.auto import processing_auto
 
 from attnviz.capture import forward, image_grids
 from attnviz.capture.arrays import as_numpy, one_per_head
-from attnviz.capture.generation import drawn_one_by_one, habits_of, next_tokens
+from attnviz.capture.generation import drawn_one_by_one, expected_next, habits_of
 from attnviz.capture.inspection import (
     TOLERANCE,
     AttentionLayer,
@@ -181,17 +181,21 @@ class VisionLanguageModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects after each token."""
+        """What it expects after the last token; of all others, there may be thousands."""
         if edits:
             self._refuse_edits()
         given = self._given(text)
         read = self._read(given)
         read = read if given.writing is None else self._written(read, given.writing)
-        return next_tokens(self.network, self.tokenizer, read.inputs, given.writing, read.written, read.end)
-
-    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """All tokens."""
-        return tuple(range(len(self.tokens(text))))
+        with torch.inference_mode():
+            returned: Any = run(self.network, self._lean(read.inputs))
+        logits, readable, habits = (
+            returned.logits[0, -1:].float().cpu(),
+            self.tokenizer.readable,
+            habits_of(self.network),
+        )
+        [found] = expected_next(logits, [read.tokens[-1].id], readable, habits, None, 0, read.end)
+        return (replace(found, position=len(read.tokens) - 1),)
 
     def outcomes(
         self,
