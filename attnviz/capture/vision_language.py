@@ -488,8 +488,8 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         found.extend(_patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or beside not in (0, 1):
         raise ModelNotSupported(
-            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. What "
-            "cannot be shown exactly is not shown."
+            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. "
+            "What cannot be shown exactly is not shown."
         )
     return tuple(found)
 
