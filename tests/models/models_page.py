@@ -239,11 +239,12 @@ both in every layer.
 
 ## Models that read pictures with a text
 
-`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision (`llava_onevision`),
-Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma (`paligemma`), Gemma 3
-(`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package num2words), InternVL (`internvl`).
-The weights of their text decoders equal `eager`'s to the bit, from a folder and of an object. Their vision
-encoders are blocks of the kind `vision`. Their attention cannot be changed, and they take one text at a time.
+`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision
+(`llava_onevision`), Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma
+(`paligemma`), Gemma 3 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package
+num2words) and InternVL (`internvl`). The weights of their text decoders equal `eager`'s to the bit, from a
+folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
+changed, and they take one text at a time.
 
 ## Weights alone
 
