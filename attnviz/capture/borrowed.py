@@ -132,8 +132,8 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
         part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
         raise ModelNotSupported(
             f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
-            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read one of "
-            f"the two alone. Give a part of it: {part}."
+            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
+            f"one of the two alone. Give a part of it: {part}."
         )
     _check(theirs, name, pictures=True)
     of_text: Any = processor
