@@ -78,18 +78,6 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
 # Models that are decoders only
 
 
-def test_a_capped_score_is_worked_out_and_has_a_stage(opened: Open) -> None:
-    model = opened("gemma2")
-    app = visit("explore", model=model, text=PROMPT, stage="capped", layer="1", head="2")
-    block = attnviz.trace(PROMPT, model).blocks[0]
-    told = sent(app, "arithmetic")
-    row, key = labels(told["row"]).index(told["query_label"]), told["position"]
-    assert told["cap"] == block.cap == 2
-    assert told["scaled"] == pytest.approx(float(block.scaled[1, row, key]), abs=1e-5)
-    assert told["score"] == pytest.approx(2 * np.tanh(told["scaled"] / 2), abs=1e-5)
-    assert "no score is beyond ±2" in words(app)
-
-
 def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opened: Open) -> None:
     model = opened("gpt_oss")
     app = visit("explore", model=model, text=PROMPT, layer="1", head="2", stage="above the sink")

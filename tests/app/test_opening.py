@@ -225,16 +225,3 @@ def test_visitors_of_a_public_server_choose_from_its_list_and_see_no_folder(list
     told = words(app)
     assert "3 + 2 layers × 3 heads" in told
     assert str(saved) not in told
-
-
-@pytest.mark.usefixtures("listed")
-def test_a_public_server_answers_alike_whatever_a_link_asks_for(saved: Path) -> None:
-    told = []
-    for name in (str(saved / "bart"), str(saved / "no such folder"), "some/id", "translator"):
-        app = visit("explore", model=name)
-        assert app.selectbox(key="model").value == "minilm"
-        shown = name if len(name) <= 60 else f"{name[:60]}…"
-        told.append(warnings(app).replace(shown, "…"))
-        assert "Open" not in page_links(app)
-    assert len(set(told)) == 1
-    assert "is not valid" in told[0]

@@ -143,21 +143,6 @@ def test_every_line_gives_its_result_from_the_numbers_as_printed(widgets: Widget
             assert agrees(float(weight) / (1 - float(hidden)), result)
 
 
-def test_every_number_stands_unrounded_beside_its_text(widgets: Widgets) -> None:
-    page = show(widgets, given := message(d_head=7, tokens=11, with_bias=True))
-
-    def unrounded(name: str) -> list[float]:
-        return [float(str(shown.get_attribute("data-value"))) for shown in part(page, name).all()]
-
-    for strip, name in (("query", "query_vector"), ("key", "key_vector"), ("products", "products")):
-        bars = part(page, strip).locator("rect")
-        assert bars.evaluate_all("all => all.map(one => Number(one.dataset.value))") == given[name]
-    for column in ("score", "exponential", "weight"):
-        assert unrounded(f"row-{column}") == [cell[column] for cell in given["row"]]
-    for name in ("dot-product", "scale", "bias", "score", "weight", "row-sum", "row-maximum", "result"):
-        assert unrounded(name) == [given[name.replace("-", "_")]]
-
-
 def test_the_strips_are_one_tab_stop_and_arrows_go_through_the_dimensions(widgets: Widgets) -> None:
     page = show(widgets, given := message(d_head=5))
     slider = page.get_by_role("slider", name="Dimension")
