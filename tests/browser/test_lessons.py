@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 import attnviz
@@ -26,7 +25,7 @@ from attnviz.app.lessons.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER
-from attnviz.text import head_name
+from attnviz.text import head_name, percent
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -34,7 +33,6 @@ from tests.browser.visit import (
     eventually,
     everybody_can_use,
     first_visit,
-    middle,
     press,
     type_into,
     wait_idle,
@@ -184,46 +182,27 @@ def test_many_heads(page: Page, server: Server) -> None:
     everybody_can_use(page)
 
 
-def mask_editor(page: Page) -> Locator:
-    return page.get_by_role("grid", name="Mask: which tokens may attend to which")
-
-
-def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:
-    """The open cells, and no others, show the model's weights under this mask."""
-    cells = mask_editor(page).get_by_role("gridcell")
-    expect(cells).to_have_count(mask.size)
-    shown = cells.evaluate_all(
-        "all => all.map(cell => [cell.ariaSelected, cell.dataset.value, cell.textContent])"
-    )
-    assert [selected == "true" for selected, _, _ in shown] == mask.ravel().tolist()
-    expected = masks.weights(compute.tokens(TIRED), mask, HEAD)[LAYER].ravel()
-    for (_, exact, printed), is_open, weight in zip(shown, mask.ravel(), expected, strict=True):
-        if is_open:
-            assert float(exact) == pytest.approx(weight, abs=1e-5)
-            assert abs(float(printed or 0) - 100 * weight) <= 0.5 + 1e-3
-        else:
-            assert (exact, printed) == (None, "")
-
-
 def test_masks(page: Page, server: Server) -> None:
     lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1)
     mask = masks.cells(masks.MaskChoice("window", 2, 1), 15).copy()
-    assert_masked(page, mask)
+    picture = page.locator(".st-key-weights-masked")
+    cells = picture.get_by_role("application")
     it, dog = 9, 2
-    mask_editor(page).get_by_role("gridcell", name="it → it:").focus()
-    press(page, "Space", *(it - dog) * ["ArrowLeft"], "Enter", "ArrowDown", "Space")
-    mask[it, it], mask[it, dog], mask[it + 1, dog] = False, True, True
+    cells.focus()
+    press(page, *dog * ["ArrowRight"], "Enter")
+    mask[it, dog] = True
+    page.wait_for_url(lambda url: f"cells={masks.written(mask)}" in url)
     wait_idle(page)
-    assert_masked(page, mask)
-    cells = mask_editor(page).get_by_role("gridcell")
-    cells.last.scroll_into_view_if_needed()
-    for key, act in ((it + 2, page.mouse.down), (it + 4, page.mouse.up)):
-        page.mouse.move(*middle(cells.nth(it * 15 + key)), steps=9)
-        act()
-    mask[it, it + 2 : it + 5] = True
+    weight = masks.weights(compute.tokens(TIRED), mask, HEAD)[LAYER, it, dog]
+    box = box_of(cells)
+    x, y = (box["width"] * (dog + 0.5) / 15, box["height"] * (it + 0.5) / 15)
+    cells.hover(position={"x": x, "y": y})
+    expect(picture.locator(".words")).to_contain_text(f"it → dog {percent(weight, 1)}")
+    cells.click(position={"x": x, "y": y})
+    mask[it, dog] = False
+    page.wait_for_url(lambda url: f"cells={masks.written(mask)}" in url)
     wait_idle(page)
-    assert_masked(page, mask)
-    assert_asked(page, cells=masks.written(mask))
+    assert_asked(page, mask="by hand", cells=masks.written(mask))
     everybody_can_use(page)
 
 
