@@ -417,7 +417,6 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
-        ({"quantization_config": {"quant_method": "torchao"}}, None),
         ({"quantization_config": {"quant_method": "gptq"}}, "is missing: pip install gptqmodel"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
