@@ -1,4 +1,5 @@
-/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
+/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. file.js starts it
+   in a report's file, site/site.js in the static site. */
 
 import { drawing, element } from "../../widgets/dom.js";
 import { written } from "../../widgets/numbers.js";
@@ -16,13 +17,13 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * What page.py and contents.py give the page. `weights` and `left` are indices of the page's numbers.
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
- *   facts: string[], explanation: string, hidden: string
- * }} Way how the tokens are shown: all, or without the special ones
+ *   facts: string[], explanation: string, hidden: string, weights?: number
+ * }} Way how the tokens are shown: all, or without the special ones; `weights` where it has its own
  * @typedef {"encoder" | "decoder" | "cross"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
- *   ways: { plain: Way, hidden?: Way }
- * }} Kind
+ *   ways: { plain: Way, hidden?: Way }, signed?: boolean
+ * }} Kind `signed`: differences of weights, not rescaled by `left`
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
  *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
@@ -37,14 +38,8 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * }} Facts
  */
 
-/** The numbers in a base64 text of gzipped float32. */
-async function unpacked(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Float32Array(await new Response(stream).arrayBuffer());
-}
+/** @param {Kind} kind */
+const scaleOf = ({ signed }) => (signed ? "diverging" : "sequential");
 
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
@@ -72,8 +67,8 @@ class Weights {
     let to = 0;
     for (let picture = first; picture < first + count; picture++) {
       rows.forEach((row, i) => {
-        const begin = kind.weights + (picture * queries + row) * keys;
-        const divisor = left?.[picture * rows.length + i] || 1; // a row of which nothing is left stays 0
+        const begin = (this.way.weights ?? kind.weights) + (picture * queries + row) * keys;
+        const divisor = (!kind.signed && left?.[picture * rows.length + i]) || 1; // a row of which nothing is left stays 0
         for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
@@ -88,13 +83,16 @@ class Weights {
     const { layers, heads } = this.kind;
     const values = new Uint8Array(layers.length * heads * this.cells);
     const columns = this.way.columns.length;
+    const drawn = new Float32Array(values.length);
     this.each(0, layers.length * heads, (at, weight) => {
       const left = this.left?.[Math.floor(at / columns)] ?? 1;
-      values[at] = levelOf(left < this.leastLeft ? weight * left : weight, "sequential");
+      drawn[at] = left < this.leastLeft ? weight * left : weight;
     });
+    const high = this.kind.signed ? drawn.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1 : 1;
+    drawn.forEach((value, at) => (values[at] = levelOf(value, scaleOf(this.kind), high)));
     const every = layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head + 1]));
     return {
-      facts: { heads: every, high: every.map(() => 1) },
+      facts: { heads: every, high: every.map(() => high) },
       arrays: { pixels: { shape: [layers.length * heads, ...this.shape.slice(1)], values } },
     };
   }
@@ -168,12 +166,12 @@ const whole = (text) => text.typed + text.written;
 let around = null; // the scheme of the notebook
 
 /** Sets the style sheet to light or dark. */
-function colour(theme) {
+export function colour(theme) {
   const machine = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset.theme = theme === "auto" ? (around ?? machine) : theme;
 }
 
-class Report {
+export class Report {
   /** @type {State} */
   state;
 
@@ -373,7 +371,7 @@ class Report {
         selected: { layer: state.layer, heads: state.heads },
         facts: way.facts,
         dim: [],
-        kind: "sequential",
+        kind: scaleOf(kind),
       });
     }
     if (!this.widgets.head_view) return;
@@ -393,8 +391,8 @@ class Report {
       query,
       key: query === null ? null : shown(way.columns, state.key),
       heading: this.headName,
-      kind: "sequential",
-      unit: "percent",
+      kind: scaleOf(kind),
+      unit: this.unit,
       note: `one colour scale for all heads; ${way.explanation}`,
       caption: this.caption,
       filename: this.filename,
@@ -465,6 +463,11 @@ class Report {
     return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
   }
 
+  /** How numbers are written. */
+  get unit() {
+    return this.kind.signed ? "signed percent" : "percent";
+  }
+
   /** "Encoder · ", where the model has more than one kind of attention. */
   get kindTitle() {
     return this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
@@ -479,7 +482,7 @@ class Report {
     const { layer, heads } = this.state;
     const texts = this.reading.texts.map((text) => `“${shortened(whole(text), 300)}”`).join(" / ");
     const names = heads.map((head) => `${layer}-${head}`).join(", ");
-    return `${texts} · ${this.reading.model} · ${this.kindName}head ${names} · weights`;
+    return `${texts} · ${this.reading.model} · ${this.kindName}head ${names} · ${this.kind.signed ? "change of weights" : "weights"}`;
   }
 
   get filename() {
@@ -511,7 +514,7 @@ class Report {
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
       const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is shown" : "";
-      const caption = `${title}, in percent: rows are queries, columns are keys${masked}${little}`;
+      const caption = `${title}${this.kind.signed ? ", change in percentage points" : ", in percent"}: rows are queries, columns are keys${masked}${little}`;
       const name = (scope, token) =>
         element("th", { scope, title: token.title }, element("bdi", { text: token.label }));
       const rows = queries.map((query, at) =>
@@ -529,7 +532,7 @@ class Report {
       const sign = element("span", { "aria-hidden": "true", text: "–" });
       return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
     }
-    const text = written(value, "percent").replace(" %", "");
+    const text = written(value, this.unit).replace(/ (%|points?)$/, "");
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 
@@ -584,18 +587,3 @@ class Report {
     return [element("div", { class: "overview" }, ...parts)];
   }
 }
-
-async function start() {
-  if (!("DecompressionStream" in window)) {
-    document.getElementById("report").textContent = "This page needs a browser of 2023 or later.";
-    return;
-  }
-  const facts = JSON.parse(document.getElementById("facts").textContent);
-  colour(facts.theme);
-  const numbers = await unpacked(document.getElementById("numbers").textContent);
-  colour(facts.theme); // it may have changed meanwhile, and only from here on is that heard
-  new Report(facts, numbers);
-  document.documentElement.dataset.drawn = String(performance.now());
-}
-
-start();
