@@ -29,6 +29,7 @@ export function forward(tensors, { layers, heads, epsilon }, words) {
     for (let k = 0; k < width; k++) states[at * width + k] = word[k] + values[at * width + k] * scales[at];
   });
   let x = norm(states, "norm");
+  /** @type {any} */
   const pass = { weights: new Float32Array(layers * heads * count * count) };
   for (const name of ["query", "key", "value"]) pass[name] = new Float32Array(layers * count * width);
   for (let layer = 0; layer < layers; layer++) {
@@ -46,7 +47,7 @@ export function forward(tensors, { layers, heads, epsilon }, words) {
     const inner = apply(x, `${layer}.expand`).map(gelu);
     x = norm(sum(x, apply(inner, `${layer}.contract`)), `${layer}.norm`);
   }
-  return /** @type {Pass} */ (pass);
+  return pass;
 }
 
 /** Writes the weights of a layer; returns what its heads read, [token, head × dimension]. */

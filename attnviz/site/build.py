@@ -42,7 +42,7 @@ def build(out: Path) -> None:
     name = weights.write(model.origin.folder, out)
     files = {**_page(out, model.title), **_opening(model, name)}
     about = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
-    constants = "".join(f"const {each} = {json.dumps(value)};\n" for each, value in about.items())
+    constants = f"self.site = {json.dumps(about)};\n"
     files[_MARK] = (constants + _text(_MARK)).encode()
     for file, data in files.items():
         (out / file).write_bytes(data)

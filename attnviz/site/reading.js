@@ -31,6 +31,7 @@ export function shown(runs, sizes) {
     length += array.length;
     return length - array.length;
   };
+  /** @type {any} */
   const readings = runs.map((run) => reading(run, sizes, add));
   const [first, second] = runs;
   if (second?.tokens.length === first.tokens.length) readings.push(change(runs, readings, sizes, add));
@@ -144,7 +145,7 @@ function labelled({ text, start, end, special }, whole) {
   const bare = text.replace(/^##/, "");
   const label = text === "[UNK]" ? `${text} ${[...typed].length > MAX_QUOTED ? `${[...typed].slice(0, MAX_QUOTED).join("")}…` : typed}` : text;
   const where = end === start + 1 ? `character ${end}` : `characters ${start + 1}–${end}`;
-  const differs = text !== "[UNK]" && typed.toLowerCase() !== bare.toLowerCase() && typed !== label;
+  const differs = typed.toLowerCase() !== bare.toLowerCase() && typed !== label;
   return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
 }
 
@@ -177,7 +178,7 @@ function facts(weights, left, { layers, heads }, tokens) {
     }
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
     const even = mean(bits) / (Math.log2(size) || 1);
-    const equal = mean(bits.map((each) => 2 ** each));
+    const equal = 2 ** mean(bits);
     return `${even >= WIDE ? "spreads widely" : "attends to no fixed place"} (like ${equal.toFixed(0)} of ${size} tokens sharing equally)`;
   });
 }
@@ -226,7 +227,7 @@ export function why(run, { layers: _, heads, layer, head, query, key, hide }) {
   const dot = (one, other) => one.reduce((sum, value, at) => sum + value * other[at], 0);
   const [asked, offered] = [vector(run.query, query), vector(run.key, key)];
   const scale = size ** -0.5;
-  const scores = run.tokens.map((token, at) => dot(asked, vector(run.key, at)) * scale);
+  const scores = run.tokens.map((_token, at) => dot(asked, vector(run.key, at)) * scale);
   const largest = Math.max(...scores);
   const exponentials = scores.map((score) => Math.exp(score - largest));
   const total = exponentials.reduce((sum, value) => sum + value, 0);

@@ -1,7 +1,6 @@
 /* service worker: keeps the page, so that it opens without a network. build.py writes FILES and MODEL above this. */
-/* global FILES, MODEL, VERSION */
-
 const worker = /** @type {any} */ (self);
+const { FILES, MODEL, VERSION } = worker.site;
 
 worker.addEventListener("install", (event) => {
   worker.skipWaiting();

@@ -105,7 +105,7 @@ class Site extends Report {
 
   /** Works the weight between the chosen tokens out: of a difference, in both sentences. */
   explain() {
-    const { query, layer, heads, hide, text } = this.state;
+    const { query, layer, heads, text } = this.state;
     const ready = query !== null && this.way.rows.includes(query - 1);
     find("why-hint").hidden = ready;
     const runs = !ready ? [] : this.kind.signed ? this.runs : [this.runs[text - 1]];
@@ -128,7 +128,7 @@ class Site extends Report {
     const { key, query, layer } = this.state;
     const { rows, columns } = this.way;
     if (key !== null && columns.includes(key - 1)) return key - 1;
-    const { values } = allData().get(this.published(`layer ${layer}`, () => null)).arrays.values;
+    const values = /** @type {Float64Array} */ (allData().get(this.published(`layer ${layer}`, () => null)).arrays.values.values);
     const from = ((this.state.heads[0] - 1) * rows.length + rows.indexOf(query - 1)) * columns.length;
     const row = values.subarray(from, from + columns.length);
     const largest = row.reduce((best, value, at) => (Math.abs(value) > Math.abs(row[best]) ? at : best), 0);

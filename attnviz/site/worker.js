@@ -123,7 +123,8 @@ if (typeof self !== "undefined") {
       for (const text of texts) runs.push(await model.run(text));
       self.postMessage({ runs });
       if (!texts.length) await fetchAll(model);
-    } catch (error) {
+    } catch (failure) {
+      const error = /** @type {Error} */ (failure);
       if (!(error instanceof RangeError)) opened = undefined;
       const reason = error instanceof RangeError ? error.message : `The model could not be loaded (${error.message}). Check the network and try again.`;
       self.postMessage({ error: reason, texts });

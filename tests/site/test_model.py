@@ -2,6 +2,8 @@
 
 import json
 import random
+import shutil
+import string
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +16,7 @@ from attnviz.analysis.arithmetic import why
 from attnviz.app.explore.why import message
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.experiments.sentences import SENTENCES
+from attnviz.experiments.corpus import FILE
 from attnviz.export.report.contents import contents, ways
 from attnviz.models.resolve import entry
 from attnviz.models.tokenizer import tokenizer_of
@@ -22,6 +24,7 @@ from attnviz.site import build, weights
 from attnviz.transformer.bert import Bert
 
 MODEL = entry("minilm")
+SENTENCES = FILE.read_text("utf-8").splitlines()
 NODE = Path(__file__).with_name("model.js")
 HARD = (
     "[MASK] and [CLS]",
@@ -34,10 +37,10 @@ HARD = (
     "👩‍👩‍👧 ok",
     "a\u200bb\ufeffc\u00a0d\u0085e",
 )
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = string.ascii_letters
 SIGNS = (
-    " " * 12
-    + "\t\n.,;:!?'\"()[]{}-–—_#@$%^&*+=<>/|~`0123456789äöüßéèñçøåÄÉİıαβγΣжщяאבاب漢字かなカナ한글ไทย😀€£\u0301\u200d\u00ad\ufffd"
+    " " * 12 + string.punctuation + string.digits + "\t\n–—äöüßéèñçøåÄÉİıαβγΣжщяאבاب漢字かなカナ한글ไทย"
+    "😀€£\u0301\u200d\u00ad\ufffd"
 )
 
 Ask = Callable[..., Any]
@@ -55,17 +58,19 @@ def ask(folder: Path, tmp_path: Path) -> Ask:
 
     def run(texts: Sequence[str], **more: object) -> Any:
         question = tmp_path / "question.json"
-        question.write_text(
-            json.dumps({"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more})
+        asked = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more}
+        asked = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more}
+        question.write_text(json.dumps(asked))
+        ran = subprocess.run(
+            [shutil.which("node") or "node", NODE, question], capture_output=True, text=True, check=True
         )
-        ran = subprocess.run(["node", NODE, question], capture_output=True, text=True, check=True)
         return json.loads(ran.stdout)
 
     return run
 
 
 def test_the_tokens_are_python_s(ask: Ask) -> None:
-    draw = random.Random(42)
+    draw = random.Random(42)  # noqa: S311 - texts are no secret
     words = [word for sentence in SENTENCES for word in sentence.split()]
     texts = [*HARD, *SENTENCES]
     while len(texts) < 10_000:
@@ -88,7 +93,7 @@ def test_the_tokens_are_python_s(ask: Ask) -> None:
 @pytest.mark.parametrize(("exact", "limit"), [(True, 1e-5), (False, 5e-4)])
 def test_the_weights_are_pytorch_s(ask: Ask, tmp_path: Path, count: int, exact: bool, limit: float) -> None:
     # The page says 0.05 percentage points of what is rounded.
-    sentences = random.Random(0).sample(SENTENCES, count)
+    sentences = SENTENCES[:: len(SENTENCES) // count][:count]
     floats = tmp_path / "floats"
     if exact:
         bert = Bert.from_folder(MODEL.origin.folder)
@@ -100,9 +105,6 @@ def test_the_weights_are_pytorch_s(ask: Ask, tmp_path: Path, count: int, exact: 
     expected = np.concatenate([model.trace(sentence).stack("encoder").ravel() for sentence in sentences])
     assert found.shape == expected.shape
     largest = float(np.abs(found - expected).max())
-    print(
-        f"largest difference of a weight, {count} sentences, {'float32' if exact else '16 bits'}: {largest:.2e}"
-    )
     assert 0 < largest <= limit
 
 
@@ -115,9 +117,7 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
     traces = [model.trace(text) for text in texts]
     for reading, expected in zip(ask(texts)["readings"], contents(traces).readings, strict=True):
         kind = expected["kinds"][0]
-        assert {name: reading[name] for name in ("layers", "heads", "size")} == {
-            name: kind[name] if name != "size" else list(kind[name]) for name in ("layers", "heads", "size")
-        }
+        assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
         for name, way in kind["ways"].items():
             found = reading["ways"][name]
             assert [{k: t[k] for k in ("label", "name", "title", "special")} for t in found["keys"]] == way[
@@ -129,10 +129,8 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
                 way["hidden"],
             )
             # A share on the edge between two percents can be rounded either way.
-            assert (
-                sum(one == other for one, other in zip(found["facts"], way["facts"], strict=True))
-                >= len(way["facts"]) - 2
-            )
+            differ = [pair for pair in zip(found["facts"], way["facts"], strict=True) if pair[0] != pair[1]]
+            assert len(differ) <= 2, differ
 
 
 def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
