@@ -76,24 +76,35 @@ function attend({ weights, query, key, value }, layer, heads, count, size) {
   return read;
 }
 
-/** x · Wᵀ + b for [token, column]: four tokens at once, so that each weight is read once for them. */
+/** x · Wᵀ + b for [token, column], two rows (their number is even) and four tokens at once: eight sums stay in registers. */
 function linear(x, count, { rows, columns, values, scales }, bias) {
   const y = new Float32Array(count * rows);
-  for (let row = 0; row < rows; row++) {
-    const from = row * columns;
+  for (let row = 0; row < rows; row += 2) {
+    const [upper, lower] = [row * columns, (row + 1) * columns];
     for (let token = 0; token < count; token += 4) {
       const [one, two, three, four] = [0, 1, 2, 3].map((next) => Math.min(token + next, count - 1) * columns);
-      let [a, b, c, d] = [0, 0, 0, 0];
+      let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
       for (let k = 0; k < columns; k++) {
-        const weight = values[from + k];
-        a += weight * x[one + k];
-        b += weight * x[two + k];
-        c += weight * x[three + k];
-        d += weight * x[four + k];
+        const above = values[upper + k];
+        const below = values[lower + k];
+        const p = x[one + k];
+        const q = x[two + k];
+        const r = x[three + k];
+        const s = x[four + k];
+        a += above * p;
+        b += above * q;
+        c += above * r;
+        d += above * s;
+        e += below * p;
+        f += below * q;
+        g += below * r;
+        h += below * s;
       }
-      const sums = [a, b, c, d];
+      const sums = [a, b, c, d, e, f, g, h];
       for (let next = 0; next < 4 && token + next < count; next++) {
-        y[(token + next) * rows + row] = sums[next] * scales[row] + bias[row];
+        const at = (token + next) * rows + row;
+        y[at] = sums[next] * scales[row] + bias[row];
+        y[at + 1] = sums[4 + next] * scales[row + 1] + bias[row + 1];
       }
     }
   }

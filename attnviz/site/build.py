@@ -16,7 +16,7 @@ from attnviz.app.examples import OPENING, introduction
 from attnviz.capture import stored
 from attnviz.errors import AttnvizError
 from attnviz.export.report.page import STYLE
-from attnviz.models.catalogue import Entry
+from attnviz.models.catalogue import MINILM, Entry
 from attnviz.models.resolve import entry
 from attnviz.site import weights
 from attnviz.widgets import code
@@ -39,7 +39,7 @@ def build(out: Path) -> None:
     """
     _clear(out)
     model = entry(_MODEL)
-    name = weights.write(model.origin.folder, out)
+    name = weights.write(MINILM.folder, out)
     files = {**_page(out, model.title), **_opening(model, name)}
     about = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
     constants = f"self.site = {json.dumps(about)};\n"

@@ -46,10 +46,12 @@ class Site extends Report {
 
   build() {
     super.build();
-    this.title.parentElement.replaceWith(this.about);
+    this.title.parentElement.remove();
+    this.hint = /** @type {HTMLElement} */ (document.querySelector(".all .hint"));
+    this.ofWeights = this.hint.textContent;
     const copy = element("div", { class: "copy-link" });
     copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], others: "" });
-    this.meaning.replaceWith(copy);
+    this.meaning.replaceWith(this.about, copy);
     const atlas = this.widgets.atlas;
     const files = saveButtons((ending) => savePicture(atlas, ending));
     /** @type {ShadowRoot} */ (atlas.root.parentNode).append(element("div", { class: "saved" }, files));
@@ -74,6 +76,9 @@ class Site extends Report {
     const [{ typed }] = this.reading.texts;
     const tokens = this.kind.size[0];
     this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? "second sentence minus first" : `“${typed}”`}`;
+    this.hint.textContent = this.kind.signed
+      ? "Each small picture is one head: a row for each query, a column for each key. Orange: the weight is larger in the second sentence; blue: smaller. Choose a head to open it."
+      : this.ofWeights;
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
@@ -98,6 +103,7 @@ class Site extends Report {
   render() {
     super.render();
     if (!this.runs) return; // the constructor above has not ended
+    this.bar.hidden = false; // it has the link, also where there is one sentence
     const { atlas } = this.widgets;
     atlas.data.file = { name: `${this.filename}-all-heads`, title: this.allName, about: this.caption };
     this.explain();

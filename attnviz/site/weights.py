@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attnviz.trace import Floats
 from attnviz.transformer.bert import Bert
+from attnviz.transformer.published import read_config
 
 MAX_TOKENS = 128
 """Of one sentence: its weights take 5 MB, and a laptop about a second."""
@@ -78,7 +79,7 @@ def write(model: Path, out: Path) -> str:
         model: the folder with its published files.
         out: the folder of the site.
     """
-    bert = Bert.from_folder(model)
+    bert, config = Bert.from_folder(model), read_config(model)
     contents = bytearray()
     places: dict[str, dict[str, int]] = {}
     for name, tensor in tensors(bert):
@@ -89,9 +90,9 @@ def write(model: Path, out: Path) -> str:
     for number, start in enumerate(range(0, len(embeddings), SHARD_ROWS)):
         files[f"words-{number}.bin"] = _packed(embeddings[start : start + SHARD_ROWS])
     sizes = {
-        "layers": len(bert.encoder.layers),
-        "heads": bert.encoder.layers[0].attention.n_heads,
-        "epsilon": bert.embeddings.norm.eps,
+        "layers": config.num_hidden_layers,
+        "heads": config.num_attention_heads,
+        "epsilon": config.layer_norm_eps,
         "width": embeddings.shape[1],
         "max_tokens": MAX_TOKENS,
         "vocabulary": len(embeddings),

@@ -80,7 +80,7 @@ def test_it_reads_a_new_sentence_without_a_network(site: Page, context: BrowserC
 
 def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserContext) -> None:
     read(site, OWN)
-    site.get_by_role("button", name="Layer 5, head 10").click()
+    site.get_by_label("Layer 5, head 10:").click()
     site.get_by_text("Matrix", exact=True).click()
     site.get_by_text("Hide special tokens").click()
     site.get_by_role("button", name="Copy link").click()

@@ -18,6 +18,7 @@ from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments.corpus import FILE
 from attnviz.export.report.contents import contents, ways
+from attnviz.models.catalogue import MINILM
 from attnviz.models.resolve import entry
 from attnviz.models.tokenizer import tokenizer_of
 from attnviz.site import build, weights
@@ -49,7 +50,7 @@ Ask = Callable[..., Any]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("model")
-    return out / weights.write(MODEL.origin.folder, out)
+    return out / weights.write(MINILM.folder, out)
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_the_weights_are_pytorch_s(ask: Ask, tmp_path: Path, count: int, exact: 
     sentences = SENTENCES[:: len(SENTENCES) // count][:count]
     floats = tmp_path / "floats"
     if exact:
-        bert = Bert.from_folder(MODEL.origin.folder)
+        bert = Bert.from_folder(MINILM.folder)
         arrays = [*(tensor for _, tensor in weights.tensors(bert)), weights.words(bert)]
         floats.write_bytes(b"".join(array.astype("<f4").tobytes() for array in arrays))
     ask(sentences, floats=str(floats) if exact else None)
@@ -139,7 +140,7 @@ def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
     shown = ways(trace, "encoder")["hidden"]
     block = trace.block("encoder", 3)
     [keys] = shown
-    expected = message(why(block, 1, keys.index_of(9), keys.index_of(2), keys), block, keys)
+    expected = message(why(block, 1, query=8, key=1, queries=keys), block, keys)
     found = ask([text], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
     assert sorted(found) == sorted(expected)
     assert [row["label"] for row in found["row"]] == [row["label"] for row in expected["row"]]
