@@ -8,10 +8,10 @@ import json
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from operator import index
 from os import PathLike
-from types import NoneType
+from types import NoneType, UnionType
 from typing import (
     IO,
     TYPE_CHECKING,
@@ -24,6 +24,7 @@ from typing import (
     TypeVar,
     cast,
     get_args,
+    get_origin,
     get_type_hints,
     overload,
 )
@@ -35,7 +36,7 @@ from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.given_weights import as_array, decoded, layers_of, spelled
 from attnviz.importing import gate, need
-from attnviz.text import joined, plural
+from attnviz.text import joined, layers_by_kind, plural
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -402,6 +403,7 @@ class Trace:
         blocks: every layer's attention, in the order the model ran them.
         edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
             changed ones.
+        without_weights: of a hybrid model, what its layers without attention weights are, by number from 0.
 
     Raises:
         InvalidTrace: two blocks are of the same kind and layer, layers of one kind differ in shape, or
@@ -415,6 +417,7 @@ class Trace:
     target: str | None = None
     written: int = 0
     edits: tuple[str, ...] = ()
+    without_weights: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = Counter((block.kind, block.layer) for block in self.blocks)
@@ -514,7 +517,18 @@ class Trace:
 
     def _kinds(self) -> list[str]:
         kinds = Counter(block.kind for block in self.blocks)
-        return [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
+        found = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
+        if self.without_weights:
+            found.append(f"without attention weights: {layers_by_kind(self.without_weights, first=0)}")
+        return found
+
+    def __sub__(self, other: Trace) -> Difference:
+        """Return this trace minus another one of the same tokens, for `attnviz.show`.
+
+        Raises:
+            InvalidTrace: they have other tokens, layers or heads.
+        """
+        return Difference(self, other) if isinstance(other, Trace) else NotImplemented
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -556,6 +570,10 @@ class Trace:
         for block in blocks:
             if block.layer == wanted:
                 return block
+        if (what := self.without_weights.get(wanted)) is not None:
+            raise InvalidTrace(
+                f"Layer {wanted} of {self.model}, counted from 0, has no attention weights: it is {what}."
+            )
         numbers = [block.layer for block in blocks]
         named = f"0 to {numbers[-1]}" if numbers == [*range(len(numbers))] else joined([*map(str, numbers)])
         raise InvalidTrace(
@@ -653,6 +671,46 @@ class Trace:
         return trace
 
 
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The weights of one trace minus those of another, as `trace - minus` makes it.
+
+    Attributes:
+        trace: from which is subtracted.
+        minus: what is subtracted.
+
+    Raises:
+        InvalidTrace: they have other tokens, layers or heads.
+    """
+
+    trace: Trace
+    minus: Trace
+
+    def __post_init__(self) -> None:
+        blocks, others = ({(b.kind, b.layer): b for b in t.blocks} for t in (self.trace, self.minus))
+        if {place: len(b.query) for place, b in blocks.items()} != {
+            p: len(b.query) for p, b in others.items()
+        }:
+            raise InvalidTrace(
+                "Traces are subtracted head by head, but these have other layers or heads: "
+                f"{self.trace!r} and {self.minus!r}."
+            )
+        for place, block in blocks.items():
+            for side in ("query_tokens", "key_tokens"):
+                one, other = ([token.text for token in getattr(b, side)] for b in (block, others[place]))
+                if one != other:
+                    _refuse_tokens(one, other)
+
+
+def _refuse_tokens(one: list[str], other: list[str]) -> None:
+    differ = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    found = f"{len(one)} and {len(other)} tokens"
+    if differ:
+        place = differ[0]
+        found = f"token {place + 1} is {one[place]!r:.30} in one and {other[place]!r:.30} in the other"
+    raise InvalidTrace(f"Traces are subtracted token by token, but these differ: {found}.")
+
+
 _UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone
 _OWN = ("query", "key", "value", "weights")
 _SHARED = ("mask", "bias", "projection", "sinks")  # equal ones of several blocks are one in the file
@@ -715,6 +773,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         "target": trace.target,
         "written": trace.written,
         "edits": trace.edits,
+        **({"without_weights": [*trace.without_weights.items()]} if trace.without_weights else {}),
         "sequences": [[asdict(token) for token in tokens] for tokens in sequences],
         "blocks": blocks,
     }
@@ -763,7 +822,10 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     edits = tuple(header["edits"])
     if not all(isinstance(edit, str) for edit in edits):
         raise trace_io.damaged("an edit is no text")
-    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks))
+    others = dict(header.get("without_weights", ()))
+    if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
+        raise trace_io.damaged("a layer without weights has no number or no name")
+    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks), without_weights=others)
 
 
 def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
@@ -970,7 +1032,8 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
     """Those fields of a record that are a text, a number, a bool or None, if each is of the right type."""
     found = {}
     for name, hint in get_type_hints(record).items():
-        if (types := set(get_args(hint) or [hint])) <= {str, int, bool, NoneType}:
+        types = set(get_args(hint) or [hint])
+        if get_origin(hint) in {None, UnionType} and types <= {str, int, bool, NoneType}:
             if type(fields[name]) not in types:  # exactly: True is no number here
                 raise trace_io.damaged(f"{name} is {reprlib.repr(fields[name])}, not of type {hint}")
             found[name] = fields[name]

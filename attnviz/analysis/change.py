@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.aligned import Grid, grid
-from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.trace import Floats
 
 
@@ -47,12 +47,19 @@ def change(
     return Change(**vars(both), values=values)
 
 
-def largest_moves(changed: Change) -> tuple[tuple[str, str, float], ...]:
-    """For every head, layer by layer, the link that moves most: (query label, key label, signed change)."""
-    heads = changed.values.reshape(-1, *changed.values.shape[-2:])
+def largest_moves(
+    values: Floats, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken]
+) -> tuple[tuple[str, str, float], ...]:
+    """For every head, layer by layer, the link that moves most: (query label, key label, signed change).
+
+    Args:
+        values: [layer, head, query, key]; not finite where there is no change to speak of.
+        queries, keys: of the rows and columns.
+    """
+    heads = values.reshape(-1, *values.shape[-2:])
     size = np.where(np.isfinite(heads), np.abs(heads), 0).reshape(len(heads), -1)
-    queries, keys = np.unravel_index(size.argmax(axis=1), heads.shape[1:])
+    rows, columns = np.unravel_index(size.argmax(axis=1), heads.shape[1:])
     return tuple(
-        (changed.queries[query].label, changed.keys[key].label, float(head[query, key]))
-        for head, query, key in zip(heads, queries, keys, strict=True)
+        (queries[query].label, keys[key].label, float(head[query, key]))
+        for head, query, key in zip(heads, rows, columns, strict=True)
     )

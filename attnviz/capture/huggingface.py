@@ -128,6 +128,7 @@ class HuggingFaceModel(Model):
             written=read.written,
             blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
+            without_weights=dict(self.entry.without_weights),
         )
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
@@ -152,7 +153,13 @@ class HuggingFaceModel(Model):
             selection,
         )
         for one, blocks in zip(read, found, strict=True):
-            yield Trace(model=self.name, text=one.text, second=one.second, blocks=blocks)
+            yield Trace(
+                model=self.name,
+                text=one.text,
+                second=one.second,
+                blocks=blocks,
+                without_weights=dict(self.entry.without_weights),
+            )
 
     def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind

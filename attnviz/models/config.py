@@ -53,6 +53,7 @@ class Facts:
         window: of a decoder with the same window in all layers: `sliding_window`.
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
+        without_weights: what the layers without attention weights are, by number from 0.
         part: what the names of its weights begin with, in a file that also holds those of another model.
         joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
             of sentences.
@@ -69,6 +70,7 @@ class Facts:
     expects: Expects | None
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
+    without_weights: tuple[tuple[int, str], ...]
     part: str
     joins: bool
 
@@ -185,7 +187,11 @@ def facts_of(
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
         )
-    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
+    others = families.without_weights(config.model_type, getattr(config, "layer_types", None) or ())
+    if len(others) == layers + decoder_layers:
+        raise ModelNotSupported(f"{quoted(name)} has no layer with attention weights: each is {others[0]}.")
+    # Cross-attention's, too.
+    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers - len(others))
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
@@ -205,6 +211,7 @@ def facts_of(
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
+        without_weights=tuple(others.items()),
         part="",
         joins=not (grid or config.model_type in families.TEXT_TOWERS)
         and (not decoder_layers or (layers > 0 and reads_twice(config.architectures or ()))),

@@ -45,18 +45,21 @@ export function shown(runs, sizes) {
 }
 
 /** The part of a reading that both one text and a difference have. */
-function frame(text, count, { model, layers, heads }, weights, ways, signed) {
+function frame(text, count, { model, layers, heads }, weights, ways, high = null) {
   const kind = {
     kind: /** @type {"encoder"} */ ("encoder"),
     layers: Array.from({ length: layers }, (_, layer) => layer + 1),
     heads,
     size: /** @type {[number, number]} */ ([count, count]),
     weights,
+    spread: null,
+    heading: "",
+    signed: high !== null,
+    high: high || 1,
     ways,
-    signed,
   };
   const texts = [{ name: "", typed: text, written: "" }];
-  return { model, given: false, names_kinds: false, texts, sees: false, edits: [], kinds: [kind] };
+  return { model, given: false, names_kinds: false, texts, sees: false, edits: [], minus: "", kinds: [kind] };
 }
 
 function reading(run, sizes, add) {
@@ -86,7 +89,7 @@ function reading(run, sizes, add) {
       hidden: hides ? "[CLS] and [SEP]" : "",
     };
   };
-  return frame(run.text, count, sizes, weights, { plain: way("plain"), hidden: way("hidden") }, false);
+  return frame(run.text, count, sizes, weights, { plain: way("plain"), hidden: way("hidden") });
 }
 
 /** The second text's weights minus the first's, token by token. */
@@ -97,10 +100,12 @@ function change(runs, [first, second], sizes, add) {
     const label = one.label === other.label ? one.label : `${one.label} → ${other.label}`;
     return { ...one, label, title: one.title === other.title ? one.title : `${one.title} → ${other.title}` };
   });
+  let high = 0; // one scale for all, with and without special tokens
   const way = (name) => {
     const { rows, explanation, hidden } = first.kinds[0].ways[name];
     const [before, after] = runs.map((run) => rescaled(run.weights, sizes, count, rows));
     const moved = after.weights.map((weight, at) => weight - before.weights[at]);
+    high = moved.reduce((most, value) => Math.max(most, Math.abs(value)), high);
     const whole = new Float32Array(sizes.layers * sizes.heads * count * count);
     const size = rows.length;
     moved.forEach((value, at) => {
@@ -121,7 +126,8 @@ function change(runs, [first, second], sizes, add) {
     };
   };
   const text = `${runs[0].text} → ${runs[1].text}`;
-  return frame(text, count, sizes, 0, { plain: way("plain"), hidden: way("hidden") }, true);
+  const ways = { plain: way("plain"), hidden: way("hidden") };
+  return frame(text, count, sizes, 0, ways, high);
 }
 
 /** The weights among some tokens, each row divided by what is left of it, [layer × head × row]. */
@@ -214,55 +220,28 @@ function largestMoves(moved, size, tokens) {
 // Why this number? ----------------------------------------------------------------------------------------
 
 /**
- * One weight worked out, as app/explore/why.py does it for arithmetic.js.
+ * The numbers of one weight, as in analysis/arithmetic.py.
  * @param {Run} run
  * @param {Sizes & { layer: number, head: number, query: number, key: number, hide: boolean }} chosen layer and head
  *   from 1, tokens from 0
  */
-export function why(run, { layers: _, heads, layer, head, query, key, hide }) {
+export function why(run, { heads, layer, head, query, key, hide }) {
   const count = run.tokens.length;
   const first = ((layer - 1) * heads + head - 1) * count;
   const size = run.query.length / (run.weights.length / count);
   const vector = (array, token) => [...array.subarray((first + token) * size, (first + token + 1) * size)];
-  const dot = (one, other) => one.reduce((sum, value, at) => sum + value * other[at], 0);
+  const sum = (values) => values.reduce((before, value) => before + value, 0);
   const [asked, offered] = [vector(run.query, query), vector(run.key, key)];
-  const scale = size ** -0.5;
-  const scores = run.tokens.map((_token, at) => dot(asked, vector(run.key, at)) * scale);
+  const products = (token) => vector(run.key, token).map((value, at) => value * asked[at]);
+  const scores = run.tokens.map((_, at) => sum(products(at)) / Math.sqrt(size));
   const largest = Math.max(...scores);
   const exponentials = scores.map((score) => Math.exp(score - largest));
-  const total = exponentials.reduce((sum, value) => sum + value, 0);
-  const labels = run.tokens.map((token) => labelled(token, run.text).label);
+  const total = sum(exponentials);
   const weight = exponentials[key] / total;
-  const hidden = run.tokens.reduce((sum, { special }, at) => sum + (special ? exponentials[at] / total : 0), 0);
-  const result = hide ? weight / (1 - hidden) : weight;
+  const left = hide ? sum(exponentials.filter((_, at) => !run.tokens[at].special)) / total : 1;
   return {
-    query_label: labels[query],
-    key_label: labels[key],
-    query_vector: asked,
-    key_vector: offered,
-    products: asked.map((value, at) => value * offered[at]),
-    dot_product: dot(asked, offered),
-    d_head: size,
-    scale,
-    bias: null,
-    cap: null,
-    scaled: scores[key],
-    score: scores[key],
-    masked: false,
-    position: key,
-    row: scores.map((score, at) => ({
-      label: labels[at],
-      score,
-      exponential: exponentials[at],
-      weight: exponentials[at] / total,
-      masked: false,
-      hidden: hide && run.tokens[at].special,
-    })),
-    sink: null,
-    row_maximum: largest,
-    row_sum: total,
-    weight,
-    last_steps: hide ? [["Rescaled without the hidden tokens: ", { value: weight, as: "percent" }, " ÷ (1 − ", { value: hidden, as: "number" }, ") = ", { value: result, as: "percent" }]] : [],
-    result,
+    ...{ query_vector: asked, key_vector: offered, products: products(key), dot_product: sum(products(key)) },
+    ...{ score: scores[key], scores, largest, exponentials, total, weight, left_share: left, shown_weight: weight / left },
+    names: run.tokens.map((token) => labelled(token, run.text).label + (hide && token.special ? " (hidden)" : "")),
   };
 }

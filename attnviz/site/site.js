@@ -1,13 +1,13 @@
 /* site: Explore without a server. The widgets are the app's; the model runs in a worker of this page. */
 
 import { colour, Report } from "../export/report/report.js";
-import arithmetic from "../app/components/arithmetic.js";
 import copyLink from "../app/components/copy_link.js";
-import { savePicture, withFile } from "../app/components/saved_picture.js";
+import { savePicture } from "../app/components/saved_picture.js";
 import { element } from "../widgets/dom.js";
 import { saveButtons } from "../widgets/pens.js";
 import { allData } from "../widgets/store.js";
 import { shown, why } from "./reading.js";
+import { explained } from "./why.js";
 
 const PRONOUNS = ["it", "he", "she", "they", "him", "her", "them"];
 const CHANGE = "change";
@@ -22,7 +22,6 @@ const CHANGE = "change";
  */
 
 const find = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
-const explaining = withFile(arithmetic);
 
 class Site extends Report {
   /**
@@ -32,7 +31,7 @@ class Site extends Report {
   constructor(opening, runs) {
     const { readings, numbers } = shown(runs, opening.sizes);
     const [layer, head] = opening.head;
-    const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, view: /** @type {"lines"} */ ("lines"), hide: false };
+    const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, together: [], view: /** @type {"lines"} */ ("lines"), hide: false };
     super(
       { readings, min_kept: opening.min_kept, show: ["atlas", "head"], theme: "auto", views: [["lines", "Lines"], ["matrix", "Matrix"]], open },
       numbers,
@@ -47,8 +46,6 @@ class Site extends Report {
   build() {
     super.build();
     this.title.parentElement.remove();
-    this.hint = /** @type {HTMLElement} */ (document.querySelector(".all .hint"));
-    this.ofWeights = this.hint.textContent;
     const copy = element("div", { class: "copy-link" });
     copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], others: "" });
     this.meaning.replaceWith(this.about, copy);
@@ -56,7 +53,6 @@ class Site extends Report {
     const files = saveButtons((ending) => savePicture(atlas, ending));
     /** @type {ShadowRoot} */ (atlas.root.parentNode).append(element("div", { class: "saved" }, files));
     this.worked = [element("div"), element("div")];
-    for (const host of this.worked) host.attachShadow({ mode: "open" });
     find("why").append(element("div", { class: "both" }, ...this.worked));
     const footer = document.querySelector("#report footer");
     footer.classList.add("site");
@@ -65,7 +61,8 @@ class Site extends Report {
 
   explained() {
     const texts = [
-      "The weights of each token sum to 100 %: a line, or a cell, is a weight.",
+      "The weights of each token sum to 100 % in each head: a line, or a cell, is a weight. A change is solid and amber " +
+        "where the weight grows, dashed and blue where it falls.",
       "The model runs in this browser; your sentences are sent nowhere. It is stored in 16-bit integers, so a weight " +
         "differs by up to 0.05 percentage points from the model’s own in float32 (largest difference in 200 sentences).",
     ];
@@ -76,9 +73,6 @@ class Site extends Report {
     const [{ typed }] = this.reading.texts;
     const tokens = this.kind.size[0];
     this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? "second sentence minus first" : `“${typed}”`}`;
-    this.hint.textContent = this.kind.signed
-      ? "Each small picture is one head: a row for each query, a column for each key. Orange: the weight is larger in the second sentence; blue: smaller. Choose a head to open it."
-      : this.ofWeights;
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
@@ -120,12 +114,7 @@ class Site extends Report {
       if (host.hidden) return;
       const chosen = { layer, head: heads[0], query: query - 1, key: this.key(), hide: this.wayName === "hidden" };
       const note = `Head ${layer}-${heads[0]}${runs.length > 1 ? `, in “${runs[at].text}”` : ""}`;
-      const file = { name: `${this.filename}-why${runs.length > 1 ? at + 1 : ""}`, title: "Why this number?", about: this.caption };
-      explaining({
-        parentElement: host.shadowRoot,
-        data: { ...why(runs[at], { ...this.opening.sizes, ...chosen }), note, file },
-        setTriggerValue: (_, { key }) => this.change({ key: key + 1 }),
-      });
+      host.replaceChildren(...explained(why(runs[at], { ...this.opening.sizes, ...chosen }), chosen, note));
     });
   }
 

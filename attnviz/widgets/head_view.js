@@ -5,7 +5,7 @@ import { marked } from "./faint.js";
 import { buttonOf, moveFocus } from "./keyboard.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
-import { written } from "./numbers.js";
+import { total as added, written } from "./numbers.js";
 import { css, Theme } from "./palette.js";
 import { saveAs, saveButtons, SvgPen, textWidth } from "./pens.js";
 import { Choice, unanswered } from "./selection.js";
@@ -29,7 +29,7 @@ const MIN_LABELLED = 0.0005; // a smaller share reads "0.0 %"
 /**
  * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
  *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
- *   null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
+ *   null, together?: number[], heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
  *   string, caption: string, filename: string }} Message what app/components/head_view.py sends, and describes
  */
 
@@ -126,6 +126,37 @@ class HeadView extends View {
     });
   }
 
+  /**
+   * The sum of some queries' exact values in each chosen head, as `exactRows` returns it; NaN where all are masked.
+   * @param {number[]} queries
+   */
+  exactSum(queries) {
+    if (queries.length === 1) return this.exactRows(queries[0]);
+    const rows = queries.map((query) => this.exactRows(query));
+    return this.heads.map((number, at) => {
+      const each = rows.map((row) => row[at].values);
+      if (each.includes(null)) return { number, values: null };
+      const sum = (j) => {
+        const open = each.map((values) => values[j]).filter((value) => !Number.isNaN(value));
+        return open.length ? added(open) : NaN;
+      };
+      return { number, values: Float64Array.from(each[0], (_, j) => sum(j)) };
+    });
+  }
+
+  /** The queries whose sum is shown, or the one that is given. */
+  together(query) {
+    return query === null ? (this.data.together ?? []) : [query];
+  }
+
+  /** Of a number over many heads, " (heads from 0.1 % to 64.2 %)"; else "". */
+  spread(query, key) {
+    const { lowest, highest } = allData().get(this.data.exact)?.arrays ?? {};
+    if (!lowest || Number.isNaN(this.exactRows(query)[0].values?.[key] ?? NaN)) return "";
+    const [low, high] = [lowest, highest].map(({ values }) => values[query * this.data.key_tokens.length + key]);
+    return ` (heads from ${this.number(low)} to ${this.number(high)})`;
+  }
+
   /** The rows' tokens; marked where hardly anything is left of the row in one of the open heads. */
   get queries() {
     const set = allData().get(this.data.exact);
@@ -146,7 +177,8 @@ class HeadView extends View {
   draw() {
     const waiting = this.shown().length < this.heads.length;
     this.root.toggleAttribute("data-waiting", waiting);
-    this.allButton.setAttribute("aria-pressed", String(this.pinned.query === null));
+    const all = this.pinned.query === null && !this.together(null).length;
+    this.allButton.setAttribute("aria-pressed", String(all));
     this.picture.update();
   }
 
@@ -185,25 +217,28 @@ class HeadView extends View {
       return rows.length > 1 ? `head ${number} ${text}` : text;
     });
     const pair = [this.token("query", query), " → ", this.token("key", key)];
-    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), ...this.aside(query)];
+    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), this.spread(query, key), ...this.aside(query)];
   }
 
-  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
-  rowSentence(query) {
+  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; of several, the sum: "it, was together attend to …". */
+  rowSentence(query, queries = [query]) {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["attends", "to"],
       score: ["is highest", "with"], // a score, or how much one changes
       "signed percent": ["attends", ""],
     }[this.data.unit];
-    const parts = [this.token("query", query), ` ${verb} `];
-    this.exactRows(query)
+    const one = queries.length === 1;
+    const names = queries.flatMap((at, n) => [n ? ", " : "", this.token("query", at)]);
+    const parts = [...names, one ? ` ${verb} ` : ` together (sum of ${queries.length} rows) ${verb.replace(/s$/, "")} `];
+    this.exactSum(queries)
       .slice(0, 4)
       .forEach(({ number, values }, at) => {
         parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
-        parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key") : ["…"]));
+        const spread = (key) => (one ? this.spread(query, key) : "");
+        parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"]));
       });
-    return [...parts, ...this.aside(query)];
+    return [...parts, ...(one ? this.aside(query) : [])];
   }
 
   /** What must be said of a row's numbers, if anything: " (97.3 % of this row went to [CLS])". */
@@ -225,7 +260,7 @@ class HeadView extends View {
     return [this.token("key", key), ` ${verb} `, ...(most.length ? most : ["…"])];
   }
 
-  #largest(values, count, side) {
+  #largest(values, count, side, spread = (_at) => "") {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
     const size = this.data.unit === "score" ? (value) => value : Math.abs;
     order.sort((a, b) => size(values[b]) - size(values[a]));
@@ -240,7 +275,7 @@ class HeadView extends View {
       how(values[at]),
       this.token(side, at),
       side === "query" && this.queries[at].aside ? " *" : "",
-      ` ${this.number(values[at])}`,
+      ` ${this.number(values[at])}${spread(at)}`,
     ]);
   }
 
@@ -313,7 +348,7 @@ class HeadView extends View {
     const { query, key } = this.pinned;
     if (query !== null) this.before = { query, key };
     const back = this.before ?? { query: 0, key: null };
-    if (query === null) this.pick(Math.min(back.query, this.data.query_tokens.length - 1), back.key);
+    if (query === null && !this.together(null).length) this.pick(Math.min(back.query, this.data.query_tokens.length - 1), back.key);
     else this.pick(null, null);
   }
 

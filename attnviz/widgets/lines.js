@@ -31,12 +31,12 @@ const strengths = {
  *   run from x = left to x = right, the tints from there to width; row height; what is scrolled away above; visible
  *   height
  * @param {ShownHead[]} shown all of one shape
- * @param {{ query: number | null, key: number | null }} from draw one query's lines, or one key's, or (both null) all
- *   of the queries in view
+ * @param {{ queries: number[], key: number | null }} from draw some queries' lines, or one key's, or all of the queries
+ *   in view
  * @param {Scale} kind
  * @returns {{ drawn: number, total: number, inView: boolean }} how many curves were drawn, and how many there are
  */
-function drawLines(pen, { left, right, width, row, top, height }, shown, { query, key }, kind) {
+function drawLines(pen, { left, right, width, row, top, height }, shown, { queries, key }, kind) {
   const strength = strengths[kind];
   const { theme } = pen;
   const colour = (head, level) => {
@@ -47,7 +47,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   const many = Math.max(rows, columns) > BUDGET.many;
   const first = many ? Math.max(0, Math.floor(top / row)) : 0;
   const last = many ? Math.min(rows, Math.ceil((top + height) / row)) : rows;
-  const all = query === null && key === null;
+  const all = !queries.length && key === null;
   const cells = [];
   let total = 0; // a masked cell is no line
   for (const head of shown) {
@@ -58,14 +58,14 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
       const strong = strength[level];
       if (strong > 0.004) cells.push({ head, i, j, level, strong });
     };
-    if (query !== null) for (let j = 0; j < columns; j++) add(query, j);
+    if (queries.length) for (const i of queries) for (let j = 0; j < columns; j++) add(i, j);
     else if (key !== null) for (let i = 0; i < rows; i++) add(i, key);
     else for (let i = first; i < last; i++) for (let j = 0; j < columns; j++) add(i, j);
   }
   // Several heads: the key token's row is shared out in stripes, and each head's line ends at its own.
   const thick = (row - 2) / shown.length;
-  const stripe = (head) => (query === null ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thick);
-  if (query !== null) {
+  const stripe = (head) => (!queries.length ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thick);
+  if (queries.length) {
     for (const { head, j, level, strong } of cells) {
       const y = j * row - top + 1 + shown.indexOf(head) * thick;
       if (y > height || y + row < 0) continue;
@@ -75,7 +75,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
     }
   }
   const most =
-    all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow);
+    all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow * Math.max(1, queries.length));
   cells.sort((a, b) => a.strong - b.strong); // the strongest on top
   const kept = all || many ? cells.slice(-most) : cells;
   const middle = (at) => (at + 0.5) * row - top;
@@ -193,9 +193,10 @@ export class Lines {
   /** Whose lines are drawn: the token pointed at, else the pinned query, else everybody's. */
   get from() {
     const { query } = this.view.pinned;
-    if (this.hover?.side === "query") return { query: this.hover.at, key: null };
-    if (this.hover?.side === "key" && query === null) return { query: null, key: this.hover.at };
-    return { query, key: null };
+    if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };
+    const queries = this.view.together(query);
+    if (this.hover?.side === "key" && !queries.length) return { queries, key: this.hover.at };
+    return { queries, key: null };
   }
 
   point(side, at) {
@@ -261,11 +262,11 @@ export class Lines {
   }
 
   /** Shows which tokens are meant, touching only what changed. */
-  mark({ query, key }) {
+  mark({ queries, key }) {
     const { pinned } = this.view;
-    this.root.classList.toggle("following", query !== null || key !== null);
+    this.root.classList.toggle("following", queries.length > 0 || key !== null);
     const now = {
-      query: { active: query, pinned: pinned.query },
+      query: { active: queries.length === 1 ? queries[0] : null, pinned: pinned.query },
       key: { active: key ?? (this.hover?.side === "key" ? this.hover.at : null), pinned: pinned.key },
     };
     for (const side of ["query", "key"]) {
@@ -284,14 +285,16 @@ export class Lines {
         if (!buttons.includes(this.view.focused)) tabStop(buttons, now[side].pinned ?? 0);
       }
     }
+    const several = new Set(queries.length > 1 ? queries : []);
+    this.buttons.query.forEach((button, at) => button.classList.toggle("together", several.has(at)));
     this.marked = { buttons: this.buttons, now };
   }
 
-  /** Writes the active query's exact values beside the keys; nothing where they have not arrived. */
-  number({ query }) {
+  /** Writes the active query's exact values, or the sum of several, beside the keys; nothing until they have come. */
+  number({ queries }) {
     const { view } = this;
     const { unit } = view.data;
-    const rows = query === null ? [] : view.exactRows(query).slice(0, this.numbers);
+    const rows = queries.length ? view.exactSum(queries).slice(0, this.numbers) : [];
     const several = rows.length > 1;
     this.buttons.key.forEach((button, j) => {
       const nothing = several ? "·" : "";
@@ -317,11 +320,11 @@ export class Lines {
     });
   }
 
-  sentence({ query, key }, { drawn, total, inView }) {
+  sentence({ queries, key }, { drawn, total, inView }) {
     const { view } = this;
-    if (query !== null) {
-      const at = this.hover?.side === "key" ? this.hover.at : null;
-      return at === null ? view.rowSentence(query) : view.cellSentence(query, at);
+    if (queries.length) {
+      const at = this.hover?.side === "key" && queries.length === 1 ? this.hover.at : null;
+      return at === null ? view.rowSentence(queries[0], queries) : view.cellSentence(queries[0], at);
     }
     if (key !== null) return view.columnSentence(key);
     const of = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
@@ -336,7 +339,7 @@ export class Lines {
     const { theme } = pen;
     const row = ROW.dense;
     const shown = view.shown();
-    const { query } = view.pinned;
+    const followed = view.together(view.pinned.query);
     const [left, right] = [0.24 * width, 0.7 * width];
     const height = Math.max(queries.length, keys.length) * row;
     const titles = { size: 11, fill: theme.muted };
@@ -344,10 +347,10 @@ export class Lines {
     pen.text(right + 8, top + 8, "to (key)", titles);
     const start = top + 22;
     const place = { left, right, width, row, top: -start, height: start + height };
-    if (shown.length) drawLines(pen, place, shown, { query, key: null }, kind);
+    if (shown.length) drawLines(pen, place, shown, { queries: followed, key: null }, kind);
     queries.forEach(({ label }, i) => {
-      const chosen = i === query;
-      const fill = chosen || query === null ? theme.text : theme.muted;
+      const chosen = followed.includes(i);
+      const fill = chosen || !followed.length ? theme.text : theme.muted;
       const text = fitted(label, left - 16, 13, pen.font);
       pen.text(left - 8, start + (i + 0.5) * row, text, {
         size: 13,
@@ -356,7 +359,7 @@ export class Lines {
         anchor: "end",
       });
     });
-    const rows = query === null ? [] : view.exactRows(query).slice(0, 6);
+    const rows = followed.length ? view.exactSum(followed).slice(0, 6) : [];
     const column = rows.length > 1 ? 40 : 56;
     keys.forEach(({ label }, j) => {
       const y = start + (j + 0.5) * row;

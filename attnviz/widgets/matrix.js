@@ -200,6 +200,10 @@ export class Panel {
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: colour, line: 2, radius: 3 });
     };
     const { query, key } = view.pinned;
+    for (const each of view.together(query).filter((at) => at !== query)) {
+      pen.rect(left - 1, top + each * cellHeight - 0.5, width + 2, cellHeight + 1, { stroke: theme.primary, line: 1.5 });
+      name(each, null, theme.primary);
+    }
     if (query !== null) {
       const [y, tall] = [top + query * cellHeight, cellHeight];
       pen.rect(left - 1, y - 0.5, width + 2, tall + 1, { stroke: theme.primary, line: 1.5 });
@@ -282,7 +286,7 @@ export class Matrix {
     const { query, key } = view.pinned;
     if (at) view.say(view.cellSentence(at.i, at.j));
     else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
-    else if (query !== null) view.say(view.rowSentence(query));
+    else if (view.together(query).length) view.say(view.rowSentence(view.together(query)[0], view.together(query)));
     else view.say([byFinger() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it."]);
   }
 

@@ -23,7 +23,7 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.weights_alone import WeightsModel
-from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.errors import InvalidTrace, ModelFilesDamaged, ModelNotSupported
 from attnviz.interventions.edit import Edit
 from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
@@ -37,7 +37,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
+from tests.capture.tiny import HYBRID, REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
 from tests.formula import attention
 
 
@@ -93,6 +93,45 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
         assert block.projection is not None
         shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", families("hybrid", HYBRID))
+def test_layers_with_weights_keep_their_numbers_and_others_are_named(
+    folder_of: FolderOf, tmp_path: Path, family: str
+) -> None:
+    folder = folder_of(family)
+    traces = [captured(folder), attnviz.trace(SENTENCE, own_model(folder), tokenizer=own_tokenizer(folder))]
+    for trace in traces:
+        assert [block.layer for block in trace.blocks] == [1, 3]
+        assert [*trace.without_weights] == [0, 2, *([4] if family == "zamba2" else [])]
+        for block, weights in zip(trace.blocks, own_weights(folder)["decoder"], strict=True):
+            assert np.array_equal(block.weights, weights)
+            steps = (block.query, block.key, block.mask, block.scale, block.bias, block.cap, block.sinks)
+            np.testing.assert_allclose(attention(*steps)[1], block.weights, atol=1e-6, rtol=0)
+        with pytest.raises(InvalidTrace, match=r"Layer 2 .* has no attention weights: it is "):
+            trace.block("decoder", 2)
+    if family != "zamba2":  # one module is in both of its layers
+        assert [layer.module.layer_idx for layer in layers_of(folder)] == [1, 3]
+    traces[0].save(tmp_path / "trace.npz")
+    assert attnviz.Trace.load(tmp_path / "trace.npz").without_weights == traces[0].without_weights
+    [third] = attnviz.trace(SENTENCE, folder, layers=3).blocks
+    assert np.array_equal(third.weights, traces[0].blocks[1].weights)
+    with pytest.raises(InvalidTrace, match=r"layers has 0; .* there are 1 and 3"):
+        attnviz.trace(SENTENCE, folder, layers=0)
+
+
+def layers_of(folder: Path) -> tuple[inspection.AttentionLayer, ...]:
+    """The attention layers that were found in a loaded model."""
+    model = loading.load(str(folder))
+    assert isinstance(model, HuggingFaceModel)
+    return model.layers
+
+
+def test_a_model_without_any_attention_weights_is_refused() -> None:
+    sizes = {"vocab_size": 70, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
+    model = untrained("lfm2", layer_types=["conv", "conv"], num_key_value_heads=2, **sizes)
+    with pytest.raises(ModelNotSupported, match="no layer with attention weights: each is a convolution"):
+        attnviz.trace([3, 4, 5], model)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +343,6 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 
 REASONS = {
     "mamba": "state-space",
-    "qwen3_next": "linear attention",
     "wavlm": "hears sounds",
 }
 
@@ -341,7 +379,7 @@ def test_a_model_that_returns_no_weights_either_is_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
-    monkeypatch.setattr(weights_alone, "weights_of", lambda *_: ())
+    monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
     with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
@@ -356,7 +394,7 @@ def test_the_refused_families_are_families_of_transformers() -> None:
     [
         ({}, None),
         ({"layer_types": ["full_attention", "sliding_attention"]}, None),
-        ({"layer_types": ["full_attention", "conv", "conv"]}, "layers of the kind conv, without a weight"),
+        ({"layer_types": ["full_attention", "conv", "conv"]}, None),
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),

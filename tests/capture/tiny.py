@@ -120,9 +120,6 @@ _BART = {
     "activation_function": "relu",
     **_PLACES,
 }
-_SENSING = {
-    size: value for size, value in _BERT.items() if size not in _PLACES
-}  # no text, no table of places
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 _PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
 _TOWERS = {
@@ -135,6 +132,40 @@ _TOWERS = {
         "bos_token_id": None,
         "eos_token_id": 69,
     },
+}
+_LINEAR = {
+    "num_hidden_layers": 4,
+    "layer_types": ["linear_attention", "full_attention"] * 2,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_num_heads": 2,
+    "linear_key_head_dim": 6,
+    "linear_value_head_dim": 5,
+    "linear_head_dim": 6,
+}
+_CONVOLUTIONS = ["conv", "full_attention"] * 2
+_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+_TWO_EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size": 16}
+_MAMBA = {
+    "num_hidden_layers": 4,
+    "hidden_size": 24,
+    "chunk_size": 8,
+    "mamba_chunk_size": 8,
+    "mamba_n_heads": 4,
+    "mamba_d_head": 12,
+    "mamba_d_state": 8,
+    "ssm_state_size": 8,
+    "n_groups": 1,
+}
+_LATENT = {
+    **_LAYERS,
+    "hidden_size": 24,
+    "intermediate_size": 11,
+    "num_key_value_heads": 3,
+    "kv_lora_rank": 6,
+    "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 5,
 }
 
 _RECIPES: dict[str, Recipe] = {
@@ -223,15 +254,57 @@ _RECIPES: dict[str, Recipe] = {
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
     "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
+    # Hybrid ones: of their four or five layers, the second and the fourth have attention weights.
+    "qwen3_next": _recipe(
+        *(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
+    ),
+    "kimi_linear": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS, **_LINEAR}), num_local_experts=4),
+    "minimax": _recipe(*(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS, **_LINEAR}), block_size=8),
+    "lfm2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_LINEAR}), hidden_size=60, layer_types=_CONVOLUTIONS),
+    "jamba": _recipe(
+        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA}), attn_layer_period=2, attn_layer_offset=1
+    ),
+    "bamba": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), attn_layer_indices=[1, 3]),
+    "zamba2": _recipe(
+        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        layers_block_type=[*["linear_attention", "hybrid"] * 2, "linear_attention"],
+        intermediate_size=11,
+        num_hidden_layers=5,
+        n_mamba_heads=4,
+    ),
+    "nemotron_h": _recipe(
+        *(_NEXT, "llama", {**_LLAMA, **_MAMBA}),
+        layers_block_type=["linear_attention", "full_attention", "mlp", "full_attention"],
+        mamba_num_heads=4,
+        mamba_head_dim=12,
+    ),
+    "granitemoehybrid": _recipe(
+        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA, **_LINEAR}),
+        shared_intermediate_size=8,
+        attention_multiplier=0.3,
+    ),
+    "recurrent_gemma": _recipe(
+        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        num_key_value_heads=1,
+        intermediate_size=12,
+        attention_window_size=5,
+        block_types=["recurrent", "attention"],
+    ),
 }
 
 WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt",)
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
-REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "wavlm")
+REFUSED: tuple[str, ...] = ("mamba", "wavlm")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
-FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in WEIGHTS_ALONE)
+HYBRID: tuple[str, ...] = (
+    *("qwen3_next", "kimi_linear", "minimax", "lfm2", "jamba", "bamba", "zamba2", "nemotron_h"),
+    *("granitemoehybrid", "recurrent_gemma"),
+)
+"""Families of which some layers have attention weights."""
+
+FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID})
 """Families that it shows."""
 
 SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
@@ -249,6 +322,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
         *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
         "deberta-v2",
     ),
+    "hybrid": ("minimax", "lfm2", "zamba2"),
     "pairs": ("bert", "roberta"),
     "objects": ("bert", "gpt2", "t5", "bloom"),
     "many at once": ("bert", "mistral", "t5", "deberta-v2"),
@@ -288,7 +362,7 @@ def tiny(family: str, folder: Path) -> Path:
     family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES`, `WEIGHTS_ALONE` or `REFUSED`.
+        family: one of `FAMILIES`, `HYBRID`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
     if family in REFUSED:

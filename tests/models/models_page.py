@@ -2,7 +2,7 @@
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from tests.capture.by_transformers import (
     own_weights,
     picture,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -73,7 +73,30 @@ NAMES = {
     "roformer": "RoFormer",
     "mpt": "MPT",
     "falcon": "Falcon",
+    "qwen3_next": "Qwen 3 Next",
+    "kimi_linear": "Kimi Linear",
+    "minimax": "MiniMax",
+    "lfm2": "LFM 2",
+    "jamba": "Jamba",
+    "bamba": "Bamba",
+    "zamba2": "Zamba 2",
+    "nemotron_h": "Nemotron-H",
+    "granitemoehybrid": "Granite 4 hybrid",
+    "recurrent_gemma": "RecurrentGemma",
 }
+
+
+def hybrid(folder: Path) -> str:
+    """A hybrid family's row, measured."""
+    traces = captured(folder), in_memory(folder)
+    cells = (
+        NAMES[folder.name],
+        f"`{folder.name}`",
+        *(equal(found, own_weights(folder)) for found in traces),
+        joined(list(dict.fromkeys(traces[0].without_weights.values()))),
+        "; ".join(notes(traces[0].blocks, own=False)) or "–",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def backwards(tokens: int) -> Mask:
@@ -122,7 +145,7 @@ def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
     return "to the bit" if off == 0 else f"up to {off:.0e}"
 
 
-def looks_at_near_tokens_only(block: Block) -> bool:
+def attends_to_near_tokens_only(block: Block) -> bool:
     """Whether the mask also forbids what an encoder or a decoder would see."""
     usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
@@ -143,9 +166,9 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
     """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
     if any(block.bias is not None for block in blocks):
         yield "the bias is part of the scores, and a picture of its own"
-    near = sum(looks_at_near_tokens_only(block) for block in blocks)
+    near = sum(attends_to_near_tokens_only(block) for block in blocks)
     if near:
-        yield f"{'every layer looks' if near == len(blocks) else 'some layers look'} at near tokens only"
+        yield f"{'every layer attends' if near == len(blocks) else 'some layers attend'} to near tokens only"
     if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
         yield "several heads share a key and a value"
     if any(block.cap is not None for block in blocks):
@@ -202,6 +225,18 @@ A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees 
 `CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel` writes, with its tokenizer. Of an
 object, the tokenizer or the image processor that is given with it says which half is shown.
 
+## Hybrid models
+
+Of these, some layers have attention weights. They are shown under their own numbers; the others are named, in
+`trace.without_weights` and in the app.
+
+| family | `model_type` | folder | object | the other layers | besides |
+|---|---|---|---|---|---|
+{hybrid}
+
+In other families with such layers it works in the same way, if their config has `layer_types`. Falcon-H1 has
+both in every layer.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -225,16 +260,25 @@ compressed form, and models in which pictures and texts meet inside of the layer
 """
 
 
-def page(folder_of: FolderOf) -> str:
-    """The whole page."""
-    return PAGE.format(
-        tolerance=TOLERANCE,
-        shown="\n".join(told(folder_of(family)) for family in FAMILIES),
-        alone="\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE),
-        refused="\n".join(refused(folder_of(family)) for family in REFUSED),
-    )
+_GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
+    "shown": (FAMILIES, told),
+    "hybrid": (HYBRID, hybrid),
+    "alone": (WEIGHTS_ALONE, alone),
+    "refused": (REFUSED, refused),
+}
+
+
+def row(folder: Path) -> str:
+    """A family's row of its table."""
+    return next(make for families, make in _GROUPS.values() if folder.name in families)(folder)
+
+
+def page(row_of: Callable[[str], str]) -> str:
+    """The whole page, with these rows of families."""
+    tables = {name: "\n".join(map(row_of, families)) for name, (families, _) in _GROUPS.items()}
+    return PAGE.format(tolerance=TOLERANCE, **tables)
 
 
 if __name__ == "__main__":
     with quiet(), tempfile.TemporaryDirectory() as root:
-        FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")
+        FILE.write_text(page(lambda family: row(tiny(family, Path(root) / family))), "utf-8")

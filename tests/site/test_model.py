@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from attnviz.analysis.arithmetic import why
-from attnviz.app.explore.why import message
+from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments.corpus import FILE
-from attnviz.export.report.contents import contents, ways
+from attnviz.export.report.contents import contents
 from attnviz.models.catalogue import MINILM
 from attnviz.models.resolve import entry
 from attnviz.models.tokenizer import tokenizer_of
@@ -137,28 +137,21 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
 def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
     text = "The dog did not cross the road as it was too tired."
     trace = loading.load(MODEL.name).trace(text)
-    shown = ways(trace, "encoder")["hidden"]
-    block = trace.block("encoder", 3)
-    [keys] = shown
-    expected = message(why(block, 1, query=8, key=1, queries=keys), block, keys)
+    [shown] = queries_and_keys(trace, "encoder", hide_special=True)
+    expected = why(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
     found = ask([text], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
-    assert sorted(found) == sorted(expected)
-    assert [row["label"] for row in found["row"]] == [row["label"] for row in expected["row"]]
-    assert [row["hidden"] for row in found["row"]] == [row["hidden"] for row in expected["row"]]
+    assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
     for name in (
         "query_vector",
         "key_vector",
         "products",
         "dot_product",
         "score",
-        "row_sum",
         "weight",
-        "result",
+        "left_share",
+        "shown_weight",
     ):
-        np.testing.assert_allclose(found[name], expected[name], atol=5e-3, rtol=5e-3, err_msg=name)
-    assert [part for part in found["last_steps"][0] if isinstance(part, str)] == [
-        part for part in expected["last_steps"][0] if isinstance(part, str)
-    ]
+        np.testing.assert_allclose(found[name], getattr(expected, name), atol=5e-3, err_msg=name)
 
 
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.explore.views import View
 from attnviz.app.state.choices import FILTER, SORT
-from attnviz.text import head_name
+from attnviz.text import head_name, layers_by_kind
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
 
@@ -68,6 +68,9 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
     )
+    if view.model.without_weights:
+        others = layers_by_kind(dict(view.model.without_weights))
+        st.markdown(f":small[No attention weights in {others}.]")
 
 
 def _wanted(view: View) -> Behaviour | None:

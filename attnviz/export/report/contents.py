@@ -11,15 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.display_tokens import (
-    DisplayTokens,
-    faint_rows,
-    left_share,
-    queries_and_keys,
-    shown_weights,
-)
 from attnviz.errors import AttnvizError
+from attnviz.export.report.matrices import Matrices, matrices
 from attnviz.trace import Floats, Kind, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
@@ -42,19 +35,28 @@ class Contents:
     numbers: bytes
 
 
-def contents(traces: Sequence[Trace]) -> Contents:
+def contents(traces: Sequence[Trace], shown: Sequence[Matrices] | None = None, minus: str = "") -> Contents:
     """Everything that a page needs to show these traces.
+
+    Args:
+        shown: of one trace, what is shown in place of all its matrices.
+        minus: what was subtracted from the weights, in words.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
     """
     if not traces:
         raise AttnvizError("A page needs at least one trace.")
-    check_size(traces)
+    if shown is None:
+        check_size(traces)
     for trace in traces:
         refuse_selected(trace)
     numbers = bytearray()
-    readings = [_reading(trace, numbers) for trace in traces]
+    readings = [
+        _reading(trace, shown or [matrices(trace, kind) for kind in kinds_of(trace)], numbers)
+        | {"minus": minus}
+        for trace in traces
+    ]
     # No time stamp: the same trace gives the same file.
     return Contents(readings, gzip.compress(bytes(numbers), 6, mtime=0))
 
@@ -99,7 +101,7 @@ def _add(numbers: bytearray, more: Floats) -> int:
     return start
 
 
-def _reading(trace: Trace, numbers: bytearray) -> Facts:
+def _reading(trace: Trace, shown: Sequence[Matrices], numbers: bytearray) -> Facts:
     return {
         "model": named(trace.model),
         "given": all(block.weights_alone for block in trace.blocks),
@@ -107,7 +109,7 @@ def _reading(trace: Trace, numbers: bytearray) -> Facts:
         "texts": _texts(trace),
         "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
-        "kinds": [_kind(trace, kind, numbers) for kind in kinds_of(trace)],
+        "kinds": [_kind(each, numbers) for each in shown],
     }
 
 
@@ -135,52 +137,29 @@ def _sees(tokens: Sequence[Token]) -> bool:
     return bool(patches) and named and not any(token.end for token in patches)
 
 
-def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
-    """One kind of attention: its layers, and the two ways in which its tokens are shown."""
-    blocks = trace.of_kind(kind)
-    stack = np.stack([block.weights for block in blocks])
-    shown = ways(trace, kind)
-    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in shown.items()}
-    masked = np.stack([np.where(block.mask, block.weights, np.nan) for block in blocks])
+def _kind(of: Matrices, numbers: bytearray) -> Facts:
+    """One kind of attention: its layers, and the ways in which its tokens are shown."""
     return {
-        "kind": kind,
-        "layers": [block.layer + 1 for block in blocks],
-        "heads": stack.shape[1],
-        "size": stack.shape[2:],
-        "weights": _add(numbers, masked),
+        "kind": of.kind,
+        "layers": list(of.layers),
+        "heads": of.values.shape[1],
+        "size": of.values.shape[2:],
+        "weights": _add(numbers, np.where(of.mask[:, None], of.values, np.nan)),
+        "spread": None if of.spread is None else [_add(numbers, each) for each in of.spread],
+        "heading": of.heading,
+        "signed": of.signed,
+        "high": of.high,
         "ways": {
             name: {
-                "queries": shown_tokens(way[0].groups),
-                "keys": shown_tokens(way[-1].groups),
-                "rows": way[0].visible,
-                "columns": way[-1].visible,
-                "left": None if (rest := left[name]) is None else _add(numbers, rest),
-                "facts": [
-                    f"on average {fact}" for fact in describe(shown_weights(stack, *way), *way, left=rest)
-                ],
-                "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
-                "hidden": way[-1].hidden,
+                "queries": shown_tokens(way.queries.groups),
+                "keys": shown_tokens(way.keys.groups),
+                "rows": list(way.rows),
+                "columns": list(way.columns),
+                "left": None if way.left is None else _add(numbers, way.left),
+                "facts": list(way.facts),
+                "explanation": way.explanation,
+                "hidden": way.keys.hidden if way.left is not None else "",
             }
-            for name, way in shown.items()
+            for name, way in of.ways.items()
         },
     }
-
-
-def _explanation(way: Sequence[DisplayTokens]) -> str:
-    """How the weights were made from the model's, where queries and keys may be of two texts."""
-    queries, keys = way[0].explanation_of_scores, way[-1].explanation  # rows are rescaled by their keys
-    return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
-
-
-def ways(trace: Trace, kind: Kind) -> dict[str, tuple[DisplayTokens, ...]]:
-    """How the tokens can be shown: "plain" and, where special ones can be hidden, "hidden".
-
-    Returns:
-        the queries and the keys of each; one for both where they are the same tokens.
-    """
-    plain = queries_and_keys(trace, kind)
-    try:
-        hidden = queries_and_keys(trace, kind, hide_special=True)
-    except AttnvizError:  # nothing but special tokens
-        hidden = plain
-    return {"plain": plain, "hidden": hidden} if any(side.hides for side in hidden) else {"plain": plain}

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.picture import HIGHEST, MASKED, Levels
+from attnviz.analysis.picture import HIGHEST, MASKED, ZERO, Levels
 from attnviz.export.report.page import STYLE, Theme
 
 
@@ -26,16 +26,30 @@ class Colours(NamedTuple):
     ink: str
     border: str
     muted: str
+    below: str
+    above: str
+
+
+# Of a fall and of a rise, on light and on dark ground, as palette.js has them.
+_SIGNED = ("#3170bb", "#c6641c"), ("#569ae1", "#e58c40")
 
 
 class Line(NamedTuple):
-    """A curve from a query to a key; `strength` from 0 to 1 is its opacity and its width."""
+    """A curve from a query to a key; `strength` from 0 to 1 is its opacity and its width.
+
+    `rises` says of a difference whether it is above 0; None: it is a weight.
+    """
 
     x: float
     y: float
     end_x: float
     end_y: float
     strength: float
+    rises: bool | None = None
+
+    def colour(self, colours: Colours) -> str:
+        """Return that of a weight, of a rise or of a fall."""
+        return colours.ink if self.rises is None else colours.above if self.rises else colours.below
 
     @property
     def width(self) -> float:
@@ -44,21 +58,25 @@ class Line(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A rectangle of levels."""
+    """A rectangle of levels; signed ones are 127 for 0."""
 
     x: float
     y: float
     width: float
     height: float
     levels: Levels
+    signed: bool = False
 
     def pixels(self, colours: Colours) -> NDArray[np.uint8]:
         """Return [row, column, RGB], enlarged here, since many programs blur enlarged pictures."""
-        paper, ink = (
+        paper, ink, below, above = (
             np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
-            for colour in (colours.paper, colours.ink)
+            for colour in (colours.paper, colours.ink, colours.below, colours.above)
         )
         share = np.where(self.levels == MASKED, 0, self.levels)[..., None] / HIGHEST
+        if self.signed:
+            change = np.where(self.levels == MASKED, 0, self.levels.astype(float) - ZERO)[..., None] / ZERO
+            ink, share = np.where(change < 0, below, above), np.abs(change)
         rows, columns = self.levels.shape
         times = max(1, round(self.width / columns), round(self.height / rows))
         pixels = np.rint(paper + (ink - paper) * share).astype(np.uint8)
@@ -97,7 +115,8 @@ class Drawing:
     def colours(self) -> Colours:
         """Those of the theme; the light ones of "auto"."""
         found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
-        return Colours(*(found[5:10] if self.theme == "dark" else found[:5]))
+        dark = self.theme == "dark"
+        return Colours(*[*found[5 * dark : 5 * dark + 5], *_SIGNED[dark]])
 
     def svg(self) -> str:
         """Return the SVG, for browsers as for LaTeX, Inkscape and the like."""
@@ -122,6 +141,9 @@ def _element(shape: Line | Cells | Text, colours: Colours) -> str:
         start, end = f"{shape.x:g} {shape.y:g}", f"{shape.end_x:g} {shape.end_y:g}"
         curve = f"M{start}C{middle} {shape.y:g} {middle} {shape.end_y:g} {end}"
         look = f'opacity="{shape.strength:.3f}" stroke-width="{shape.width:.2f}"'
+        if shape.rises is not None:
+            dashes = "" if shape.rises else ' stroke-dasharray="5 3"'
+            look += f' stroke="{shape.colour(colours)}"{dashes}'
         return f'<path d="{curve}" {look}/>'
     if isinstance(shape, Cells):
         data = base64.b64encode(_png(shape.pixels(colours))).decode()

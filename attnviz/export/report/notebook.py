@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from os import PathLike
@@ -16,11 +16,12 @@ from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
 from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named
 from attnviz.export.report.drawing import Drawing
+from attnviz.export.report.matrices import Pool, difference, matrices, pooled
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still
 from attnviz.importing import need_extra
-from attnviz.trace import Kind, Trace, checked_head, checked_trace, whole
+from attnviz.trace import Difference, Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
 
@@ -159,17 +160,19 @@ class Figure:
 
 
 def show(
-    trace: Trace | Any,
+    trace: Trace | Difference | Any,
     tokens: Sequence[str] | None = None,
     *,
     kind: Kind | None = None,
     layer: int | None = None,
     head: int = 0,
-    query: int | None = None,
+    query: int | Sequence[int] | None = None,
     view: View | None = None,
     hide_special: bool = False,
     height: int | None = None,
     theme: Theme = "auto",
+    words: bool = False,
+    pool: Pool | None = None,
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
@@ -177,58 +180,110 @@ def show(
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
     >>> attnviz.show(trace, layer=3, head=1, query=9)
     <attnviz: Layer 4, head 2 of minilm>
+    >>> attnviz.show(trace, layer=3, pool="mean")
+    <attnviz: Mean over the 12 heads of layer 4 of minilm>
+    >>> attnviz.show(attnviz.trace(trace.text, edits=["encoder 1-1"]) - trace, layer=3, head=1)
+    <attnviz: Layer 4, head 2 of minilm minus minilm>
 
     Args:
-        trace: what to show. Or weights alone, with `tokens`: as `Trace.from_weights` takes them.
+        trace: what to show. Or the difference of two traces of the same tokens, `b - a`. Or weights alone,
+            with `tokens`: as `Trace.from_weights` takes them.
         tokens: the words or tokens of these weights.
         kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
         layer: the layer to open, from 0; None: the first that has weights.
         head: the head to open, from 0.
-        query: the token to follow, from 0; None for all.
+        query: the token to follow, from 0; None for all. Several: their weights are added.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: hide the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
         theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
             nbconvert made; where the figure has no access to that, the reader's system setting.
+        words: show the pieces of a word as one: attention to a word is the sum over its pieces, from a word
+            their mean (Clark et al. 2019).
+        pool: "mean" or "max": one picture for all heads of the layer, or with `layer=None` of all layers;
+            beside each number are the smallest and the largest of the heads'.
 
     Raises:
-        AttnvizError: there is no such view or theme, or the text is too long for a figure.
+        AttnvizError: there is no such view, theme or pool, or the text is too long for a figure.
         InvalidTrace: the trace has no such kind, layer, head or token.
         TypeError: it is no trace, or a number is no whole one.
     """
-    if tokens is None and not isinstance(trace, Trace | str | PathLike):
+    if tokens is None and not isinstance(trace, Trace | Difference | str | PathLike):
         raise TypeError(f"A trace is needed, or weights with their tokens, not {type(trace).__name__} alone.")
-    if tokens is not None and isinstance(trace, Trace):
+    if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace has its tokens. Remove tokens=.")
-    trace = checked_trace(trace) if tokens is None else Trace.from_weights(trace, tokens)
-    if view is not None and view not in VIEWS:
-        raise AttnvizError(
-            f"There is no view {view!r}; there are {', '.join(VIEWS)}, or None for everything."
-        )
-    if theme not in get_args(Theme):
-        raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
+    given = trace if tokens is None else Trace.from_weights(trace, tokens)
+    minus = checked_trace(given.minus) if isinstance(given, Difference) else None
+    trace = checked_trace(given.trace if isinstance(given, Difference) else given)
+    _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
-    layer = trace.of_kind(kind)[0].layer if layer is None else layer
+    every = pool is not None and layer is None
+    layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
     checked_head(trace, kind, layer, head)
-    followed = None if query is None else whole(query, "query")
-    opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), followed, style, hide_special)
+    opening = _following(
+        InitialView(0, kind, layer, whole(head, "head"), None, style, hide_special), _followed(query)
+    )
     kind_opened([trace], opening)
+    if pool and view == "atlas":
+        raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines and a matrix need one layer's heads only.
-    opened = trace.block(kind, layer)
-    if view in (None, "atlas"):
-        maximum = isqrt(MAX_WEIGHTS // len(opened.query))
+    alone = not every if pool else view in ("lines", "matrix")
+    if alone:
+        trace = replace(trace, blocks=(trace.block(kind, layer),))
+        minus = minus and replace(minus, blocks=(minus.block(kind, layer),))
+    elif not pool:
+        maximum = isqrt(MAX_WEIGHTS // len(trace.block(kind, layer).query))
         check_size([trace], f'show one layer, of up to {maximum:,} tokens: view="lines" or view="matrix"')
-        shown = contents([trace])
-    else:
-        shown = contents([replace(trace, blocks=(opened,))])
+    shown = [
+        difference(Difference(trace, minus), each, hide_special, words)
+        if minus
+        else matrices(trace, each, words)
+        for each in ([kind] if alone or pool else kinds_of(trace))
+    ]
+    if pool:
+        shown = [
+            pooled(of, of.ways.get("hidden" if hide_special else "plain", of.ways["plain"]), pool)
+            for of in shown
+        ]
+        opening = replace(opening, layer=shown[0].layers[0] - 1, head=0)
+    of = next(each for each in shown if each.kind == kind)
+    rows = map(of.ways["plain"].row_of, opening.followed)
+    less = minus and " with ".join([named(minus.model), *filter(None, [", ".join(minus.edits)])])
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
-    drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
-    what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
-    title = f"{what} of {named(trace.model)}"
-    picture = still(trace, kind, opening, title, atlas=view == "atlas", theme=theme)
-    tall = _height(trace, kind, view) if height is None else whole(height, "height")
+    drawn = page(
+        contents([trace], shown, less or ""),
+        _following(opening, tuple(dict.fromkeys(row for row in rows if row is not None))),
+        ("head",) if pool else parts.get(view, ("head",)),
+        choose_view=view is None,
+        theme=theme,
+    )
+    what = of.heading or ("All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}")
+    title = f"{what} of {named(trace.model)}{f' minus {less}' if less else ''}"
+    picture = still(of, opening, title, atlas=view == "atlas", theme=theme)
+    tall = (
+        _height(trace, kind, "lines" if pool and not view else view)
+        if height is None
+        else whole(height, "height")
+    )
     return Figure(drawn, picture, tall, title)
+
+
+def _followed(query: int | Sequence[int] | None) -> tuple[int, ...]:
+    several = query if isinstance(query, Iterable) else () if query is None else (query,)
+    return tuple(whole(each, "query") for each in several)
+
+
+def _following(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
+    query = queries[0] if len(queries) == 1 else None
+    return replace(opening, query=query, together=queries if len(queries) > 1 else ())
+
+
+def _refuse_unknown(**given: tuple[str | None, Sequence[str]]) -> None:
+    for name, (chosen, known) in given.items():
+        if chosen is not None and chosen not in known:
+            rest = ", or None for everything" if name == "view" else ""
+            raise AttnvizError(f"There is no {name} {chosen!r}; there are {', '.join(known)}{rest}.")
 
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:

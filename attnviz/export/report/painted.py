@@ -40,7 +40,7 @@ def png(drawing: Drawing) -> bytes:
         paint = ImageDraw.Draw(picture, "RGBA")
         for line in lines:
             corners = [(float(x), float(y)) for x, y in _outline(line) * scale * _SMOOTH]
-            paint.polygon(corners, (*ImageColor.getrgb(colours.ink)[:3], round(255 * line.strength)))
+            paint.polygon(corners, (*ImageColor.getrgb(line.colour(colours))[:3], round(255 * line.strength)))
         picture = picture.resize(size, Image.Resampling.BOX)
     for shape in drawing.shapes:
         if isinstance(shape, Cells):

@@ -22,24 +22,23 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {"encoder" | "decoder" | "cross"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
- *   ways: { plain: Way, hidden?: Way }, signed?: boolean
- * }} Kind `signed`: differences of weights, not rescaled by `left`
+ *   spread: [number, number] | null, heading: string, signed: boolean, high: number,
+ *   ways: { plain: Way, hidden?: Way }
+ * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
- *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
+ *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], minus: string,
+ *   kinds: Kind[]
  * }} Reading
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
- *   view: "lines" | "matrix", hide: boolean
+ *   together: number[], view: "lines" | "matrix", hide: boolean
  * }} State what is chosen; all counted from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
-
-/** @param {Kind} kind */
-const scaleOf = ({ signed }) => (signed ? "diverging" : "sequential");
 
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
@@ -83,16 +82,14 @@ class Weights {
     const { layers, heads } = this.kind;
     const values = new Uint8Array(layers.length * heads * this.cells);
     const columns = this.way.columns.length;
-    const drawn = new Float32Array(values.length);
     this.each(0, layers.length * heads, (at, weight) => {
       const left = this.left?.[Math.floor(at / columns)] ?? 1;
-      drawn[at] = left < this.leastLeft ? weight * left : weight;
+      const strength = left < this.leastLeft ? weight * left : weight;
+      values[at] = levelOf(strength, this.kind.signed ? "diverging" : "sequential", this.kind.high);
     });
-    const high = this.kind.signed ? drawn.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1 : 1;
-    drawn.forEach((value, at) => (values[at] = levelOf(value, scaleOf(this.kind), high)));
     const every = layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head + 1]));
     return {
-      facts: { heads: every, high: every.map(() => high) },
+      facts: { heads: every, high: every.map(() => this.kind.high) },
       arrays: { pixels: { shape: [layers.length * heads, ...this.shape.slice(1)], values } },
     };
   }
@@ -116,8 +113,15 @@ class Weights {
       arrays: {
         values: { shape: this.shape, values },
         ...(left && { left: { shape: [heads, rows], values: left } }),
+        ...(this.kind.spread && this.spread()),
       },
     };
+  }
+
+  /** The smallest and the largest of the numbers that each was made of. */
+  spread() {
+    const [low, high] = this.kind.spread.map((first) => this.numbers.subarray(first, first + this.cells));
+    return { lowest: { shape: this.shape, values: low }, highest: { shape: this.shape, values: high } };
   }
 }
 
@@ -233,7 +237,7 @@ export class Report {
     if (show.includes("atlas")) {
       const hint =
         "Each small picture is one head: a row for each query, a column for each key. " +
-        "The stronger the colour, the larger the share of its attention. Choose a head to open it.";
+        "The stronger the colour, the larger the number. Choose a head to open it.";
       this.allHeads = element("h2");
       parts.push(
         element(
@@ -267,8 +271,11 @@ export class Report {
   }
 
   explained() {
+    const signed = this.facts.readings.some(({ kinds }) => kinds.some((kind) => kind.signed));
     const texts = [
-      "The weights of each token sum to 100 %: a line, or a cell, is a weight.",
+      signed
+        ? "A line, or a cell, is a difference of two weights: solid and amber where it grows, dashed and blue where it falls."
+        : "The weights of each token sum to 100 % in each head: a line, or a cell, is a weight.",
       this.facts.readings.every((each) => each.given)
         ? "The weights are as attnviz was given them, in float32."
         : "The weights are the model’s own, in float32.",
@@ -321,6 +328,7 @@ export class Report {
       heads: chosen.length ? chosen : [1],
       query,
       key: query === null ? null : within(state.key, size[1]),
+      together: query === null ? state.together.filter((token) => within(token, size[0])) : [],
       view: state.view === "matrix" ? "matrix" : "lines",
       hide: state.hide,
     };
@@ -332,7 +340,8 @@ export class Report {
     if (FRAMED) return;
     const { heads, hide, ...rest } = this.state;
     const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
-    const address = Object.entries(link).map(([name, value]) => `${name}=${value}`);
+    const named = Object.entries(link).filter(([name]) => name !== "together");
+    const address = named.map(([name, value]) => `${name}=${value}`);
     history.replaceState(null, "", `#${address.join("&")}`);
   }
 
@@ -342,7 +351,7 @@ export class Report {
     const token = (places, at) => (at === null ? null : places[at] + 1);
     if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
     else if (trigger === "heads") this.change({ layer: value.layer, heads: value.heads });
-    else this.change({ query: token(rows, value.query), key: token(columns, value.key) });
+    else this.change({ query: token(rows, value.query), key: token(columns, value.key), together: [] });
   }
 
   // What is shown ----------------------------------------------------------------------------------------
@@ -371,7 +380,7 @@ export class Report {
         selected: { layer: state.layer, heads: state.heads },
         facts: way.facts,
         dim: [],
-        kind: scaleOf(kind),
+        kind: kind.signed ? "diverging" : "sequential",
       });
     }
     if (!this.widgets.head_view) return;
@@ -385,15 +394,16 @@ export class Report {
       view: state.view,
       layer: state.layer,
       heads: state.heads,
-      heads_total: kind.heads,
+      heads_total: kind.heading ? 0 : kind.heads,
       query_tokens: way.queries,
       key_tokens: way.keys,
       query,
       key: query === null ? null : shown(way.columns, state.key),
+      together: state.together.map((token) => shown(way.rows, token)).filter((at) => at !== null),
       heading: this.headName,
-      kind: scaleOf(kind),
+      kind: kind.signed ? "diverging" : "sequential",
       unit: this.unit,
-      note: `one colour scale for all heads; ${way.explanation}`,
+      note: kind.heading ? way.explanation : `one colour scale for all heads; ${way.explanation}`,
       caption: this.caption,
       filename: this.filename,
     });
@@ -448,24 +458,26 @@ export class Report {
       ? ["patches of a picture, named row,column from the top left; the picture itself is not in this file"]
       : [];
     const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
+    const less = this.reading.minus ? [`minus the weights of ${this.reading.minus}`] : [];
     const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
-    const facts = [model, ...all, count, ...seen, ...wrote, ...changed];
+    const facts = [model, ...less, ...all, count, ...seen, ...wrote, ...changed];
     this.about.textContent = facts.join(" · ");
     document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
   }
 
+  /** @returns {import("../../widgets/numbers.js").Unit} */
+  get unit() {
+    return this.kind.signed ? "signed percent" : "percent";
+  }
+
   get headName() {
     const { layer, heads } = this.state;
+    if (this.kind.heading) return this.kindTitle + this.kind.heading;
     return `${this.kindTitle}Layer ${layer} · ${heads.length > 1 ? "Heads" : "Head"} ${heads.join(", ")}`;
   }
 
   get allName() {
     return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
-  }
-
-  /** How numbers are written. */
-  get unit() {
-    return this.kind.signed ? "signed percent" : "percent";
   }
 
   /** "Encoder · ", where the model has more than one kind of attention. */
@@ -481,15 +493,17 @@ export class Report {
   get caption() {
     const { layer, heads } = this.state;
     const texts = this.reading.texts.map((text) => `“${shortened(whole(text), 300)}”`).join(" / ");
-    const names = heads.map((head) => `${layer}-${head}`).join(", ");
-    return `${texts} · ${this.reading.model} · ${this.kindName}head ${names} · ${this.kind.signed ? "change of weights" : "weights"}`;
+    const names = `${this.kindName}head ${heads.map((head) => `${layer}-${head}`).join(", ")}`;
+    const less = this.reading.minus && ` minus ${this.reading.minus}`;
+    return `${texts} · ${this.reading.model}${less} · ${this.kind.heading || names} · weights`;
   }
 
   get filename() {
     const { layer, heads, view } = this.state;
     const model = this.reading.model.replace(/[^\p{L}\p{N}._-]+/gu, "-");
     const kind = this.kindName.trim();
-    const parts = [model, kind, `layer${layer}`, ...heads.map((head) => `head${head}`)];
+    const which = [`layer${layer}`, ...heads.map((head) => `head${head}`)];
+    const parts = [model, kind, ...(this.kind.heading ? [this.kind.heading.replace(/ /g, "-")] : which)];
     if (this.wayName === "hidden") parts.push("hidden");
     return ["attnviz", ...parts.filter(Boolean), view].join("-");
   }
@@ -514,7 +528,8 @@ export class Report {
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
       const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is shown" : "";
-      const caption = `${title}${this.kind.signed ? ", change in percentage points" : ", in percent"}: rows are queries, columns are keys${masked}${little}`;
+      const unit = this.kind.signed ? "percentage points" : "percent";
+      const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${little}`;
       const name = (scope, token) =>
         element("th", { scope, title: token.title }, element("bdi", { text: token.label }));
       const rows = queries.map((query, at) =>
@@ -568,7 +583,7 @@ export class Report {
     const open = new Set(this.state.heads.map((head) => overview.number(this.state.layer, head)));
     for (let at = 0; at < count; at++) {
       const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
-      const image = levelsImage(values, rows, columns, theme.pixels("sequential")).toDataURL("image/png");
+      const image = levelsImage(values, rows, columns, theme.pixels(this.kind.signed ? "diverging" : "sequential")).toDataURL("image/png");
       const place = {
         x: edge + (pictures.places[at] % heads) * cell + 1.5,
         y: edge + Math.floor(pictures.places[at] / heads) * cell + 1.5,

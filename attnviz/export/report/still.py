@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import faint, left_share, only, shown_weights
-from attnviz.analysis.picture import HIGHEST, MASKED, Levels, sequential, thumbnails
-from attnviz.export.report.contents import ways
+from attnviz.analysis.display_tokens import faint
+from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
+from attnviz.export.report.matrices import Matrices
 from attnviz.export.report.page import InitialView, Theme
-from attnviz.text import percent
-from attnviz.trace import Floats, Kind, Trace
+from attnviz.text import percent, signed_percent
+from attnviz.trace import Floats
 
 MAX_LINES = 300
 MIN_LINE = 0.01
@@ -33,46 +34,52 @@ _TICKS = (0, 0.01, 0.1, 0.25, 0.5, 1)
 Shapes = list[Line | Cells | Text]
 
 
-def still(
-    trace: Trace, kind: Kind, opening: InitialView, title: str, *, atlas: bool, theme: Theme
-) -> Drawing:
+def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme: Theme) -> Drawing:
     """Return what a figure shows first.
 
     Args:
+        of: what is shown.
         title: what is written above it.
         atlas: all heads in small, in place of the one.
         theme: its colours.
     """
-    every = ways(trace, kind)
-    way = every.get("hidden" if opening.hide_special else "plain", every["plain"])
-    blocks = trace.of_kind(kind) if atlas else (trace.block(kind, opening.layer),)
-    stack = np.stack([block.weights for block in blocks])
-    allowed = np.stack([only(block.mask, way[0].visible, way[-1].visible) for block in blocks])[:, None]
-    shares = shown_weights(stack, *way)
-    drawn = faint(shares, left_share(stack, *way))
-    levels = sequential(drawn, mask=allowed).levels
-    queries, keys = way[0].labels, way[-1].labels
+    way = of.ways.get("hidden" if opening.hide_special else "plain", of.ways["plain"])
+    at = of.layers.index(opening.layer + 1)
+    values, mask = of.shown(way)
+    if not atlas:
+        values, mask = values[at, opening.head], mask[at, 0]
+    left = np.ones(values.shape[:-1], np.float32) if way.left is None else way.left
+    drawn = faint(values, left if atlas or way.left is None else left[at, opening.head])
+    draw = partial(diverging, end=of.high) if of.signed else sequential
+    levels = draw(drawn, mask=np.broadcast_to(mask, values.shape)).levels
+    queries, keys = way.queries.labels, way.keys.labels
     if atlas:
-        shapes, width, height = _atlas(levels, [f"L{block.layer + 1}" for block in blocks])
+        shapes, width, height = _atlas(levels, [f"L{layer}" for layer in of.layers], of.signed, of.high)
     elif opening.view == "matrix":
-        shapes, width, height = _matrix(levels[0, opening.head], queries, keys)
+        shapes, width, height = _matrix(levels, queries, keys, of.signed, of.high)
     else:
-        query = None if opening.query is None else way[0].index_of(opening.query)
-        numbers = None if query is None else shares[0, opening.head, query]
-        shapes, width, height = _lines(drawn[0, opening.head], queries, keys, query, numbers)
+        followed = [row for row in map(way.queries.index_of, opening.followed) if row is not None]
+        numbers = values[followed].sum(axis=0) if followed else None
+        shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 
 def _lines(
-    weights: Floats, queries: Sequence[str], keys: Sequence[str], query: int | None, numbers: Floats | None
+    weights: Floats,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    followed: Sequence[int],
+    numbers: Floats | None,
+    signed: bool,
 ) -> tuple[Shapes, float, float]:
-    """Curves from query to key."""
+    """Curves from query to key; of signed numbers, those above and below 0 have colours of their own."""
     row = _row(max(weights.shape))
-    followed = np.ones(len(weights), np.bool_) if query is None else np.arange(len(weights)) == query
-    wanted = np.where(followed[:, None] & (weights >= MIN_LINE), weights, 0)
-    strongest = np.argsort(wanted, axis=None)[-MAX_LINES:]
+    wanted = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
+    if followed:
+        wanted[np.setdiff1d(np.arange(len(weights)), followed)] = 0
+    strongest = np.argsort(np.abs(wanted), axis=None)[-MAX_LINES:]
     shapes: Shapes = [
-        _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), wanted[i, j])
+        _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), wanted[i, j], signed)
         for i, j in zip(
             *np.unravel_index(strongest, weights.shape), strict=True
         )  # the strongest last, on top
@@ -82,9 +89,12 @@ def _lines(
     for names, x, anchor in ((queries, _LEFT - 8, "end"), (keys, _RIGHT + 8, "start")):
         shapes += _names(names, x, row, "end" if anchor == "end" else "start")
     if numbers is not None:
-        parts = [(at, float(share)) for at, share in enumerate(numbers) if share >= 0.005]
-        shapes += [Text(percent(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in parts]
+        written = signed_percent if signed else percent
+        parts = [(at, float(share)) for at, share in enumerate(numbers) if abs(share) >= 0.005]
+        shapes += [Text(written(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in parts]
     bottom = _TOP + row * max(weights.shape) + 28
+    if signed:
+        return shapes, _WIDTH, bottom
     shapes.append(Text("weight", _LEFT - 8, bottom, "end", muted=True))
     for at, share in enumerate((0.1, 0.5, 1)):
         x = _LEFT + 90 * at
@@ -95,52 +105,59 @@ def _lines(
     return shapes, _WIDTH, bottom + 24
 
 
-def _matrix(levels: Levels, queries: Sequence[str], keys: Sequence[str]) -> tuple[Shapes, float, float]:
+def _matrix(
+    levels: Levels, queries: Sequence[str], keys: Sequence[str], signed: bool, high: float
+) -> tuple[Shapes, float, float]:
     """Rows are queries, columns keys."""
     cell = _row(max(levels.shape), min((_WIDTH - _LEFT - _BAR) / len(keys), _MAX_ROW + 4))
     top = _TOP + (0 if cell < _MIN_ROW else 8 + 8 * min(_MAX_NAME, max(map(len, keys))))
     wide, tall = cell * len(keys), cell * len(queries)
-    shapes: Shapes = [Cells(_LEFT, top, wide, tall, levels)]
+    shapes: Shapes = [Cells(_LEFT, top, wide, tall, levels, signed)]
     shapes += _axis("query", _LEFT - 8, "end", top - 14) + _axis("key", _LEFT, "start")
     shapes += _names(queries, _LEFT - 8, cell, "end", top)
     if cell >= _MIN_ROW:
         size = min(13, cell - 1)
         for at, name in enumerate(keys):
             shapes.append(Text(_short(name), _LEFT + (at + 0.5) * cell, top - 8, size=size, upwards=True))
-    shapes += _bar(_LEFT + wide + 20, top)
+    shapes += _bar(_LEFT + wide + 20, top, signed, high)
     height = max(top + tall, top + _BAR_HEIGHT) + _EDGE + 8
     return shapes, max(_WIDTH, _LEFT + wide + _BAR + _EDGE), height
 
 
-def _atlas(levels: Levels, layers: Sequence[str]) -> tuple[Shapes, float, float]:
+def _atlas(levels: Levels, layers: Sequence[str], signed: bool, high: float) -> tuple[Shapes, float, float]:
     """A row of small pictures for each layer, a column for each head; a pixel is free between two."""
     heads, left = levels.shape[1], 56
-    small = thumbnails(levels.reshape(-1, *levels.shape[2:]), "sequential")
+    small = thumbnails(levels.reshape(-1, *levels.shape[2:]), "diverging" if signed else "sequential")
     apart = np.pad(small, ((0, 0), (0, 1), (0, 1)), constant_values=MASKED)
     rows, columns = apart.shape[1:]
     sheet = apart.reshape(len(layers), heads, rows, columns).swapaxes(1, 2).reshape(-1, heads * columns)
     cell = min(44, (_WIDTH - left - _BAR - _EDGE) / heads)
-    shapes: Shapes = [Cells(left, _TOP, cell * heads, cell * len(layers), sheet)]
+    shapes: Shapes = [Cells(left, _TOP, cell * heads, cell * len(layers), sheet, signed)]
     shapes += _axis("head", left, "start", _TOP - 26)
     size = min(13, cell - 2)
     shapes += [Text(name, left - 8, _TOP + (at + 0.5) * cell, "end", size) for at, name in enumerate(layers)]
     shapes += [Text(str(at + 1), left + (at + 0.5) * cell, _TOP - 10, "middle", size) for at in range(heads)]
-    shapes += _bar(left + cell * heads + 20, _TOP)
+    shapes += _bar(left + cell * heads + 20, _TOP, signed, high)
     return shapes, _WIDTH, _TOP + max(cell * len(layers), _BAR_HEIGHT) + _EDGE
 
 
 _BAR_HEIGHT = 140
 
 
-def _bar(x: float, y: float) -> Shapes:
-    """The colour bar: levels grow with the square root of the weight."""
+def _bar(x: float, y: float, signed: bool, high: float) -> Shapes:
+    """The colour bar: levels grow with the square root of the number."""
     levels = np.linspace(HIGHEST, 0, _BAR_HEIGHT).astype(np.uint8)[:, None]
-    ticks = [Text(percent(tick), x + 20, y + _BAR_HEIGHT * (1 - tick**0.5), muted=True) for tick in _TICKS]
-    return [Cells(x, y, 12, _BAR_HEIGHT, levels), *ticks, *_axis("weight", x, "start", y - 16)]
+    places = [(percent(tick), 1 - tick**0.5) for tick in _TICKS]
+    if signed:
+        places = [(signed_percent(part * high), (1 - part) / 2) for part in (1.0, 0.0, -1.0)]
+    ticks = [Text(name, x + 20, y + _BAR_HEIGHT * place, muted=True) for name, place in places]
+    name = "difference" if signed else "weight"
+    return [Cells(x, y, 12, _BAR_HEIGHT, levels, signed), *ticks, *_axis(name, x, "start", y - 16)]
 
 
-def _line(x: float, y: float, end_x: float, end_y: float, weight: float) -> Line:
-    return Line(x, y, end_x, end_y, float(weight) ** 0.7)
+def _line(x: float, y: float, end_x: float, end_y: float, weight: float, signed: bool = False) -> Line:
+    rises = bool(weight > 0) if signed else None
+    return Line(x, y, end_x, end_y, float(abs(weight)) ** 0.7, rises)
 
 
 def _row(count: int, largest: float = _MAX_ROW) -> float:

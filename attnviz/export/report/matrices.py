@@ -1,0 +1,200 @@
+"""The matrices that a page shows: of a trace, of the difference of two, or over many heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from attnviz.analysis.behaviour import facts as describe
+from attnviz.analysis.change import largest_moves
+from attnviz.analysis.display_tokens import (
+    DisplayTokens,
+    faint_rows,
+    left_share,
+    merged_mask,
+    merged_weights,
+    only,
+    queries_and_keys,
+    shown_mask,
+    shown_weights,
+)
+from attnviz.errors import AttnvizError
+from attnviz.text import plural, signed_percent
+from attnviz.trace import Difference, Floats, Kind, Mask, Trace
+
+Pool = Literal["mean", "max"]
+"""How the weights of several heads become one number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way to show the tokens.
+
+    Attributes:
+        queries, keys: what is shown.
+        rows, columns: their places in the matrices.
+        left: what rows are divided by, [layer, head, shown query]; None: nothing is rescaled.
+        facts: a sentence about each head, layer by layer.
+        explanation: how the numbers were made, in words.
+    """
+
+    queries: DisplayTokens
+    keys: DisplayTokens
+    rows: Sequence[int]
+    columns: Sequence[int]
+    left: Floats | None
+    facts: Sequence[str]
+    explanation: str
+
+    def row_of(self, token: int | None) -> int | None:
+        """Return the row in the matrices of a token of the text, from 0; None: it is not shown."""
+        at = None if token is None else self.queries.index_of(token)
+        return None if at is None else self.rows[at]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Numbers of one kind of attention, [layer, head, query, key].
+
+    Attributes:
+        kind: which attention.
+        layers: their numbers, from 1.
+        values: the numbers.
+        mask: [layer, query, key], True where there is a number.
+        ways: by name: "plain" and, where tokens can be hidden in the page, "hidden".
+        signed: whether they are differences, from −`high` to `high`.
+        heading: what the picture is called, where it is not one of a head.
+        spread: the smallest and the largest of the numbers that each was made of, or None.
+    """
+
+    kind: Kind
+    layers: Sequence[int]
+    values: Floats
+    mask: Mask
+    ways: dict[str, Way]
+    signed: bool = False
+    heading: str = ""
+    spread: tuple[Floats, Floats] | None = None
+
+    @property
+    def high(self) -> float:
+        """The number with the strongest colour."""
+        return float(np.abs(self.values).max()) or 1.0 if self.signed else 1.0
+
+    def shown(self, way: Way) -> tuple[Floats, Mask]:
+        """The numbers of a way, [layer, head, shown query, shown key], and where there are some."""
+        values, mask = only(self.values, way.rows, way.columns), only(self.mask, way.rows, way.columns)
+        if way.left is not None:
+            values = np.divide(values, np.where(way.left > 0, way.left, 1)[..., None], dtype=np.float32)
+        return values, mask[:, None]
+
+
+def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
+    """Return those of a trace.
+
+    Args:
+        words: whether pieces of a word are one.
+    """
+    blocks = trace.of_kind(kind)
+    stack, mask = trace.stack(kind), np.stack([block.mask for block in blocks])
+    plain = queries_and_keys(trace, kind, merge_words=words)
+    tokens, hidden = {"plain": plain}, _hidden(trace, kind, words)
+    if any(side.hides for side in hidden):
+        tokens["hidden"] = hidden
+    return Matrices(
+        kind,
+        [block.layer + 1 for block in blocks],
+        merged_weights(stack, *plain),
+        np.stack([merged_mask(each, *_both(plain)) for each in mask]),
+        {name: _way(stack, of) for name, of in tokens.items()},
+    )
+
+
+def _both(tokens: Sequence[DisplayTokens]) -> tuple[DisplayTokens, DisplayTokens]:
+    return tokens[0], tokens[-1]
+
+
+def _hidden(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
+    try:
+        return queries_and_keys(trace, kind, hide_special=True, merge_words=words)
+    except AttnvizError:  # nothing but special tokens
+        return queries_and_keys(trace, kind, merge_words=words)
+
+
+def _way(stack: Floats, tokens: Sequence[DisplayTokens]) -> Way:
+    queries, keys = _both(tokens)
+    left = left_share(stack, queries, keys) if keys.hides else None
+    facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
+    return Way(
+        queries,
+        keys,
+        queries.visible,
+        keys.visible,
+        left,
+        [f"on average {fact}" for fact in facts],
+        f"{_explanation(tokens)}{faint_rows(keys.hidden)}",
+    )
+
+
+def _explanation(tokens: Sequence[DisplayTokens]) -> str:
+    """How the weights were made from the model's, where queries and keys may be of two texts."""
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # rows are rescaled by their keys
+    return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
+
+
+def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
+    """Return the weights of one trace minus those of another, each as they are shown."""
+    of = _hidden if hide_special else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
+    tokens = of(given.trace, kind, words)
+    one, other = (shown_weights(trace.stack(kind), *tokens) for trace in (given.trace, given.minus))
+    blocks, others = given.trace.of_kind(kind), given.minus.of_kind(kind)
+    masks = [shown_mask(a.mask & b.mask, *_both(tokens)) for a, b in zip(blocks, others, strict=True)]
+    mask, values = np.stack(masks), np.where(np.stack(masks)[:, None], one - other, 0)
+    queries, keys = _both(tokens)
+    facts = [
+        f"changes most where {query} attends to {key}, {signed_percent(move)}"
+        for query, key, move in largest_moves(values, queries.groups, keys.groups)
+    ]
+    whole = range(len(queries)), range(len(keys))
+    explanation = f"{_explanation(tokens)}; points are percentage points"
+    way = Way(queries, keys, *whole, None, facts, explanation)
+    return Matrices(kind, [block.layer + 1 for block in blocks], values, mask, {"plain": way}, signed=True)
+
+
+def pooled(of: Matrices, way: Way, how: Pool) -> Matrices:
+    """Return one matrix for all heads of all layers that are there.
+
+    Raises:
+        AttnvizError: it would be the maximum of differences.
+    """
+    if of.signed and how == "max":
+        raise AttnvizError('A difference has a sign, so it has no maximum over heads. Use pool="mean".')
+    values, mask = of.shown(way)
+    lowest, highest, mean = (
+        reduce(values, axis=(0, 1), keepdims=True) for reduce in (np.min, np.max, np.mean)
+    )
+    heads = values.shape[0] * values.shape[1]
+    where = f"layer {of.layers[0]}" if len(of.layers) == 1 else plural(len(of.layers), "layer")
+    heading = f"{'Mean' if how == 'mean' else 'Maximum'} over the {plural(heads, 'head')} of {where}"
+    whole = range(values.shape[2]), range(values.shape[3])
+    one = Way(
+        way.queries,
+        way.keys,
+        *whole,
+        None,
+        [heading],
+        f"{heading[0].lower()}{heading[1:]}; {way.explanation}",
+    )
+    return Matrices(
+        of.kind,
+        of.layers[:1],
+        (mean if how == "mean" else highest).astype(np.float32),
+        np.asarray(mask.any(axis=(0, 1)))[None],
+        {"plain": one},
+        of.signed,
+        heading,
+        (lowest, highest),
+    )

@@ -1,0 +1,123 @@
+"""Figures of words, of means over heads, of sums over tokens, and of differences hold what NumPy computes."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.export.report.drawing import Cells, Line, Text
+from attnviz.export.report.notebook import show
+from attnviz.trace import Trace, changed
+from tests.export.report.held import facts_of, numbers_of, weights_in
+from tests.export.report.made import HEADS, LAYERS, encoder, tokens, translator
+
+
+def other(trace: Trace) -> Trace:
+    """The same with other weights: each row of each head the other way round, where there is no mask."""
+    return replace(
+        trace, blocks=tuple(changed(block, weights=block.weights[..., ::-1]) for block in trace.blocks)
+    )
+
+
+def in_pieces() -> Trace:
+    """A trace whose third and fourth token are pieces of one word."""
+    trace = encoder()
+    read = list(trace.tokens)
+    read[3] = replace(read[3], word=read[2].word, text="##saw")
+    blocks = (changed(b, query_tokens=tuple(read), key_tokens=tuple(read)) for b in trace.blocks)
+    return replace(trace, blocks=tuple(blocks))
+
+
+@pytest.mark.parametrize(("pool", "reduce"), [("mean", np.mean), ("max", np.max)])
+@pytest.mark.parametrize("layer", [1, None])
+def test_a_pool_is_that_of_the_heads_as_they_are_shown(pool: Any, reduce: Any, layer: int | None) -> None:
+    trace = encoder()
+    figure = show(trace, layer=layer, pool=pool, hide_special=True)
+    heads = trace.stack()[slice(None) if layer is None else [layer], :, 1:-1, 1:-1]
+    heads = (heads / heads.sum(axis=-1, keepdims=True)).reshape(-1, 5, 5)
+    np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[0, 0], reduce(heads, axis=0), 1e-6)
+    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    ends = [numbers_of(figure.page)[first : first + 25].reshape(5, 5) for first in kind["spread"]]
+    np.testing.assert_allclose(ends, [heads.min(axis=0), heads.max(axis=0)], 1e-6)
+    count = HEADS if layer else HEADS * LAYERS
+    assert (
+        kind["heading"]
+        == {
+            "mean": f"Mean over the {count} heads of {'layer 2' if layer else '2 layers'}",
+            "max": f"Maximum over the {count} heads of {'layer 2' if layer else '2 layers'}",
+        }[pool]
+    )
+    assert kind["heading"] in repr(figure)
+
+
+def test_words_are_sums_to_their_pieces_and_means_from_them() -> None:
+    trace = in_pieces()
+    figure = show(trace, words=True, query=3)
+    weights = trace.stack()
+    merged = np.delete(weights, 3, axis=-1)
+    merged[..., 2] += weights[..., 3]
+    rows = np.delete(merged, 3, axis=-2)
+    rows[..., 2, :] = (merged[..., 2, :] + merged[..., 3, :]) / 2
+    np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain"), rows, 1e-6)
+    hidden = rows[..., 1:-1, 1:-1] / rows[..., 1:-1, 1:-1].sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(weights_in(figure.page, "encoder", "hidden"), hidden, 1e-5)
+    assert facts_of(figure.page)["open"]["query"] == 3  # its word is the third, counted from 1
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_difference_is_that_of_the_weights_as_they_are_shown(hide: bool) -> None:
+    trace = encoder()
+    figure = show(other(trace) - trace, layer=1, head=2, view="matrix", hide_special=hide)
+    shown = [each.stack()[1] for each in (other(trace), trace)]
+    if hide:
+        shown = [each[:, 1:-1, 1:-1] for each in shown]
+        shown = [each / each.sum(axis=-1, keepdims=True) for each in shown]
+    expected = shown[0] - shown[1]
+    np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[0], expected, atol=1e-6)
+    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    assert kind["high"] == pytest.approx(np.abs(expected).max())
+    levels = next(shape for shape in figure.picture.shapes if isinstance(shape, Cells)).levels
+    signed = np.sign(expected[2]) * np.sqrt(np.abs(expected[2]) / kind["high"])
+    np.testing.assert_allclose(levels, 127 + 127 * signed, atol=0.51)
+
+
+def test_masked_cells_of_a_difference_stay_masked_and_lines_have_signs() -> None:
+    trace = encoder()
+    figure = show(other(trace) - trace, query=2, view="lines")
+    change = (other(trace).stack() - trace.stack())[0, 0, 2]
+    drawn = [shape for shape in figure.picture.shapes if isinstance(shape, Line)]
+    assert sorted(bool(line.rises) for line in drawn) == sorted(
+        change[np.abs(change) > 0.02 * np.abs(change).max()] > 0
+    )
+    causal = show(translator() - translator(), kind="decoder", view="matrix")
+    assert np.isnan(weights_in(causal.page, "decoder", "plain")[..., 0, 1]).all()
+
+
+def test_the_weights_of_several_tokens_are_added() -> None:
+    trace = encoder()
+    figure = show(trace, layer=1, head=2, query=[1, 3], view="lines")
+    opened = facts_of(figure.page)["open"]
+    assert (opened["query"], opened["together"]) == (None, [2, 4])
+    numbers = [f"{100 * weight:.0f} %" for weight in trace.block(layer=1).weights[2, [1, 3]].sum(axis=0)]
+    shapes = figure.picture.shapes
+    written = [shape.text for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
+    assert [text for text in written if text.endswith("%")] == [text for text in numbers if text != "0 %"]
+
+
+def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
+    trace = encoder()
+    with pytest.raises(InvalidTrace, match="token 2 is 'the' in one and 'dog' in the other"):
+        show(trace - encoder("dog the saw the cat"))
+    two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
+    with pytest.raises(InvalidTrace, match="3 and 2 tokens"):
+        show(three - two)
+    with pytest.raises(InvalidTrace, match="other layers or heads"):
+        show(trace - encoder(heads=2))
+    with pytest.raises(AttnvizError, match="no maximum"):
+        show(other(trace) - trace, pool="max")
+    with pytest.raises(AttnvizError, match="each head by itself"):
+        show(trace, view="atlas", pool="mean")
+    with pytest.raises(InvalidTrace, match="no such token"):
+        show(trace, query=[1, len(tokens("the dog saw the cat")) + 2])
