@@ -49,6 +49,7 @@ from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import SeeingModel  # it needs Pillow
+    from attnviz.capture.vision_language import VisionLanguageModel
 
 _numbers = count(1)
 
@@ -66,7 +67,7 @@ _MAX_COPIED = 2**20
 """The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
     """A model object of the caller, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
@@ -75,15 +76,18 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
         wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
-            image processor. Of CLIP and SigLIP, it decides which half is shown.
+            image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that reads
+            pictures together with a text, its processor.
 
     Raises:
         TypeError: it is no model, or no tokenizer or processor, of transformers.
         ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
     """
-    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
     theirs = _inner(model)
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
+    if theirs.config.model_type in families.WITH_IMAGES:
+        return _with_images(theirs, name, wrapper)
+    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
     if theirs.config.model_type in families.TWO_TOWERS:
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
@@ -118,6 +122,25 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
     return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor, theirs)
+
+
+def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
+    """As `borrowed`, of a model that reads pictures together with a text."""
+    from attnviz.capture.vision_language import VisionLanguageModel
+
+    if not isinstance(processor, ProcessorMixin):
+        part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
+        raise ModelNotSupported(
+            f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
+            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
+            f"one of the two alone. Give a part of it: {part}."
+        )
+    _check(theirs, name, pictures=True)
+    of_text: Any = processor
+    longest = getattr(of_text.tokenizer, "model_max_length", None)
+    entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
+    reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
+    return VisionLanguageModel(entry, _ready(theirs, name, weights_alone=False), processor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -198,7 +221,7 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
         pictures = pictures or "input_ids" not in takes
         part = _part(network, pictures=pictures) or _part(network, pictures=not pictures)
         reason = families.refusal(family, said, part)
-    elif reads != "input_ids" and family not in families.SEES:
+    elif reads != "input_ids" and family not in families.SEES | families.WITH_IMAGES:
         does = _READS.get(reads, f"reads {reads}")
         reason = (
             f"{quoted(name)} {does}, and attnviz does not show the family {quoted(family)}. Of models that "
@@ -229,7 +252,7 @@ def _part(network: PreTrainedModel, *, pictures: bool) -> str:
             continue
         try:
             facts = config.facts_of(_as_built(module, path), path)
-            refused = families.refusal(facts.family, vars(module.config)) is not None
+            refused = facts.images or families.refusal(facts.family, vars(module.config)) is not None
         except AttnvizError:
             continue
         if not refused and reads == ("pixel_values" if pictures else "input_ids"):

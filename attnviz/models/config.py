@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -55,6 +56,7 @@ class Facts:
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         without_weights: what the layers without attention weights are, by number from 0.
         part: what the names of its weights begin with, in a file that also holds those of another model.
+        images: whether it reads pictures together with a text.
         joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
             of sentences.
     """
@@ -70,6 +72,7 @@ class Facts:
     expects: Expects | None
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
+    images: bool
     without_weights: tuple[tuple[int, str], ...]
     part: str
     joins: bool
@@ -180,6 +183,14 @@ def facts_of(
         ModelFilesDamaged: it lacks what every model has.
         ModelNotSupported: the model is of a kind that is not shown.
     """
+    if config.model_type in families.WITH_IMAGES:
+        text: Any = config.get_text_config()
+        found = facts_of(text, name, longest, max_weights=sys.maxsize)  # long texts are kept as vectors
+        layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
+        return replace(
+            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
+            expects="next", window=None,
+        )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
     heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
     if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
@@ -211,6 +222,7 @@ def facts_of(
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
+        images=False,
         without_weights=tuple(others.items()),
         part="",
         joins=not (grid or config.model_type in families.TEXT_TOWERS)

@@ -82,6 +82,23 @@ SEES: frozenset[str] = frozenset(
 OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
 """Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
 
+WITH_IMAGES = frozenset(
+    {
+        *(
+            "llava",
+            "llava_onevision",
+            "qwen2_vl",
+            "qwen2_5_vl",
+            "qwen3_vl",
+            "paligemma",
+            "gemma3",
+            "idefics3",
+        ),
+        *("smolvlm", "internvl"),
+    }
+)
+"""Families that read pictures together with a text."""
+
 TWO_TOWERS = frozenset({"clip", "siglip"})
 """Families of two models, `vision_model` and `text_model`, which meet only behind their last layers."""
 
@@ -156,7 +173,7 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
         return (
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
-    if model_type not in TWO_TOWERS and any(config.get(part) for part in _MORE_THAN_TEXT):
+    if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
         return _SEVERAL_SENSES
     return None
 

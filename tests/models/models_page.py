@@ -237,6 +237,15 @@ Of these, some layers have attention weights. They are shown under their own num
 In other families with such layers it works in the same way, if their config has `layer_types`. Falcon-H1 has
 both in every layer.
 
+## Models that read pictures with a text
+
+`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision
+(`llava_onevision`), Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma
+(`paligemma`), Gemma 3 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package
+num2words) and InternVL (`internvl`). The weights of their text decoders equal `eager`'s to the bit, from a
+folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
+changed, and they take one text at a time.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -256,7 +265,7 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
-compressed form, and models in which pictures and texts meet inside of the layers.
+compressed form, and other models in which pictures and texts meet inside of the layers.
 """
 
 
