@@ -6,7 +6,7 @@ Signs are typographic: a real minus sign, and a space before "%".
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 
 NO_NUMBER = "–"
@@ -90,6 +90,15 @@ def isolated(text: str) -> str:
     return text
 
 
+def in_order(first: str, between: str, second: str) -> str:
+    """Two texts with a sign between them, from left to right even if both are written from right to left."""
+    parts = isolated(first), isolated(second)
+    if parts == (first, second):
+        return f"{first}{between}{second}"
+    # `dir="auto"` takes the direction from the first letter, also from one between isolating marks.
+    return "\N{LEFT-TO-RIGHT MARK}" + between.join(parts)
+
+
 def plural(number: int, thing: str) -> str:
     """A count: "1 line", "1,204 lines"."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
@@ -117,6 +126,26 @@ def in_bytes(count: float, digits: int = 0) -> str:
 def joined(parts: Sequence[str]) -> str:
     """A list as a sentence has it: "a, b and c"; "" of nothing."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def layers_by_kind(what: Mapping[int, str], first: int = 1) -> str:
+    """What some layers are: "layers 1–3 and 5: linear attention; layer 4: a convolution".
+
+    Args:
+        what: of each of them, by number from 0.
+        first: the number by which the first layer is called.
+    """
+    parts = []
+    for kind in dict.fromkeys(what.values()):
+        runs: list[list[int]] = []
+        for layer in sorted(number + first for number in what if what[number] == kind):
+            if runs and runs[-1][-1] == layer - 1:
+                runs[-1].append(layer)
+            else:
+                runs.append([layer])
+        named = joined([f"{run[0]}–{run[-1]}" if run[1:] else f"{run[0]}" for run in runs])
+        parts.append(f"layer{'s' if len(runs) > 1 or runs[0][1:] else ''} {named}: {kind}")
+    return "; ".join(parts)
 
 
 def ordinal(place: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from attnviz.errors import InvalidTrace
+from attnviz.text import layers_by_kind
 from attnviz.trace import Floats, Trace, refuse_cross, weights_of
 
 
@@ -48,8 +50,13 @@ def rollout(weights: Floats | Trace) -> Floats:
         token. Rows sum to 1. Under a causal mask, later tokens get 0.
 
     Raises:
-        InvalidTrace, TypeError: it is neither.
+        InvalidTrace, TypeError: it is neither, or a trace of a model with layers that have no weights.
     """
+    if isinstance(weights, Trace) and weights.without_weights:
+        raise InvalidTrace(
+            "Rollout multiplies the attention weights of all layers, and this model has none in "
+            f"{layers_by_kind(weights.without_weights)}."
+        )
     layers = mixed(weights)
     rolled = [layers[0]]
     for layer in layers[1:]:

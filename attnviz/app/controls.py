@@ -163,7 +163,9 @@ def offer_requested_model() -> None:
             query_params={choices.OWN_NAME.name: name},
         )
     else:
-        st.page_link("pages/models.py", label="See which models there are …", icon=":material/deployed_code:")
+        why = "" if allowed.may_open() else "This server opens only the models in its list. "
+        label = f"{why}See which models there are …"
+        st.page_link("pages/models.py", label=label, icon=":material/deployed_code:")
 
 
 # Heads
@@ -194,6 +196,16 @@ def head(
         with column:
             numbers.append(box.draw(label, maximum, first, on_change=changed))
     return numbers[0] - 1, numbers[1] - 1
+
+
+def with_weights(model: Entry, layer: int) -> int:
+    """Return this layer, from 0, or if it has no attention weights the nearest that has, with a notice."""
+    what = dict(model.without_weights).get(layer)
+    if what is None:
+        return layer
+    near = min(model.numbers_of(model.kinds[0]), key=lambda number: abs(number - layer))
+    st.info(f"Layer {layer + 1}: {what}, no attention weights. Layer {near + 1} is open.")
+    return near
 
 
 def open_head(layer: int, head: int) -> None:

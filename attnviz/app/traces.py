@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isqrt
+from typing import Any, TypeVar, cast
 
 import cachetools
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, shown_weights
@@ -23,7 +25,9 @@ from attnviz.capture.selection import Selection
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Floats, Kind, Trace, changed
+from attnviz.trace import Block, Floats, Kind, Mask, Trace, changed
+
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
 MAX_WEIGHTS = 2**25
 """The maximum number of weights of one trace, over all heads of one kind: 134 MB.
@@ -112,8 +116,8 @@ def is_long(model: Entry, given: ModelInput) -> bool:
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    paired = model.layers and model.decoder_layers
-    if paired or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
+    other = (model.layers and model.decoder_layers) or model.without_weights or model.images
+    if other or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
         return False
     tokens = len(lookup.loaded_model(model).tokens(given))
     return model.heads * (model.layers or model.decoder_layers) * tokens**2 > MAX_WEIGHTS
@@ -184,7 +188,30 @@ def shown(
 @cached()
 def own_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
     """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
-    return trace(model, given).stack(kind)
+    read = trace(model, given)
+    return of_all_layers(read, kind, [block.weights for block in read.of_kind(kind)])
+
+
+def own_masks(model: Entry, given: ModelInput, kind: Kind) -> Mask:
+    """The model's masks, [layer, query, key]; a layer without attention weights has no open cell."""
+    read = trace(model, given)
+    return of_all_layers(read, kind, [block.mask for block in read.of_kind(kind)])
+
+
+def of_all_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], nothing: float = 0) -> Numbers:
+    """Stack arrays of those layers that have attention weights, among all layers.
+
+    Args:
+        arrays: one for each block of this kind, by layer.
+        nothing: what a layer without attention weights is filled with.
+    """
+    if not read.without_weights:
+        return cast("Numbers", np.stack(arrays))
+    layers = len(arrays) + len(read.without_weights)
+    found = np.full((layers, *arrays[0].shape), nothing, arrays[0].dtype)
+    found[[block.layer for block in read.of_kind(kind)]] = arrays
+    found.setflags(write=False)
+    return cast("Numbers", found)
 
 
 @cached()
@@ -203,12 +230,10 @@ def only_special(tokens: Sequence[DisplayTokens]) -> bool:
 @cached()
 def found(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
-    read = trace(model, given)
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()
-    weights = own_weights(model, given, kind)
-    return behaviours(weights, *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
+    return behaviours(own_weights(model, given, kind), *tokens, mask=own_masks(model, given, kind))
 
 
 def _stored(model: Entry, given: ModelInput) -> Trace | None:

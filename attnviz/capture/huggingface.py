@@ -109,7 +109,9 @@ class HuggingFaceModel(Model):
         self._max_tokens = (
             sys.maxsize
             if owned_by is not None
-            else tokens_with_weights(entry.heads, entry.layers, entry.decoder_layers)
+            else tokens_with_weights(
+                entry.heads * (entry.layers + (2 if entry.layers else 1) * entry.decoder_layers)
+            )
         )
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
@@ -136,6 +138,8 @@ class HuggingFaceModel(Model):
             written=read.written,
             blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
+            notes=self.notes,
+            without_weights=dict(self.entry.without_weights),
         )
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
@@ -161,7 +165,14 @@ class HuggingFaceModel(Model):
             selection,
         )
         for one, blocks in zip(read, found, strict=True):
-            yield Trace(model=self.name, text=one.text, second=one.second, blocks=blocks)
+            yield Trace(
+                model=self.name,
+                text=one.text,
+                second=one.second,
+                blocks=blocks,
+                notes=self.notes,
+                without_weights=dict(self.entry.without_weights),
+            )
 
     def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind

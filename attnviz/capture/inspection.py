@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
-from typing import Any, cast
+from itertools import chain, count
+from typing import Any, cast, get_args
 from weakref import WeakKeyDictionary
 
 import torch
@@ -135,9 +134,10 @@ def inspected(
                 f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot read."
             )
         expected = _by_transformers(network, inputs)
+        others = dict(entry.without_weights)
         layers = tuple(
             AttentionLayer(record.module, kind, layer, record.query.shape[1], *mixer_of(record, calls))
-            for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
+            for record, (kind, layer) in zip(records, kinds_and_layers(network, records, others), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
         if isinstance(entry.origin, Borrowed) and entry.origin.attention is not None:
@@ -202,6 +202,12 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
     return next((found for key in _RETURNED[kind] if (found := getattr(returned, key, None))), ())
 
 
+def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
+    """`weights_of` those layers that have weights; some models return something for the others, too."""
+    found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
+    return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
+
+
 def compare(record: Record, weights: Tensor, where: str) -> None:
     """Whether softmax(q·k·scale + bias + mask) of what was recorded is the weights that the model returned.
 
@@ -233,24 +239,26 @@ def refuse_other_modules(
         )
 
 
-def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tuple[tuple[Kind, int], ...]:
+def kinds_and_layers(
+    network: PreTrainedModel, records: Sequence[Record], others: Collection[int] = ()
+) -> tuple[tuple[Kind, int], ...]:
     """(kind, layer) of each record of one forward pass, in the order in which they ran.
 
     The kind follows from the module's name; in a model of one stack, from its masks: one that lets no token
     attend forwards is a decoder. The layer follows from the order, since one module may serve several layers
-    (ALBERT).
+    (ALBERT), among those that have attention weights.
 
     Args:
         records: of two tokens or more.
+        others: the numbers of those that have none.
     """
     names = {id(module): name for name, module in network.named_modules()}
     single: Kind = "decoder" if all(map(_is_causal, records)) else "encoder"
-    counted: Counter[Kind] = Counter()
+    numbers = {kind: (layer for layer in count() if layer not in others) for kind in get_args(Kind)}
     found: list[tuple[Kind, int]] = []
     for record in records:
         kind = _kind_by_name(names[id(record.module)]) if network.config.is_encoder_decoder else single
-        found.append((kind, counted[kind]))
-        counted[kind] += 1
+        found.append((kind, next(numbers[kind])))
     return tuple(found)
 
 
@@ -345,16 +353,17 @@ def _compare_all(
 ) -> None:
     entry = entry.of_kind(layers[0].kind)
     for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
-        returned = weights_of(expected, kind)
+        numbers = entry.numbers_of(kind) if kind in entry.kinds else ()
+        returned = returned_weights(expected, kind, entry)
         ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
-        wanted = entry.layers_of(kind) if kind in entry.kinds else 0
-        if not len(ours) == len(returned) == wanted:
+        if not len(ours) == len(returned) == len(numbers):
             raise AttentionNotRead(
-                f"By its config {name} has {wanted} layers of {kind} attention, but attnviz could record "
-                f"{len(ours)} computations of it, and transformers returned the weights of {len(returned)}."
+                f"By its config {name} has {len(numbers)} layers of {kind} attention, but attnviz could "
+                f"record {len(ours)} computations of it, and transformers returned the weights of "
+                f"{len(returned)}."
             )
-        for number, (record, weights) in enumerate(zip(ours, returned, strict=True), start=1):
-            compare(record, weights, f"{name}, {kind} layer {number}")
+        for number, record, weights in zip(numbers, ours, returned, strict=True):
+            compare(record, weights, f"{name}, {kind} layer {number + 1}")
 
 
 def _kind_by_name(module: str) -> Kind:

@@ -67,12 +67,14 @@ class Selection:
             InvalidTrace: there is no such layer, head or query.
         """
         numbers, heads, queries = zip(*layers, strict=True)
-        limits = {"layers": max(numbers) + 1, "heads": min(heads), "queries": min(queries)}
-        for name, limit in limits.items():
-            missing = [number for number in getattr(self, name) or () if number >= limit]
+        there = {"layers": sorted({*numbers}), "heads": range(min(heads)), "queries": range(min(queries))}
+        for name, known in there.items():
+            missing = [number for number in getattr(self, name) or () if number not in known]
             if missing:
+                every = [*known] == [*range(len(known))]
+                which = f"0 to {len(known) - 1}" if every else joined([*map(str, known)])
                 raise InvalidTrace(
-                    f"{name} has {missing[0]}; counted from 0, as in Python, there are 0 to {limit - 1}."
+                    f"{name} has {missing[0]}; counted from 0, as in Python, there are {which}."
                 )
 
     def tokens(self, queries: tuple[Token, ...]) -> tuple[Token, ...]:

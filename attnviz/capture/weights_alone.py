@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from attnviz.capture import forward
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
-from attnviz.capture.inspection import AttentionLayer, run, weights_of
+from attnviz.capture.inspection import AttentionLayer, returned_weights, run, weights_of
 from attnviz.capture.model import Model, ModelInput, Outcomes
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
@@ -72,7 +72,7 @@ class WeightsModel(HuggingFaceModel):
         ids = torch.tensor([[token.id for token in sentence] for sentence in sentences])
         with torch.inference_mode():
             returned = run(stack, {"input_ids": ids.to(self.network.device)}, returning=True)
-        weights = tuple(map(owned, weights_of(returned, kind)))
+        weights = tuple(map(owned, returned_weights(returned, kind, self.entry)))
         return weights, tuple(mask_of_weights(kind, layer) for layer in weights)
 
     def outcomes(
@@ -104,10 +104,9 @@ class WeightsModel(HuggingFaceModel):
             self.entry = self.entry.of_kind("encoder" if any(forwards) else "decoder")
         for kind in self.entry.kinds:
             shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
-            layers = weights_of(returned, kind)
-            fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * self.entry.layers_of(
-                kind
-            )
+            layers = returned_weights(returned, kind, self.entry)
+            wanted = len(self.entry.numbers_of(kind))
+            fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * wanted
             if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
                 found = ": what it returns are no numbers from 0 to 1" if fitting else ""
                 raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
@@ -125,6 +124,8 @@ class WeightsModel(HuggingFaceModel):
         blocks = [
             weights_block(kind, number, *sides[kind], owned(weights[0]))
             for kind in self.entry.kinds
-            for number, weights in enumerate(weights_of(returned, kind))
+            for number, weights in zip(
+                self.entry.numbers_of(kind), returned_weights(returned, kind, self.entry), strict=True
+            )
         ]
         return selection.of(blocks, self.name)

@@ -77,7 +77,7 @@ def heads_of(model: str) -> tuple[Edit, ...]:
     return tuple(
         Edit(kind, layer, head)
         for kind in entry.kinds
-        for layer in range(entry.layers_of(kind))
+        for layer in entry.numbers_of(kind)
         for head in range(entry.heads)
     )
 

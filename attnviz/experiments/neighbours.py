@@ -443,6 +443,10 @@ def _check_layer(entry: Entry, layer: int) -> None:
     layers = entry.layers_of(self_attention(entry))
     if not 0 <= layer < layers:
         raise AttnvizError(f"{quoted(entry.name)} has {plural(layers, 'layer')}. Choose one of them.")
+    if (what := dict(entry.without_weights).get(layer)) is not None:
+        raise AttnvizError(
+            f"Layer {layer + 1} of {quoted(entry.name)} is {what}; it has no attention weights."
+        )
 
 
 def block_of(model: str, text: str, layer: int) -> Block:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.analysis.distance import ranked
 from attnviz.analysis.intervals import SIGNIFICANT, bootstrapped, of_mean, sign_test, wilson
@@ -235,6 +236,28 @@ class Scores:
             baselines=frozenset(baselines),
         )
 
+    def among(self, layers: Sequence[int], count: int) -> Scores:
+        """The same among all layers of a model; in those without attention weights no item counts.
+
+        Args:
+            layers: the numbers, from 0, of those that have weights.
+            count: how many there are.
+        """
+        if len(layers) == count:
+            return self
+
+        def spread(array: NDArray[Any], axis: int) -> NDArray[Any]:
+            found = np.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
+            found[(slice(None),) * axis + ([*layers],)] = array
+            return found
+
+        return replace(
+            self,
+            count=spread(self.count, 1),
+            sums={name: spread(each, 1) for name, each in self.sums.items()},
+            each=tuple((half, spread(items, 0), spread(right, 0)) for half, items, right in self.each),
+        )
+
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
         """Return the sums over no example at all."""
@@ -285,9 +308,9 @@ class Scores:
     @cached_property
     def best(self) -> Best | None:
         """Choose the best head on one half of the examples, and score it on the other; None of too few."""
-        if not self.count.all():
+        if not self.count[:, self.count.any(axis=0)].all() or not self.count.any():
             return None
-        values = self._mean("score", (CHOOSING,))
+        values = np.nan_to_num(self._mean("score", (CHOOSING,)), nan=-1.0)
         enough = self._mean("weight", (CHOOSING,)) >= self.min_weight
         if self.min_weight and enough.any():
             values = np.where(enough, values, -1.0)
@@ -397,14 +420,17 @@ def _parts(examples: Iterable[Any]) -> Iterator[Numbered]:
 
 def _steps(part: Numbered, tests: Sequence[HeadTest[Any]], model: str, nothing: Found) -> Iterator[Step]:
     """Read one part, and score what was read as it comes."""
-    left = len(part)
+    left, entry = len(part), resolve.entry(model)
+    kind = self_attention(entry)
+    layers = entry.numbers_of(kind), entry.layers_of(kind)
     for read in tests[0].source.read(part, model):
         if isinstance(read, SkippedSentence):
             skipped = {name: replace(each, skipped=1, reasons=(read,)) for name, each in nothing.items()}
             step = Step(1, skipped)
         else:
             numbers, these = read
-            step = Step(len(numbers), {test.name: Scores.of(test, numbers, these) for test in tests})
+            found = {test.name: Scores.of(test, numbers, these).among(*layers) for test in tests}
+            step = Step(len(numbers), found)
         left -= step.examples
         yield step
     yield Step(left, nothing)  # empty lines are passed over

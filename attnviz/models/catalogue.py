@@ -170,6 +170,8 @@ class Entry:
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
         beside: the names of the tokens before a picture's patches.
+        images: whether it reads pictures together with a text.
+        without_weights: what the layers without attention weights are, by number from 0.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -193,6 +195,8 @@ class Entry:
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
     beside: tuple[str, ...] = ()
+    images: bool = False
+    without_weights: tuple[tuple[int, str], ...] = ()
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"
@@ -218,8 +222,8 @@ class Entry:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads texts."""
-        return not self.sees
+        """Whether it reads texts alone."""
+        return not self.sees and not self.images
 
     @property
     def fingerprint(self) -> str:
@@ -235,8 +239,13 @@ class Entry:
         return hashlib.sha256(f"{self.origin} {self.dtype}".encode("utf-8", "replace")).hexdigest()[:16]
 
     def layers_of(self, kind: Kind) -> int:
-        """How many layers have this kind of attention; 0: the model has none of it."""
+        """How many layers its stack has; 0: the model has no such attention."""
         return self.layers if kind == "encoder" else self.decoder_layers
+
+    def numbers_of(self, kind: Kind) -> tuple[int, ...]:
+        """The numbers, from 0, of the layers that have this kind of attention."""
+        others = dict(self.without_weights)
+        return tuple(layer for layer in range(self.layers_of(kind)) if layer not in others)
 
 
 @cache

@@ -60,7 +60,9 @@ class Facts:
         window: of a decoder with the same window in all layers: `sliding_window`.
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
+        without_weights: what the layers without attention weights are, by number from 0.
         part: what the names of its weights begin with, in a file that also holds those of another model.
+        images: whether it reads pictures together with a text.
         joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
             of sentences.
     """
@@ -76,6 +78,8 @@ class Facts:
     expects: Expects | None
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
+    images: bool
+    without_weights: tuple[tuple[int, str], ...]
     part: str
     joins: bool
 
@@ -186,38 +190,53 @@ def facts_of(
         ModelFilesDamaged: it lacks what every model has.
         ModelNotSupported: the model is of a kind that is not shown.
     """
+    if config.model_type in families.WITH_IMAGES:
+        text: Any = config.get_text_config()
+        found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
+        layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
+        return replace(
+            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
+            expects="next", window=None,
+        )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
-    heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
-    if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
+    first, second = _halves(config)
+    heads, d_model = _size(first, "num_attention_heads", name), _size(first, "hidden_size", name)
+    heads_beside = second.num_attention_heads if second is not config else heads
+    if getattr(config, "decoder_attention_heads", heads_beside) != heads and config.is_encoder_decoder:
         raise ModelNotSupported(
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
         )
+    others = families.without_weights(config.model_type, getattr(config, "layer_types", None) or ())
+    if len(others) == layers + decoder_layers:
+        raise ModelNotSupported(f"{quoted(name)} has no layer with attention weights: each is {others[0]}.")
+    # Cross-attention's, too.
+    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers - len(others))
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
-    maximum = tokens_with_weights(heads, layers, decoder_layers)
+    maximum = tokens_with_weights(all_heads)
     if not (layers and decoder_layers):
-        vectors = (
-            3 * d_model * 4 * (layers + decoder_layers)
-        )  # queries, keys and values of a token, in float32
+        vectors = 3 * d_model * 4 * (layers + decoder_layers)  # of a token, in float32
         maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
     if not bounded:
         maximum = sys.maxsize
-    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, maximum)
+    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, maximum)
     return Facts(
         family=config.model_type,
         layers=layers,
         decoder_layers=decoder_layers,
         heads=heads,
         d_model=d_model,
-        d_head=getattr(config, "head_dim", None) or d_model // heads,
+        d_head=getattr(first, "head_dim", None) or d_model // heads,
         token_limit=token_limit,
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
+        images=False,
+        without_weights=tuple(others.items()),
         part="",
         joins=not (grid or config.model_type in families.TEXT_TOWERS)
         and (not decoder_layers or (layers > 0 and reads_twice(config.architectures or ()))),
@@ -331,10 +350,11 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     """(encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
-    family, layers = config.model_type, _size(config, "num_hidden_layers", name)
+    first, second = _halves(config)
+    family, layers = config.model_type, _size(first, "num_hidden_layers", name)
     if config.is_encoder_decoder and not encodes_alone(config):
-        decoder = "decoder_layers" if hasattr(config, "decoder_layers") else "num_decoder_layers"
-        return layers, _size(config, decoder, name)
+        sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+        return layers, _size(second, next(size for size in sizes if hasattr(second, size)), name)
     if getattr(config, "is_decoder", False):
         return 0, layers
     if paired_family(config):
@@ -355,15 +375,15 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
-def tokens_with_weights(heads: int, layers: int, decoder_layers: int) -> int:
-    """How many tokens a text may have of which all weights are kept.
+def tokens_with_weights(heads: int) -> int:
+    """How many tokens a text may have of which the weights of so many heads, over all layers, are kept."""
+    return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // heads))
 
-    Args:
-        heads: of a layer.
-        layers, decoder_layers: how many there are.
-    """
-    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
-    return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // all_heads))
+
+def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
+    """The configs of the encoder and of the decoder, or of both: only T5Gemma has two."""
+    whole: Any = config
+    return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
 def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
     "it has state-space layers, which keep a running summary and have no attention weights": (
         *("mamba", "mamba2", "falcon_mamba"),
     ),
-    "some of its layers are state-space or recurrent layers, which have no attention weights": (
-        *("falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h", "recurrent_gemma"),
-        "granitemoehybrid",
-    ),
     "it keeps a running memory and has no attention weights": ("xlstm",),
     "it has linear attention, which keeps a running sum and has no weight for each pair of tokens": ("rwkv",),
-    "some of its layers have linear attention, without a weight for each pair of tokens": (
-        *("minimax", "qwen3_next", "kimi_linear"),
-    ),
-    "some of its layers are convolutions, which have no attention weights": ("lfm2", "lfm2_moe"),
     "a part of each layer is a convolution, which has no attention weights": ("convbert",),
     "it mixes its tokens without attention": ("fnet",),
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
         *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
         *("vision-text-dual-encoder", "rag"),
@@ -40,14 +33,8 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
-_RETURN_WEIGHTS = frozenset(
-    {
-        *("bamba", "falcon_h1", "granitemoehybrid", "jamba", "nemotron_h", "recurrent_gemma"),
-        *("zamba", "zamba2"),
-        *("convbert", "lfm2", "lfm2_moe", "qwen3_next", "xlnet"),
-    }
-)
-"""Those with attention weights in some layers, which transformers returns."""
+_RETURN_WEIGHTS = frozenset({"convbert", "xlnet"})
+"""Those of which transformers returns weights."""
 
 _WEIGHTS = (
     'The weights of its attention can be shown alone: load it with attn_implementation="eager" and give '
@@ -62,6 +49,15 @@ _PARTS: Mapping[str, str] = {
 _LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
 
 
+QUANTIZERS: Mapping[object, str] = {
+    "torchao": "torchao",
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed-tensors",
+    "gptq": "gptqmodel",
+    "awq": "gptqmodel",
+}
+"""The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
+
 ONLY_ABLATED = frozenset(
     {
         *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
@@ -70,10 +66,23 @@ ONLY_ABLATED = frozenset(
 )
 """Families that compute attention in a way of their own: heads can be ablated, but not pointed elsewhere."""
 
-_ATTENTION_LAYERS = frozenset(
-    {"attention", "full_attention", "sliding_attention", "chunked_attention", "global", "local"}
-)
-"""What configs call a layer that has a weight for each pair of tokens."""
+_LAYERS_WITHOUT_WEIGHTS: Mapping[str, str] = {
+    "linear_attention": "linear attention",
+    "conv": "a convolution",
+    "mlp": "a feed-forward layer",
+    "moe": "a layer of experts",
+}
+"""What configs call a layer without a weight for each pair of tokens, and what it is."""
+
+_LINEAR_ATTENTION: Mapping[str, str] = {
+    **dict.fromkeys(("jamba", "zamba"), "recurrent (Mamba)"),
+    **dict.fromkeys(("bamba", "granitemoehybrid", "nemotron_h", "zamba2"), "recurrent (Mamba 2)"),
+    "recurrent_gemma": "recurrent (RG-LRU)",
+    "minimax": "linear attention (Lightning Attention)",
+    "kimi_linear": "linear attention (Kimi Delta Attention)",
+    **dict.fromkeys(("qwen3_next", "olmo_hybrid", "qwen3_5_text"), "linear attention (Gated DeltaNet)"),
+}
+"""What "linear_attention" is in a family."""
 
 SEES: frozenset[str] = frozenset(
     {"vit", "dinov2", "dinov2_with_registers", "clip_vision_model", "siglip_vision_model"}
@@ -82,6 +91,23 @@ SEES: frozenset[str] = frozenset(
 
 OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
 """Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
+
+WITH_IMAGES = frozenset(
+    {
+        *(
+            "llava",
+            "llava_onevision",
+            "qwen2_vl",
+            "qwen2_5_vl",
+            "qwen3_vl",
+            "paligemma",
+            "gemma3",
+            "idefics3",
+        ),
+        *("smolvlm", "internvl"),
+    }
+)
+"""Families that read pictures together with a text."""
 
 TWO_TOWERS = frozenset({"clip", "siglip"})
 """Families of two models, `vision_model` and `text_model`, which meet only behind their last layers."""
@@ -119,14 +145,22 @@ def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None)
         config: what `config.json` holds.
         part: of a model that is loaded, the call that shows a part of it; "" if there is none.
     """
-    if config.get("quantization_config"):
-        return (
-            "The weights of this model are stored in a compressed form. Take the one that is not quantized."
-        )
+    if quantized := config.get("quantization_config"):
+        method = quantized.get("quant_method")
+        if (package := QUANTIZERS.get(method)) is None:
+            return (
+                "The weights of this model are stored in a compressed form that attnviz does not open "
+                f"({method}). Take the one that is not quantized."
+            )
+        if find_spec(package.replace("-", "_")) is None:
+            return (
+                f"The weights of this model are stored in a compressed form ({method}), and the package that "
+                f"reads it is missing: pip install {package}. Or take the model that is not quantized."
+            )
     reason = _reason(model_type, config)
     if reason is None:
         return None
-    way_out = _WEIGHTS if model_type in _RETURN_WEIGHTS or _hybrid_layers(model_type, config) else ""
+    way_out = _WEIGHTS if model_type in _RETURN_WEIGHTS else ""
     call = (
         _PARTS.get(model_type, _LANGUAGE_MODEL if reason == _SEVERAL_SENSES else "") if part is None else part
     )
@@ -157,16 +191,18 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
         return (
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
-    if others := _hybrid_layers(model_type, config):
-        return f"it has layers of the kind {', '.join(others)}, without a weight for each pair of tokens"
-    if model_type not in TWO_TOWERS and any(config.get(part) for part in _MORE_THAN_TEXT):
+    if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
         return _SEVERAL_SENSES
     return None
 
 
-def _hybrid_layers(model_type: str, config: Mapping[str, Any]) -> list[str]:
-    """Return the kinds of layers without attention weights, of a family that is not refused by its name."""
-    layers = config.get("layer_types")
-    if not isinstance(layers, list) or any(model_type in families for families in REFUSED.values()):
-        return []
-    return sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS)
+def without_weights(model_type: str, layer_types: Sequence[str]) -> dict[int, str]:
+    """Return what the layers without attention weights are, by number from 0.
+
+    Args:
+        model_type: transformers' name of the family.
+        layer_types: the kind of each layer, as its config calls it.
+    """
+    linear = _LINEAR_ATTENTION.get(model_type, _LAYERS_WITHOUT_WEIGHTS["linear_attention"])
+    kinds = {**_LAYERS_WITHOUT_WEIGHTS, "linear_attention": linear}
+    return {number: kinds[kind] for number, kind in enumerate(layer_types) if kind in kinds}

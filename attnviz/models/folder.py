@@ -145,6 +145,9 @@ def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> st
         layers = f"an encoder of {facts.layers} and a decoder of {plural(facts.decoder_layers, 'layer')}"
     else:
         layers = plural(facts.layers or facts.decoder_layers, "layer")
+    if facts.without_weights:
+        few = len(facts.without_weights)
+        layers = f"{layers} ({few} of them without attention weights)"
     note = families.NOTES.get(facts.family, "")
     return (
         f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "

@@ -23,12 +23,13 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.weights_alone import WeightsModel
-from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.errors import InvalidTrace, ModelFilesDamaged, ModelNotSupported
 from attnviz.interventions.edit import Edit
 from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
 from attnviz.trace import Block, Floats, Mask
 from tests.capture.by_transformers import (
+    PAIRED,
     TARGET,
     captured,
     mixers_of,
@@ -37,7 +38,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
+from tests.capture.tiny import ALIKE, HYBRID, REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
 from tests.formula import attention
 
 
@@ -93,6 +94,62 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
         assert block.projection is not None
         shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", families("alike", ALIKE))
+def test_families_that_are_built_alike_have_the_weights_of_eager_to_the_bit(
+    folder_of: FolderOf, family: str
+) -> None:
+    folder, target = folder_of(family), TARGET if family in PAIRED else None
+    of_object = attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+    for trace in (captured(folder), of_object):
+        for kind, layers in own_weights(folder).items():
+            assert [block.layer for block in trace.of_kind(kind)] == [*range(len(layers))]
+            for block, weights in zip(trace.of_kind(kind), layers, strict=True):
+                assert np.array_equal(block.weights, weights)
+                assert weights.max() > 1.5 * weights.mean()
+                assert block.projection is not None
+                steps = (block.query, block.key, block.mask, block.scale, block.bias, block.cap, block.sinks)
+                np.testing.assert_allclose(attention(*steps)[1], block.weights, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("family", families("hybrid", HYBRID))
+def test_layers_with_weights_keep_their_numbers_and_others_are_named(
+    folder_of: FolderOf, tmp_path: Path, family: str
+) -> None:
+    folder = folder_of(family)
+    traces = [captured(folder), attnviz.trace(SENTENCE, own_model(folder), tokenizer=own_tokenizer(folder))]
+    for trace in traces:
+        assert [block.layer for block in trace.blocks] == [1, 3]
+        assert [*trace.without_weights] == [0, 2, *([4] if family == "zamba2" else [])]
+        for block, weights in zip(trace.blocks, own_weights(folder)["decoder"], strict=True):
+            assert np.array_equal(block.weights, weights)
+            steps = (block.query, block.key, block.mask, block.scale, block.bias, block.cap, block.sinks)
+            np.testing.assert_allclose(attention(*steps)[1], block.weights, atol=1e-6, rtol=0)
+        with pytest.raises(InvalidTrace, match=r"Layer 2 .* has no attention weights: it is "):
+            trace.block("decoder", 2)
+    if family != "zamba2":  # one module is in both of its layers
+        assert [layer.module.layer_idx for layer in layers_of(folder)] == [1, 3]
+    traces[0].save(tmp_path / "trace.npz")
+    assert attnviz.Trace.load(tmp_path / "trace.npz").without_weights == traces[0].without_weights
+    [third] = attnviz.trace(SENTENCE, folder, layers=3).blocks
+    assert np.array_equal(third.weights, traces[0].blocks[1].weights)
+    with pytest.raises(InvalidTrace, match=r"layers has 0; .* there are 1 and 3"):
+        attnviz.trace(SENTENCE, folder, layers=0)
+
+
+def layers_of(folder: Path) -> tuple[inspection.AttentionLayer, ...]:
+    """The attention layers that were found in a loaded model."""
+    model = loading.load(str(folder))
+    assert isinstance(model, HuggingFaceModel)
+    return model.layers
+
+
+def test_a_model_without_any_attention_weights_is_refused() -> None:
+    sizes = {"vocab_size": 70, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
+    model = untrained("lfm2", layer_types=["conv", "conv"], num_key_value_heads=2, **sizes)
+    with pytest.raises(ModelNotSupported, match="no layer with attention weights: each is a convolution"):
+        attnviz.trace([3, 4, 5], model)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +361,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 
 REASONS = {
     "mamba": "state-space",
-    "qwen3_next": "linear attention",
+    "blt": "patches of them that are no tokens",
     "wavlm": "hears sounds",
 }
 
@@ -341,7 +398,7 @@ def test_a_model_that_returns_no_weights_either_is_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
-    monkeypatch.setattr(weights_alone, "weights_of", lambda *_: ())
+    monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
     with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
@@ -356,10 +413,11 @@ def test_the_refused_families_are_families_of_transformers() -> None:
     [
         ({}, None),
         ({"layer_types": ["full_attention", "sliding_attention"]}, None),
-        ({"layer_types": ["full_attention", "conv", "conv"]}, "layers of the kind conv, without a weight"),
+        ({"layer_types": ["full_attention", "conv", "conv"]}, None),
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "is missing: pip install gptqmodel"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
         ({"model_type": "falcon", "alibi": False}, None),

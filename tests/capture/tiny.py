@@ -120,9 +120,6 @@ _BART = {
     "activation_function": "relu",
     **_PLACES,
 }
-_SENSING = {
-    size: value for size, value in _BERT.items() if size not in _PLACES
-}  # no text, no table of places
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 _PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
 _TOWERS = {
@@ -136,6 +133,43 @@ _TOWERS = {
         "eos_token_id": 69,
     },
 }
+_LINEAR = {
+    "num_hidden_layers": 4,
+    "layer_types": ["linear_attention", "full_attention"] * 2,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_num_heads": 2,
+    "linear_key_head_dim": 6,
+    "linear_value_head_dim": 5,
+    "linear_head_dim": 6,
+}
+_CONVOLUTIONS = ["conv", "full_attention"] * 2
+_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+_TWO_EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size": 16}
+_MAMBA = {
+    "num_hidden_layers": 4,
+    "hidden_size": 24,
+    "chunk_size": 8,
+    "mamba_chunk_size": 8,
+    "mamba_n_heads": 4,
+    "mamba_d_head": 12,
+    "mamba_d_state": 8,
+    "ssm_state_size": 8,
+    "n_groups": 1,
+}
+_LATENT = {
+    **_LAYERS,
+    "hidden_size": 24,
+    "intermediate_size": 11,
+    "num_key_value_heads": 3,
+    "kv_lora_rank": 6,
+    "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 5,
+}
+
+_NEAR_AND_FAR = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+_HALF = {**_LLAMA, **_NEAR_AND_FAR, "query_pre_attn_scalar": 7, "attn_logit_softcapping": 2.0}
 
 _RECIPES: dict[str, Recipe] = {
     "bert": _recipe(_MASKED, "bert", _BERT),
@@ -223,15 +257,117 @@ _RECIPES: dict[str, Recipe] = {
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
     "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
+    # Hybrid ones: of their four or five layers, the second and the fourth have attention weights.
+    "qwen3_next": _recipe(
+        *(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
+    ),
+    "kimi_linear": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS, **_LINEAR}), num_local_experts=4),
+    "minimax": _recipe(*(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS, **_LINEAR}), block_size=8),
+    "lfm2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_LINEAR}), hidden_size=60, layer_types=_CONVOLUTIONS),
+    "jamba": _recipe(
+        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA}), attn_layer_period=2, attn_layer_offset=1
+    ),
+    "bamba": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), attn_layer_indices=[1, 3]),
+    "zamba2": _recipe(
+        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        layers_block_type=[*["linear_attention", "hybrid"] * 2, "linear_attention"],
+        intermediate_size=11,
+        num_hidden_layers=5,
+        n_mamba_heads=4,
+    ),
+    "nemotron_h": _recipe(
+        *(_NEXT, "llama", {**_LLAMA, **_MAMBA}),
+        layers_block_type=["linear_attention", "full_attention", "mlp", "full_attention"],
+        mamba_num_heads=4,
+        mamba_head_dim=12,
+    ),
+    "granitemoehybrid": _recipe(
+        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA, **_LINEAR}),
+        shared_intermediate_size=8,
+        attention_multiplier=0.3,
+    ),
+    "recurrent_gemma": _recipe(
+        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        num_key_value_heads=1,
+        intermediate_size=12,
+        attention_window_size=5,
+        block_types=["recurrent", "attention"],
+    ),
+    # Others, of which only the weights are compared.
+    "deepseek_v2": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS}), q_lora_rank=None, n_routed_experts=4),
+    "deepseek_v3": _recipe(
+        *(_NEXT, "llama", {**_LATENT, **_EXPERTS}),
+        q_lora_rank=7,
+        n_routed_experts=4,
+        n_group=2,
+        topk_group=1,
+        first_k_dense_replace=1,
+    ),
+    "qwen3_moe": _recipe(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS}),
+    "mixtral": _recipe(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS}),
+    "olmo2": _recipe(_NEXT, "gpt2", _GROUPED, hidden_size=60),
+    "olmo3": _recipe(*(_NEXT, "gpt2", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
+    "gemma3_text": _recipe(*(_NEXT, "llama", {**_LLAMA, **_NEAR_AND_FAR}), query_pre_attn_scalar=7),
+    "gemma3n_text": _recipe(
+        *(_NEXT, "llama", _LLAMA),
+        num_hidden_layers=4,
+        num_kv_shared_layers=2,
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"] * 2,
+        vocab_size_per_layer_input=70,
+        hidden_size_per_layer_input=8,
+        laurel_rank=4,
+    ),
+    "glm4": _recipe(_NEXT, "gpt2", _LLAMA),
+    "granite": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, attention_multiplier=0.2),
+    "cohere2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
+    "smollm3": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, no_rope_layer_interval=2),
+    "starcoder2": _recipe(*(_NEXT, "gpt2", _GROUPED), hidden_size=60, sliding_window=5),
+    "exaone4": _recipe(_NEXT, "gpt2", {**_LLAMA, **_NEAR_AND_FAR}),
+    "modernbert-decoder": _recipe(
+        *(
+            _NEXT,
+            "bert",
+            {**_BERT, **_NEAR_AND_FAR, "bos_token_id": "cls_token", "eos_token_id": "sep_token"},
+        ),
+        hidden_size=30,
+        local_attention=6,
+    ),
+    "falcon_h1": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), mamba_d_ssm=48),
+    "eurobert": _recipe(_MASKED, "llama", _LLAMA),
+    "esm": _recipe(_MASKED, "roberta", _ROBERTA),
+    "mbart": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+    "m2m_100": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+    "pegasus": _recipe(_PAIRED, "marian", {**_BART, _START: "pad_token"}),
+    "t5gemma": _recipe(
+        *(_PAIRED, "t5", {_START: "pad_token"}),
+        encoder={**_HALF, "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3},
+        decoder=_HALF,
+    ),
 }
 
 WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt",)
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
-REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "wavlm")
+REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
-FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in WEIGHTS_ALONE)
+HYBRID: tuple[str, ...] = (
+    *("qwen3_next", "kimi_linear", "minimax", "lfm2", "jamba", "bamba", "zamba2", "nemotron_h"),
+    *("granitemoehybrid", "recurrent_gemma"),
+)
+"""Families of which some layers have attention weights."""
+
+ALIKE: tuple[str, ...] = (
+    *("deepseek_v2", "deepseek_v3", "qwen3_moe", "mixtral", "olmo2", "olmo3", "gemma3_text", "gemma3n_text"),
+    *("glm4", "granite", "cohere2", "smollm3", "starcoder2", "exaone4", "modernbert-decoder", "falcon_h1"),
+    *("eurobert", "esm", "mbart", "m2m_100", "pegasus", "t5gemma"),
+)
+"""Families that attnviz shows by what it does for others; only their weights are tested."""
+
+FAMILIES: tuple[str, ...] = tuple(
+    family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID, *ALIKE}
+)
 """Families that it shows."""
 
 SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
@@ -249,6 +385,8 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
         *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
         "deberta-v2",
     ),
+    "alike": ("deepseek_v3", "gemma3n_text", "t5gemma"),
+    "hybrid": ("minimax", "lfm2", "zamba2"),
     "pairs": ("bert", "roberta"),
     "objects": ("bert", "gpt2", "t5", "bloom"),
     "many at once": ("bert", "mistral", "t5", "deberta-v2"),
@@ -288,7 +426,7 @@ def tiny(family: str, folder: Path) -> Path:
     family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES`, `WEIGHTS_ALONE` or `REFUSED`.
+        family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
     if family in REFUSED:
@@ -302,7 +440,7 @@ def tiny(family: str, folder: Path) -> Path:
     if ids:
         sizes["vocab_size"] = len(ids)
         for name in ("bos_token", "eos_token", "pad_token", "cls_token", "sep_token"):
-            sizes[f"{name}_id"] = named.get(name)
+            sizes.setdefault(f"{name}_id", named.get(name))
     with torch.random.fork_rng():
         torch.manual_seed(11)
         build = getattr(recipe.head, "from_config", None) or recipe.head._from_config

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from transformers import AutoModelForCausalLM
 
+import attnviz
 from attnviz import experiments
+from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
 from attnviz.capture.attribution import occlusion
 from attnviz.capture.stack import stack_of
@@ -45,6 +47,19 @@ def test_an_object_gives_what_its_folder_gives(
     of_object = numbers(ask(model=network, tokenizer=own_tokenizer(folder)))
     assert of_folder.size
     np.testing.assert_allclose(of_object, of_folder, atol=1e-6)
+
+
+def test_heads_are_tested_in_layers_with_attention_weights_only(folder_of: FolderOf) -> None:
+    model = folder_of("lfm2")
+    for test, examples in (("object to verb", RELATIONS), ("previous token", SENTENCE)):
+        scores = experiments.score_heads(test, model=model, examples=examples)
+        assert np.isfinite(scores.mean).all(axis=1).tolist() == [False, True, False, True]
+    found = experiments.ablate(SENTENCE, model=model)
+    assert sorted({edit.layer for edit in found.ablated}) == [1, 3]
+    with pytest.raises(AttnvizError, match=r"Layer 1 of .* is a convolution"):
+        experiments.find(SENTENCE, place=2, layer=0, model=model, within=SENTENCE)
+    with pytest.raises(InvalidTrace, match="none in layers 1 and 3: a convolution"):
+        rollout(attnviz.trace(SENTENCE, model))
 
 
 @pytest.mark.parametrize("way", ["mask vector", "mean vector", "key masked", "deleted"])

@@ -2,7 +2,7 @@
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from tests.capture.by_transformers import (
     own_weights,
     picture,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -52,7 +52,7 @@ NAMES = {
     "gemma2": "Gemma 2",
     "gpt_oss": "GPT-OSS",
     "phi": "Phi",
-    "phi3": "Phi 3",
+    "phi3": "Phi 3, Phi 4",
     "bart": "BART",
     "marian": "Marian",
     "t5": "T5",
@@ -73,7 +73,52 @@ NAMES = {
     "roformer": "RoFormer",
     "mpt": "MPT",
     "falcon": "Falcon",
+    "deepseek_v2": "DeepSeek V2",
+    "deepseek_v3": "DeepSeek V3, R1",
+    "qwen3_moe": "Qwen 3 MoE",
+    "mixtral": "Mixtral",
+    "olmo2": "OLMo 2",
+    "olmo3": "OLMo 3",
+    "gemma3_text": "Gemma 3 (text)",
+    "gemma3n_text": "Gemma 3n (text)",
+    "glm4": "GLM 4",
+    "granite": "Granite 3",
+    "cohere2": "Cohere 2 (Command R7B, Command A)",
+    "smollm3": "SmolLM 3",
+    "starcoder2": "StarCoder 2",
+    "exaone4": "EXAONE 4",
+    "modernbert-decoder": "ModernBERT as a decoder, Ettin",
+    "falcon_h1": "Falcon-H1",
+    "eurobert": "EuroBERT",
+    "esm": "ESM 2",
+    "mbart": "mBART",
+    "m2m_100": "M2M100, NLLB",
+    "pegasus": "Pegasus",
+    "t5gemma": "T5Gemma",
+    "qwen3_next": "Qwen 3 Next",
+    "kimi_linear": "Kimi Linear",
+    "minimax": "MiniMax",
+    "lfm2": "LFM 2",
+    "jamba": "Jamba",
+    "bamba": "Bamba",
+    "zamba2": "Zamba 2",
+    "nemotron_h": "Nemotron-H",
+    "granitemoehybrid": "Granite 4 hybrid",
+    "recurrent_gemma": "RecurrentGemma",
 }
+
+
+def hybrid(folder: Path) -> str:
+    """A hybrid family's row, measured."""
+    traces = captured(folder), in_memory(folder)
+    cells = (
+        NAMES[folder.name],
+        f"`{folder.name}`",
+        *(equal(found, own_weights(folder)) for found in traces),
+        joined(list(dict.fromkeys(traces[0].without_weights.values()))),
+        "; ".join(notes(traces[0].blocks, own=False)) or "–",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def backwards(tokens: int) -> Mask:
@@ -122,7 +167,7 @@ def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
     return "to the bit" if off == 0 else f"up to {off:.0e}"
 
 
-def looks_at_near_tokens_only(block: Block) -> bool:
+def attends_to_near_tokens_only(block: Block) -> bool:
     """Whether the mask also forbids what an encoder or a decoder would see."""
     usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
@@ -143,9 +188,9 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
     """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
     if any(block.bias is not None for block in blocks):
         yield "the bias is part of the scores, and a picture of its own"
-    near = sum(looks_at_near_tokens_only(block) for block in blocks)
+    near = sum(attends_to_near_tokens_only(block) for block in blocks)
     if near:
-        yield f"{'every layer looks' if near == len(blocks) else 'some layers look'} at near tokens only"
+        yield f"{'every layer attends' if near == len(blocks) else 'some layers attend'} to near tokens only"
     if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
         yield "several heads share a key and a value"
     if any(block.cap is not None for block in blocks):
@@ -202,6 +247,27 @@ A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees 
 `CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel` writes, with its tokenizer. Of an
 object, the tokenizer or the image processor that is given with it says which half is shown.
 
+## Hybrid models
+
+Of these, some layers have attention weights. They are shown under their own numbers; the others are named, in
+`trace.without_weights` and in the app.
+
+| family | `model_type` | folder | object | the other layers | besides |
+|---|---|---|---|---|---|
+{hybrid}
+
+In other families with such layers it works in the same way, if their config has `layer_types`. Falcon-H1 has
+both in every layer.
+
+## Models that read pictures with a text
+
+`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision
+(`llava_onevision`), Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma
+(`paligemma`), Gemma 3 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package
+num2words) and InternVL (`internvl`). The weights of their text decoders equal `eager`'s to the bit, from a
+folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
+changed, and they take one text at a time.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -221,20 +287,29 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
-compressed form, and models in which pictures and texts meet inside of the layers.
+compressed form, and other models in which pictures and texts meet inside of the layers.
 """
 
 
-def page(folder_of: FolderOf) -> str:
-    """The whole page."""
-    return PAGE.format(
-        tolerance=TOLERANCE,
-        shown="\n".join(told(folder_of(family)) for family in FAMILIES),
-        alone="\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE),
-        refused="\n".join(refused(folder_of(family)) for family in REFUSED),
-    )
+_GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
+    "shown": ((*FAMILIES, *ALIKE), told),
+    "hybrid": (HYBRID, hybrid),
+    "alone": (WEIGHTS_ALONE, alone),
+    "refused": (REFUSED, refused),
+}
+
+
+def row(folder: Path) -> str:
+    """A family's row of its table."""
+    return next(make for families, make in _GROUPS.values() if folder.name in families)(folder)
+
+
+def page(row_of: Callable[[str], str]) -> str:
+    """The whole page, with these rows of families."""
+    tables = {name: "\n".join(map(row_of, families)) for name, (families, _) in _GROUPS.items()}
+    return PAGE.format(tolerance=TOLERANCE, **tables)
 
 
 if __name__ == "__main__":
     with quiet(), tempfile.TemporaryDirectory() as root:
-        FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")
+        FILE.write_text(page(lambda family: row(tiny(family, Path(root) / family))), "utf-8")

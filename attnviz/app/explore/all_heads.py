@@ -17,7 +17,7 @@ from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.explore.views import View
 from attnviz.app.state.choices import FILTER, SORT
-from attnviz.text import head_name
+from attnviz.text import head_name, layers_by_kind
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
 
@@ -27,7 +27,9 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
+        st.header(
+            f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
+        )
         if not names:
             FILTER.forget()  # what was looked for in another kind of attention
         else:
@@ -68,6 +70,9 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
     )
+    if view.model.without_weights:
+        others = layers_by_kind(dict(view.model.without_weights))
+        st.markdown(f":small[No attention weights in {others}.]")
 
 
 def _wanted(view: View) -> Behaviour | None:

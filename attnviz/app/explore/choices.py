@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
-from attnviz.app import markdown, traces
+from attnviz.app import controls, markdown, traces
 from attnviz.app.examples import introduction
 from attnviz.app.explore import views
 from attnviz.app.explore.reading import ExploreSelection
@@ -217,6 +217,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     with st.popover("By number"):
         layer = LAYER.draw("Layer", layers, begin[0], omit_default=not found)
         head = HEAD.draw("Head", heads, begin[1], omit_default=not found)
+        layer = controls.with_weights(view.model, layer - 1) + 1
         also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
 

@@ -46,6 +46,8 @@ def pooled(view: View, heads: Heads, together: Together) -> Pooled:
 def _pooled(view: View, layer: int | None, how: Literal["mean", "max"]) -> Pooled:
     these = slice(None) if layer is None else slice(layer - 1, layer)
     numbers, allowed = views.values(view)[these], views.allowed(view)[these]
+    present = allowed.any(axis=(1, 2))  # not all layers may have weights
+    numbers, allowed = numbers[present], allowed[present]
     numbers = np.where(allowed[:, None], numbers, 0).reshape(-1, *numbers.shape[2:])
     reduced = [reduce(numbers, axis=0) for reduce in (np.mean, np.min, np.max)]
     mean, lowest, highest = (

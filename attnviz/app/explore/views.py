@@ -151,8 +151,8 @@ def allowed(view: View) -> Mask:
     """
 
     def of(given: ModelInput) -> Mask:
-        tokens, blocks = _shown(view, given), traces.trace(view.model, given).of_kind(view.kind)
-        return np.stack([shown_mask(block.mask, *tokens) for block in blocks])
+        masks = traces.own_masks(view.model, given, view.kind)
+        return np.stack([shown_mask(mask, *_shown(view, given)) for mask in masks])
 
     if view.changed is None:
         return of(view.given)
@@ -181,6 +181,14 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 @cached()
 def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it attends to, or what changed most in it."""
+    others, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
+    return tuple(
+        fact if (what := others.get(at // heads)) is None else f"{what}, no attention weights"
+        for at, fact in enumerate(_facts(view))
+    )
+
+
+def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
         grid = comparison(view)
         return tuple(
@@ -237,5 +245,7 @@ def _shown(view: View, given: ModelInput) -> tuple[DisplayTokens, ...]:
 def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
         return shares(view, given)
-    blocks = traces.trace(view.model, given).of_kind(view.kind)
-    return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))
+    read = traces.trace(view.model, given)
+    scores = [at_stage(block, view.stage) for block in read.of_kind(view.kind)]
+    every = traces.of_all_layers(read, view.kind, scores, -np.inf)
+    return shown_scores(every, *_shown(view, given))

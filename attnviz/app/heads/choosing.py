@@ -122,7 +122,8 @@ def unread_sentence(entry: Entry) -> None:
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
-    return controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry).head or (1, 1))
+    layer, head = controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry).head or (1, 1))
+    return controls.with_weights(entry, layer), head
 
 
 def groups(

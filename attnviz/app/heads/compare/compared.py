@@ -202,5 +202,5 @@ def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayToke
 @cached()
 def _in_common_words(compared: Comparison, side: Side) -> Floats:
     read = compared.of(side)
-    stack = traces.trace(read.model, read.given).stack(read.kind)
-    return shown_weights(stack, *_shown(compared, side))
+    weights = traces.own_weights(read.model, read.given, read.kind)
+    return shown_weights(weights, *_shown(compared, side))

@@ -122,7 +122,7 @@ def _choose_other(entry: Entry, compared: Comparison, nearest: Head | None) -> H
     if nearest is not None:
         AGAINST_LAYER.set(nearest[0] + 1)
         AGAINST_HEAD.set(nearest[1] + 1)
-    return controls.head(
+    layer, head = controls.head(
         entry.layers_of(compared.second.kind),
         entry.heads,
         (1, 1),
@@ -130,6 +130,7 @@ def _choose_other(entry: Entry, compared: Comparison, nearest: Head | None) -> H
         ("Its layer", "Its head"),
         lambda: ALIKE.set(False),
     )
+    return controls.with_weights(entry, layer), head
 
 
 def _open_other(layer: int, head: int) -> None:

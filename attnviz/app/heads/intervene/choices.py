@@ -231,16 +231,16 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
 def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:
     """Kind, layer and head of every head, from 1."""
     for kind in entry.kinds:
-        for layer in range(1, entry.layers_of(kind) + 1):
+        for layer in entry.numbers_of(kind):
             for head in range(1, entry.heads + 1):
-                yield kind, layer, head
+                yield kind, layer + 1, head
 
 
 def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
     edit = Edit.parse(written)
     by_place(
         [[edit]],
-        {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
+        {(kind, layer): entry.heads for kind in entry.kinds for layer in entry.numbers_of(kind)},
     )
     block = traces.trace(entry, given).block(edit.kind, edit.layer)
     queries, keys = block.mask.shape

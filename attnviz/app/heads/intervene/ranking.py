@@ -134,6 +134,8 @@ def draw_map(
     layers = chosen.entry.layers_of(chosen.kind)
     grid = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
     parts = np.full(grid.shape, "not tried yet", dtype=object)
+    for layer, what in chosen.entry.without_weights:
+        parts[layer] = f"{what}, no attention weights"
     signs = np.full(grid.shape, "", dtype=object)
     for edit, *one in zip(heads, values, texts, printed, strict=True):
         if edit.kind == chosen.kind:
