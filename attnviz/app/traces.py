@@ -119,8 +119,9 @@ def is_long(model: Entry, given: ModelInput) -> bool:
     other = (model.layers and model.decoder_layers) or model.without_weights or model.images
     if other or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
         return False
-    tokens = len(lookup.loaded_model(model).tokens(given))
-    return model.heads * (model.layers or model.decoder_layers) * tokens**2 > MAX_WEIGHTS
+    if sum(len(text.encode()) for text in (given.text, given.second or "")) < longest(model):
+        return False  # a token is a byte at least, but for a few special ones
+    return len(lookup.loaded_model(model).tokens(given)) > longest(model)
 
 
 @cachetools.cached(cachetools.LRUCache(MAX_LONG_TRACES), condition=threading.Condition())
