@@ -75,7 +75,7 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
     for ask in (experiments.gradients, experiments.occlusion):
         with pytest.raises(InvalidTrace, match="There is no token 6: counted from 0, the last one is 5"):
             ask("The dog slept.", place=6)
-    with pytest.raises(AttnvizError, match="'mask vector'.*mean vector, key masked, deleted"):
+    with pytest.raises(AttnvizError, match=r"'mask vector'.*mean vector, key masked, deleted"):
         experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
     for model, place in (("minilm", 1), (folder_of("gpt2"), 99), (folder_of("gpt2"), -1)):
         with pytest.raises(AttnvizError, match=f"has no prediction at token {place}, counted from 0"):
