@@ -89,8 +89,9 @@ def main(smoke: bool) -> None:
             page.get_by_role("link", name="on this server …").click()
             page.get_by_role("button", name="Look").click()
             page.get_by_role("button", name="Open", exact=True).click()
+            expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=PATIENCE)
             page.get_by_role("link", name="Explore with it").first.click(timeout=PATIENCE)
-            expect(page).to_have_url(re.compile("model="))
+            expect(page.get_by_label("Sentence", exact=True)).to_have_value("the dog", timeout=PATIENCE)
             wait_idle(page)
             page.get_by_role("radio", name="Matrix").click()
             for tokens in (512,) if smoke else (1_024, 4_096):
