@@ -1,6 +1,5 @@
 /* widgets: every widget of the app, under the name by which Python mounts it. */
 
-export { default as arrow } from "./lessons/cause/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as head_map } from "./components/head_map.js";

@@ -296,16 +296,12 @@ def test_translate(page: Page, server: Server) -> None:
 def test_cause(page: Page, server: Server) -> None:
     lesson(page, server, "cause", edits="dog to road")
     expect(page.get_by_text("“dog to road” is no edit")).to_be_visible()
-    picture = page.locator(".root.arrow").first
-    pin = picture.get_by_role("slider")
-    expect(pin).to_have_attribute("aria-valuetext", re.compile("^dog, "))
-    for _ in range(5):
-        pin.press("ArrowRight")
-    pin.press("Enter")
-    expect(page.locator(".writes.now mark").first).to_have_text("elle")
+    page.get_by_role("radio", name="7 road", exact=True).press("Space")
+    translation = page.locator(".st-key-slide-picture p").filter(has_text="Now:")
+    expect(translation.locator("strong").nth(1)).to_have_text("elle")
     assert_asked(page, edits="encoder 2-1 9 2>7")
-    picture.get_by_role("button", name="Undo").click()
-    expect(page.locator(".writes.now mark")).to_have_count(0)
+    page.get_by_role("button", name="Undo all changes").click()
+    expect(translation).to_have_count(0)
     wait_idle(page)
     everybody_can_use(page)
 
