@@ -9,7 +9,7 @@ import styles from "./share_table.css";
  * @typedef {{ label: string, place: string, score?: number | null, shares: number[], written?: string[], mark?: string,
  *   marked?: boolean, hint?: string }} Row
  * @typedef {{ title: string, of: "token" | "key" | "", columns: string[], rows: Row[], measures: { label: string,
- *   values: string[] }[], full: number }} Message what share_table.py sends, and describes
+ *   values: string[] }[], full: number }} Message sent and documented by share_table.py
  */
 
 /** @extends {View<Message>} */
