@@ -27,7 +27,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import percent, plural
 from attnviz.trace import Floats, Kind
 
-_ATLAS_WEIGHTS = 2**27  # that are computed for the small pictures: some seconds on two cores
+_ATLAS_WEIGHTS = 2**26  # that are computed for the small pictures: some seconds on two cores
 _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
 
 
