@@ -41,7 +41,7 @@ class ShareTable extends View {
       return element("tr", { class: mark || marked ? "taken" : null, title: hint }, name, ...scores, ...cells);
     };
     const foot = measures.map(({ label, values }) =>
-      tr(element("th", { scope: "row", colspan: 2, text: label }), ...values.map((text) => element("td", { text }))),
+      tr(element("th", { scope: "row", colspan: scored ? 2 : 1, text: label }), ...values.map((text) => element("td", { text }))),
     );
     this.root.replaceChildren(table({ caption: title, head: [head], body: rows.map(row), foot }));
   }
