@@ -104,6 +104,8 @@ def trace(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
     *,
+    images: Sequence[Picture | str] = (),
+    processor: Processor | None = None,
     layers: Numbers = None,
     heads: Numbers = None,
     queries: Numbers = None,
@@ -153,6 +155,10 @@ def trace(
         dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
         device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
             wherever one is taken: "owner/name#bfloat16#cuda".
+        images: what a vision-language model reads with the text, each a file, the bytes of one, or a picture
+            of Pillow's. They belong where the text has placeholders of the model's processor, or else
+            before it; no chat template is applied. `Token.patch` is the place of a token in its picture.
+        processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
         layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
             places in the text. The model runs no further than the last of these layers.
         store: "weights" keeps the weights that the model computed with, to the bit. "vectors" keeps queries,
@@ -173,9 +179,11 @@ def trace(
         InvalidTrace: the model or the text has no such layer, head or query.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    given, changes = model_input(text, second, target, writing), _edits(edits)
+    if images:
+        need_extra("pictures")
+    given, changes = model_input(text, second, target, writing, images), _edits(edits)
     kept = selection(layers, heads, queries, store, max_weight_bytes)
-    with opened(model, tokenizer, dtype, device) as name:
+    with opened(model, processor or tokenizer, dtype, device) as name:
         return _loaded(name).trace(given, edits=changes, selection=kept)
 
 
@@ -309,7 +317,7 @@ def patching(
     ('encoder 2-1', 1.0)
 
     Args:
-        clean, corrupted: two sentences with equally many tokens, which differ in a word or a few.
+        clean, corrupted: Two sentences with the same number of tokens that differ in one or a few words.
         model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
             None: with what the model writes for the clean one.
         place: the token at which the outcome is measured, from 0; the decoder's, where there is one.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from xarray import DataArray
 
-Kind = Literal["encoder", "decoder", "cross"]
+Kind = Literal["encoder", "decoder", "cross", "vision"]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -61,11 +61,32 @@ _NO_WEIGHTS = (
 )
 _MAX_SHOWN = 200  # characters of a text in a notebook
 
+PNG = b"\x89PNG\r\n\x1a\n"
+"""How a PNG file begins."""
+
 ROW_ROUNDING = 0.02
 """How far a row's sum may be from 1: many weights in bfloat16, of 8 bits each, are off together."""
 
 ROUNDING = 1e-5
 """How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
+
+
+class Patch(NamedTuple):
+    """Which part of a picture a token is.
+
+    Attributes:
+        picture: which of the pictures, from 0.
+        view: 0: the picture as a whole; 1: the same picture in more pixels, where a model cuts it into tiles.
+        row, column: of the patches of this view, from 0.
+        box: its left, top, right and bottom edge, as parts of the picture's width and height. They are below
+            0 or above 1 where the model adds a margin.
+    """
+
+    picture: int
+    view: int
+    row: int
+    column: int
+    box: tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +100,7 @@ class Token:
         word: the number of its word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
         sentence: 0, or 1 in the second sentence of a pair, where start and end count in that one.
+        patch: which part of a picture it is; None: none.
     """
 
     text: str
@@ -88,6 +110,7 @@ class Token:
     word: int | None
     special: bool
     sentence: int = 0
+    patch: Patch | None = None
 
 
 Pooling = Literal["max", "mean", "sum"]
@@ -151,7 +174,8 @@ class Block:
     are computed each time. W_O is the model's own weight, which the trace keeps in memory if the model goes.
 
     Attributes:
-        kind: "encoder", "decoder" (both self-attention) or "cross".
+        kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the part of a
+            vision-language model that reads the pictures.
         layer: counts from 0.
         query_tokens, key_tokens: the tokens of the rows and of the columns.
         query: [head, query, d_head], after projection (and rotation, where the model rotates).
@@ -400,9 +424,11 @@ class Trace:
         second: the second sentence of a pair that was read together, else None.
         target: the second text of an encoder–decoder, else None.
         written: how many of the last tokens a decoder wrote itself.
-        blocks: every layer's attention, in the order the model ran them.
+        blocks: every layer's attention, in the order the model ran them; "vision" comes last.
         edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
             changed ones.
+        notes: how it was made, where a reader might expect something else: sentences.
+        pictures: those that were read, as PNG files, made smaller.
         without_weights: of a hybrid model, what its layers without attention weights are, by number from 0.
 
     Raises:
@@ -417,6 +443,8 @@ class Trace:
     target: str | None = None
     written: int = 0
     edits: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    pictures: tuple[bytes, ...] = ()
     without_weights: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -520,7 +548,7 @@ class Trace:
         found = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
         if self.without_weights:
             found.append(f"without attention weights: {layers_by_kind(self.without_weights, first=0)}")
-        return found
+        return [*found, *self.notes]
 
     def __sub__(self, other: Trace) -> Difference:
         """Return this trace minus another one of the same tokens, for `attnviz.show`.
@@ -644,7 +672,10 @@ class Trace:
         if not (isinstance(what, str) and what in _KEPT):
             raise InvalidTrace(f'A file holds "all", "attention" or "weights", not {what!r}.')
         header, arrays = _described(replace(self, blocks=tuple(map(_KEPT[what], self.blocks))))
-        trace_io.write(file, header, {place: getattr(block, name) for place, (block, name) in arrays.items()})
+        numbers = {place: getattr(block, name) for place, (block, name) in arrays.items()}
+        for number, picture in enumerate(self.pictures, 1):
+            numbers[f"picture-{number}"] = np.frombuffer(picture, np.uint8)
+        trace_io.write(file, header, numbers)
 
     @staticmethod
     def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
@@ -659,7 +690,8 @@ class Trace:
         """
         header, arrays = trace_io.read(file)
         try:
-            trace = _assembled(header, arrays)
+            pictures = tuple(arrays.pop(f"picture-{n + 1}") for n in range(header.get("pictures", 0)))
+            trace = replace(_assembled(header, arrays), pictures=tuple(map(_png, pictures)))
             described, names = _described(trace)
         except InvalidTrace:
             raise
@@ -773,8 +805,10 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         "target": trace.target,
         "written": trace.written,
         "edits": trace.edits,
+        **({"notes": trace.notes} if trace.notes else {}),
+        **({"pictures": len(trace.pictures)} if trace.pictures else {}),
         **({"without_weights": [*trace.without_weights.items()]} if trace.without_weights else {}),
-        "sequences": [[asdict(token) for token in tokens] for tokens in sequences],
+        "sequences": [[*map(_token, tokens)] for tokens in sequences],
         "blocks": blocks,
     }
     return header, arrays
@@ -787,7 +821,10 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         InvalidTrace: something is of another type, or no forward pass can have such numbers.
         Exception: something else in the header is wrong.
     """
-    sequences = [tuple(Token(**_typed(Token, fields)) for fields in tokens) for tokens in header["sequences"]]
+    sequences = [
+        tuple(Token(**_typed(Token, fields), patch=_patch(fields.get("patch"))) for fields in tokens)
+        for tokens in header["sequences"]
+    ]
     if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
         raise trace_io.damaged("a token is in neither of two sentences")
     blocks = []
@@ -819,13 +856,38 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
                 **numbers,
             )
         )
-    edits = tuple(header["edits"])
-    if not all(isinstance(edit, str) for edit in edits):
-        raise trace_io.damaged("an edit is no text")
+    edits, notes = tuple(header["edits"]), tuple(header.get("notes", ()))
+    if not all(isinstance(text, str) for text in (*edits, *notes)):
+        raise trace_io.damaged("an edit or a note is no text")
     others = dict(header.get("without_weights", ()))
     if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
         raise trace_io.damaged("a layer without weights has no number or no name")
-    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks), without_weights=others)
+    return Trace(
+        **_typed(Trace, header), edits=edits, notes=notes, blocks=tuple(blocks), without_weights=others
+    )
+
+
+def _token(token: Token) -> dict[str, Any]:
+    fields = asdict(token)
+    return fields if token.patch is not None else {name: fields[name] for name in fields if name != "patch"}
+
+
+def _patch(found: Any) -> Patch | None:
+    if found is None:
+        return None
+    picture, view, row, column, box = found
+    if not all(type(place) is int and place >= 0 for place in (picture, view, row, column)):
+        raise trace_io.damaged("the place of a patch is none")
+    left, top, right, bottom = box
+    if not all(type(edge) is float and np.isfinite(edge) for edge in box):
+        raise trace_io.damaged("the edges of a patch are no numbers")
+    return Patch(picture, view, row, column, (left, top, right, bottom))
+
+
+def _png(found: NDArray[Any]) -> bytes:
+    if found.dtype != np.uint8 or not (picture := found.tobytes()).startswith(PNG):
+        raise trace_io.damaged("a picture is no PNG file")
+    return picture
 
 
 def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Kind
 from attnviz.trained.snapshots import STORED, Snapshot, file_of
 from attnviz.trained.storyteller import copying
 from attnviz.trained.storyteller.sizes import SIZES
@@ -67,7 +66,7 @@ def write_translator(
         arrays[f"{number}.pronoun"] = np.array(
             [(text_snapshot.il, text_snapshot.elle) for text_snapshot in texts], np.uint16
         )
-        for kind in get_args(Kind):
+        for kind in ("encoder", "decoder", "cross"):
             arrays[f"{number}.{kind}"] = np.stack([text_snapshot.weights[kind] for text_snapshot in texts])
     header = {
         "about": dict(how),

@@ -49,6 +49,7 @@ from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import SeeingModel  # it needs Pillow
+    from attnviz.capture.vision_language import VisionLanguageModel
 
 _numbers = count(1)
 
@@ -66,24 +67,41 @@ _MAX_COPIED = 2**20
 """The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
     """A model object of the caller, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
     the object, so several threads may lend one, and train it on afterwards.
 
     Args:
-        model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
+        model: of transformers, perhaps compiled, with adapters of peft, in a DataParallel, a pipeline or a
+            SentenceTransformer, of which the tokenizer is used if none is given. Its own hooks run along.
         wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
-            image processor. Of CLIP and SigLIP, it decides which half is shown.
+            image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that reads
+            pictures together with a text, its processor.
 
     Raises:
         TypeError: it is no model, or no tokenizer or processor, of transformers.
         ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
     """
-    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
-    theirs = _inner(model)
+    theirs, path = _inner(model)
+    notes = [f"What was traced is inside of {type(model).__name__}: {path}."] if theirs is not model else []
+    if wrapper is None and _holds_one(model):
+        wanted = _TOKENIZER if theirs.main_input_name == "input_ids" else _PROCESSORS
+        place, wrapper = next(_held(model, wanted), ("", None))
+        notes.append(f"It reads with model{place}.")
+    found = _borrowed(theirs, wrapper)
+    found.notes = tuple(notes)
+    return found
+
+
+def _borrowed(
+    theirs: PreTrainedModel, wrapper: object
+) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
+    if theirs.config.model_type in families.WITH_IMAGES:
+        return _with_images(theirs, name, wrapper)
+    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
     if theirs.config.model_type in families.TWO_TOWERS:
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
@@ -118,6 +136,25 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
     return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor, theirs)
+
+
+def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
+    """As `borrowed`, of a model that reads pictures together with a text."""
+    from attnviz.capture.vision_language import VisionLanguageModel
+
+    if not isinstance(processor, ProcessorMixin):
+        part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
+        raise ModelNotSupported(
+            f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
+            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
+            f"one of the two alone. Give a part of it: {part}."
+        )
+    _check(theirs, name, pictures=True)
+    of_text: Any = processor
+    longest = getattr(of_text.tokenizer, "model_max_length", None)
+    entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
+    reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
+    return VisionLanguageModel(entry, _ready(theirs, name, weights_alone=False), processor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -198,7 +235,7 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
         pictures = pictures or "input_ids" not in takes
         part = _part(network, pictures=pictures) or _part(network, pictures=not pictures)
         reason = families.refusal(family, said, part)
-    elif reads != "input_ids" and family not in families.SEES:
+    elif reads != "input_ids" and family not in families.SEES | families.WITH_IMAGES:
         does = _READS.get(reads, f"reads {reads}")
         reason = (
             f"{quoted(name)} {does}, and attnviz does not show the family {quoted(family)}. Of models that "
@@ -229,7 +266,7 @@ def _part(network: PreTrainedModel, *, pictures: bool) -> str:
             continue
         try:
             facts = config.facts_of(_as_built(module, path), path)
-            refused = families.refusal(facts.family, vars(module.config)) is not None
+            refused = facts.images or families.refusal(facts.family, vars(module.config)) is not None
         except AttnvizError:
             continue
         if not refused and reads == ("pixel_values" if pictures else "input_ids"):
@@ -249,9 +286,19 @@ def _dtype(network: PreTrainedModel) -> DType:
     return cast("DType", str(network.dtype).removeprefix("torch."))
 
 
-def _inner(model: object) -> Any:
-    """The model of transformers inside of what compiles it or adds adapters to it."""
-    model = getattr(model, "_orig_mod", model)  # torch.compile
+def _inner(holder: object) -> tuple[Any, str]:
+    """The model of transformers inside of what compiles, adapts or calls it, and where it is there."""
+    model: Any = holder
+    path = "model"
+    if hasattr(model, "_orig_mod"):  # torch.compile
+        model, path = model._orig_mod, f"{path}._orig_mod"  # noqa: SLF001 - it has no other name
+    if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        model, path = model.module, f"{path}.module"
+    if _holds_one(model):
+        found = [*_held(model, (PreTrainedModel,))]
+        parts = {id(part) for _, each in found[:1] for part in each.modules()}
+        if found and all(id(each) in parts for _, each in found):
+            model, path = found[0][1], f"{path}{found[0][0]}"
     adapter: Any = getattr(model, "active_peft_config", None)
     if adapter is not None and hasattr(model, "get_base_model"):
         if adapter.is_prompt_learning:
@@ -259,13 +306,19 @@ def _inner(model: object) -> Any:
                 f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
                 "What cannot be shown exactly is not shown."
             )
-        model = model.get_base_model()
+        model, path = model.get_base_model(), f"{path}.get_base_model(), with its adapters"
     if not isinstance(model, PreTrainedModel):
         raise TypeError(
             'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
             f"transformers, not {type(model).__name__}.{_hint(model)}"
         )
-    return model
+    return model, path
+
+
+def _holds_one(holder: object) -> bool:
+    """Whether an object does no more than to call a model of transformers, and knows its tokenizer."""
+    homes = {base.__module__.partition(".")[0] for base in type(holder).__mro__}
+    return isinstance(holder, Pipeline) or "sentence_transformers" in homes
 
 
 def _hint(holder: object) -> str:

@@ -105,6 +105,30 @@ def blocks(
     return found
 
 
+def recorded_blocks(
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    records: Sequence[Record],
+    tokens: tuple[Token, ...],
+    selection: Selection,
+    *,
+    vectors: bool,
+) -> tuple[Block, ...]:
+    """The blocks of a decoder that was recorded among others.
+
+    Args:
+        layers: those that are kept.
+        records: one of each of them.
+        tokens: what it read.
+        selection, vectors: as `blocks` takes them.
+    """
+    if vectors:
+        pairs = zip(layers, records, strict=True)
+        return tuple(_vectors_block(layer, record, tokens, tokens, selection) for layer, record in pairs)
+    [found] = _blocks(network, layers, [*records], [tokens], [tokens], selection=selection)
+    return found
+
+
 def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
     """What a network is called with, so that it keeps no keys and values."""
     knows = "use_cache" in inspect.signature(network.forward).parameters

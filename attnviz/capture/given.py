@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,15 @@ _OTHERS = frozenset(
 """What a model of transformers may be given too, and would change what it computes."""
 
 
-def model_input(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
-    """What the model is given: a text, or the tokens of one."""
+def model_input(
+    text: object, second: str | None, target: str | None, writing: Writing | None, images: Sequence[Any] = ()
+) -> ModelInput:
+    """What the model is given: a text, perhaps with pictures, or the tokens of one."""
     if isinstance(text, str):
-        return ModelInput(text, second, target, writing)
+        pictures = tuple(Path(each) if isinstance(each, str) else each for each in images)
+        return ModelInput(text, second, target, writing, images=pictures)
+    if images:
+        raise TypeError("Pictures are read with a text, not with its tokens.")
     given: Mapping[str, Any] = {"input_ids": text}
     if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
         given = text

@@ -221,6 +221,8 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         return reading.tokens(given.text)
     if entry.engine == "storyteller":
         return storyteller_reading.tokens(given.text)
+    if entry.images:
+        return load(name).tokens(text)
     if entry.grid:
         return patch_tokens(entry.grid, entry.beside)
     return tokenizer_of(entry).tokens(given.text, given.second)
@@ -280,6 +282,13 @@ def _open(entry: catalogue.Entry) -> Model:
 
         network = open_network(folder, entry.name, entry.dtype, entry.device)
         return SeeingModel(entry, network, processor_in(folder, entry.name))
+    if entry.images:
+        importing.need_extra("pictures")
+        from attnviz.capture import vision_language
+
+        network = open_network(folder, entry.name, entry.dtype, entry.device)
+        processor = vision_language.processor_in(folder, entry.family, entry.name)
+        return vision_language.VisionLanguageModel(entry, network, processor, tokenizer_of(entry))
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)

@@ -20,6 +20,9 @@ from attnviz.models.limits import DType
 from attnviz.trace import Floats, Token, Trace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PIL import Image
     from torch import Tensor
     from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
     Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
     """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
+
+    Picture = Image.Image | Path | bytes
+    """A picture of Pillow's, a file, or what is in one."""
 
     Processor = BaseImageProcessor | ProcessorMixin
     """What prepares images for a model."""
@@ -116,6 +122,7 @@ class ModelInput:
             likeliest token each time).
         ids: the tokens of the text, rows of the vocabulary, in place of it; special tokens included.
         segments: of a pair of sentences, to which of them each of these tokens belongs: first 0, then 1.
+        images: what a vision-language model reads with the text: files, their bytes, or pictures of Pillow's.
 
     Raises:
         TypeError: something is of another type.
@@ -127,6 +134,7 @@ class ModelInput:
     writing: Writing | None = None
     ids: tuple[int, ...] | None = None
     segments: tuple[int, ...] | None = None
+    images: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -256,12 +264,14 @@ class Model(ABC):
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
         weights_alone: why it gives its weights and nothing else of its attention; None: it gives all.
+        notes: sentences for each of its traces, such as inside of what a caller's model was found.
     """
 
     name: str
     dtype: DType = "float32"
     device: str = "cpu"
     weights_alone: str | None = None
+    notes: tuple[str, ...] = ()
 
     def need_vectors(self) -> None:
         """Refuse what is computed from queries, keys, values or masks.
@@ -339,6 +349,7 @@ class Model(ABC):
         targets: bool = False,
         writes: bool = False,
         ids: bool = False,
+        images: bool = False,
     ) -> ModelInput:
         """What is given, if the model can do it all: read two sentences, a target, or tokens, and write on.
 
@@ -351,6 +362,7 @@ class Model(ABC):
             (given.target, targets, "has no decoder that could read a second text. Leave it out."),
             (given.writing, writes, "only reads, and writes nothing. Ask it to read without writing on."),
             (given.ids, ids, "reads a text, not its tokens. Give it the text."),
+            (given.images or None, images, "reads no pictures together with a text. Leave images out."),
         ):
             if asked is not None and not can:
                 raise ModelNotSupported(f"{quoted(self.name)} {otherwise}")

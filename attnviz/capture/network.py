@@ -15,6 +15,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForImageTextToText,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoModelForSpeechSeq2Seq,
@@ -201,6 +202,8 @@ def _with_head(config: PreTrainedConfig) -> Any:
         return AutoModelForSeq2SeqLM
     if config.is_encoder_decoder and family in _SPOKEN:
         return AutoModelForSpeechSeq2Seq
+    if family in families.WITH_IMAGES:
+        return AutoModelForImageTextToText
     heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
     saved = config.architectures or ()
     model = getattr(transformers, families.WITHOUT_AUTO.get(family, "AutoModel"))

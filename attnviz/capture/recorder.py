@@ -23,7 +23,7 @@ IMPLEMENTATION = "attnviz"
 # What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
 _HARMLESS = {
     *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
-    *("output_attentions", "output_hidden_states", "output_router_logits"),
+    *("output_attentions", "output_hidden_states", "output_router_logits", "logits_to_keep"),
 }
 
 

@@ -170,6 +170,7 @@ class Entry:
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
         beside: the names of the tokens before a picture's patches.
+        images: whether it reads pictures together with a text.
         without_weights: what the layers without attention weights are, by number from 0.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
@@ -194,6 +195,7 @@ class Entry:
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
     beside: tuple[str, ...] = ()
+    images: bool = False
     without_weights: tuple[tuple[int, str], ...] = ()
     stored: str = "float32"
     dtype: DType = "float32"
@@ -220,8 +222,8 @@ class Entry:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads texts."""
-        return not self.sees
+        """Whether it reads texts alone."""
+        return not self.sees and not self.images
 
     @property
     def fingerprint(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
@@ -55,6 +56,7 @@ class Facts:
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         without_weights: what the layers without attention weights are, by number from 0.
         part: what the names of its weights begin with, in a file that also holds those of another model.
+        images: whether it reads pictures together with a text.
         joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
             of sentences.
     """
@@ -70,6 +72,7 @@ class Facts:
     expects: Expects | None
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
+    images: bool
     without_weights: tuple[tuple[int, str], ...]
     part: str
     joins: bool
@@ -180,9 +183,19 @@ def facts_of(
         ModelFilesDamaged: it lacks what every model has.
         ModelNotSupported: the model is of a kind that is not shown.
     """
+    if config.model_type in families.WITH_IMAGES:
+        text: Any = config.get_text_config()
+        found = facts_of(text, name, longest, max_weights=sys.maxsize)  # long texts are kept as vectors
+        layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
+        return replace(
+            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
+            expects="next", window=None,
+        )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
-    heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
-    if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
+    first, second = _halves(config)
+    heads, d_model = _size(first, "num_attention_heads", name), _size(first, "hidden_size", name)
+    heads_beside = second.num_attention_heads if second is not config else heads
+    if getattr(config, "decoder_attention_heads", heads_beside) != heads and config.is_encoder_decoder:
         raise ModelNotSupported(
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
@@ -197,7 +210,7 @@ def facts_of(
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     token_limit = (
-        grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, max_weights // all_heads)
+        grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, max_weights // all_heads)
     )
     return Facts(
         family=config.model_type,
@@ -205,12 +218,13 @@ def facts_of(
         decoder_layers=decoder_layers,
         heads=heads,
         d_model=d_model,
-        d_head=getattr(config, "head_dim", None) or d_model // heads,
+        d_head=getattr(first, "head_dim", None) or d_model // heads,
         token_limit=token_limit,
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
+        images=False,
         without_weights=tuple(others.items()),
         part="",
         joins=not (grid or config.model_type in families.TEXT_TOWERS)
@@ -325,10 +339,11 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     """(encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
-    family, layers = config.model_type, _size(config, "num_hidden_layers", name)
+    first, second = _halves(config)
+    family, layers = config.model_type, _size(first, "num_hidden_layers", name)
     if config.is_encoder_decoder and not encodes_alone(config):
-        decoder = "decoder_layers" if hasattr(config, "decoder_layers") else "num_decoder_layers"
-        return layers, _size(config, decoder, name)
+        sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+        return layers, _size(second, next(size for size in sizes if hasattr(second, size)), name)
     if getattr(config, "is_decoder", False):
         return 0, layers
     if paired_family(config):
@@ -347,6 +362,12 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         "continue it, or translate it, and those that see pictures: "
         f"{', '.join(sorted(families.SEES))}."
     )
+
+
+def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
+    """The configs of the encoder and of the decoder, or of both: only T5Gemma has two."""
+    whole: Any = config
+    return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
 def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:

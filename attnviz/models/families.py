@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
@@ -16,7 +17,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
         *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
         *("vision-text-dual-encoder", "rag"),
@@ -47,6 +48,15 @@ _PARTS: Mapping[str, str] = {
 
 _LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
 
+
+QUANTIZERS: Mapping[object, str] = {
+    "torchao": "torchao",
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed-tensors",
+    "gptq": "gptqmodel",
+    "awq": "gptqmodel",
+}
+"""The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
 
 ONLY_ABLATED = frozenset(
     {
@@ -81,6 +91,23 @@ SEES: frozenset[str] = frozenset(
 
 OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
 """Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
+
+WITH_IMAGES = frozenset(
+    {
+        *(
+            "llava",
+            "llava_onevision",
+            "qwen2_vl",
+            "qwen2_5_vl",
+            "qwen3_vl",
+            "paligemma",
+            "gemma3",
+            "idefics3",
+        ),
+        *("smolvlm", "internvl"),
+    }
+)
+"""Families that read pictures together with a text."""
 
 TWO_TOWERS = frozenset({"clip", "siglip"})
 """Families of two models, `vision_model` and `text_model`, which meet only behind their last layers."""
@@ -118,10 +145,18 @@ def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None)
         config: what `config.json` holds.
         part: of a model that is loaded, the call that shows a part of it; "" if there is none.
     """
-    if config.get("quantization_config"):
-        return (
-            "The weights of this model are stored in a compressed form. Take the one that is not quantized."
-        )
+    if quantized := config.get("quantization_config"):
+        method = quantized.get("quant_method")
+        if (package := QUANTIZERS.get(method)) is None:
+            return (
+                "The weights of this model are stored in a compressed form that attnviz does not open "
+                f"({method}). Take the one that is not quantized."
+            )
+        if find_spec(package.replace("-", "_")) is None:
+            return (
+                f"The weights of this model are stored in a compressed form ({method}), and the package that "
+                f"reads it is missing: pip install {package}. Or take the model that is not quantized."
+            )
     reason = _reason(model_type, config)
     if reason is None:
         return None
@@ -156,7 +191,7 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
         return (
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
-    if model_type not in TWO_TOWERS and any(config.get(part) for part in _MORE_THAN_TEXT):
+    if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
         return _SEVERAL_SENSES
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ Thousandths = NDArray[np.uint16]
 
 _TRANSLATOR_MEASURES = ("loss", "exact", "pronoun", "referent", "other")
 _STORYTELLER_MEASURES = ("right", "first_loss", "second_loss")
+_KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 _SCORES = ("previous_word", "prefix_matching")
 
 
@@ -187,7 +188,7 @@ def _of_translator(arrays: Mapping[str, NDArray[Any]]) -> Stored:
 
     def text_snapshot(number: int, at: int, translation: list[str]) -> TextSnapshot:
         weights: dict[Kind, Thousandths] = {
-            kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in get_args(Kind)
+            kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in _KINDS
         }
         return TextSnapshot(weights, tuple(translation), *arrays[f"{number}.pronoun"][at].tolist())
 

@@ -8,7 +8,17 @@ import attnviz
 from attnviz.app.examples import TRANSLATED
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace
-from tests.app.shown import clean, labels, row_of_buttons, sent, try_page, visit, warnings, words
+from tests.app.shown import (
+    clean,
+    labels,
+    row_of_buttons,
+    sent,
+    try_page,
+    visit,
+    warnings,
+    words,
+    worked_weights,
+)
 
 MODEL = "translator"
 TIRED, NARROW = TRANSLATED[0].text, TRANSLATED[0].other
@@ -39,11 +49,10 @@ def test_rows_and_columns_are_the_tokens_of_their_own_texts(tired: Trace, kind: 
     assert f"{kind} head 1-3" in head["caption"]
     assert (str(tired.target) in head["caption"]) == (kind != "encoder")
     assert f"**{tired.target}**" in words(app)
-    message, query = sent(app, "arithmetic"), head["query"]
-    row = [cell["weight"] for cell in message["row"]]
-    assert row == pytest.approx(block.weights[2, query].tolist(), abs=1e-6)
-    np.testing.assert_array_equal(message["key_vector"], block.key[2, message["position"]])
-    ranked = tired.stack(kind)[:, :, query, message["position"]]
+    row = block.weights[2, head["query"]]
+    key = int(row.argmax())
+    assert worked_weights(app) == [percent(float(row[key]), 1)]
+    ranked = tired.stack(kind)[:, :, head["query"], key]
     layer, number = np.unravel_index(ranked.argmax(), ranked.shape)
     best = f"{layer + 1}-{number + 1} · {percent(float(ranked.max()))}"
     assert row_of_buttons(app, "ranking").options[0] == best

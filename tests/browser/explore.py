@@ -100,8 +100,8 @@ class Explore:
 
     @property
     def arithmetic(self) -> Locator:
-        """The worked-out numbers: one of them, in a change two."""
-        return self.page.get_by_label(re.compile("^Why does "))
+        """The worked-out numbers."""
+        return self.page.locator(".st-key-slide-arithmetic")
 
     def head(self, layer: int, head: int) -> Locator:
         """A head in the atlas."""

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 import attnviz
@@ -26,7 +25,7 @@ from attnviz.app.lessons.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER
-from attnviz.text import head_name
+from attnviz.text import head_name, percent
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -34,7 +33,6 @@ from tests.browser.visit import (
     eventually,
     everybody_can_use,
     first_visit,
-    middle,
     press,
     type_into,
     wait_idle,
@@ -156,74 +154,51 @@ def test_query_key_value(page: Page, server: Server) -> None:
 def test_many_heads(page: Page, server: Server) -> None:
     main = lesson(page, server, "many_heads", text=HOSTILE, layer=4, head=8)
     names = labels(HOSTILE)
-    rows = page.get_by_role("group", name="Heads", exact=True).get_by_role("button")
+    rows = page.get_by_role("table", name="share of the output").locator("tbody tr")
+    cells = page.locator(".st-key-heads-of-a-token").get_by_role("application")
 
     @eventually
     def shows(heads: int) -> None:
         found = at_token(HOSTILE, LAYER, names.index("it"), heads)
-        expect(rows).to_have_count(heads)
-        assert values(main, "share") == pytest.approx(found.shares.tolist(), abs=1e-5)
-        assert values(main, "length") == pytest.approx(found.lengths.tolist(), abs=1e-5)
-        assert values(main, "weight") == pytest.approx(found.weights.max(axis=-1).tolist(), abs=1e-5)
+        shown = [share for [share] in data(rows)]
+        assert shown == pytest.approx([*found.shares.tolist(), found.bias_share], abs=1e-5)
 
     shows(12)
-    expect(rows.nth(7)).to_have_attribute("aria-pressed", "true")
-    rows.nth(2).click()
-    expect(page.get_by_role("spinbutton", name="Head", exact=True)).to_have_value("3")
-    rows.nth(2).press("ArrowDown")
-    press(page, "Enter")
+    cells.focus()
+    press(page, "ArrowUp", "Enter")
+    expect(page.get_by_role("spinbutton", name="Head", exact=True)).to_have_value("7")
     wait_idle(page)
-    expect(rows.nth(3)).to_be_focused()
     page.get_by_role("radiogroup", name="Number of heads").get_by_role("radio", name="12", exact=True).focus()
     press(page, *6 * ["ArrowLeft"], "Space")
-    expect(rows).to_have_count(1)
+    expect(rows).to_have_count(2)
     wait_idle(page)
     shows(1)
-    assert_asked(page, heads_of_384="1", head="4")
+    assert_asked(page, heads_of_384="1", head="7")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
-
-
-def mask_editor(page: Page) -> Locator:
-    return page.get_by_role("grid", name="Mask: which tokens may attend to which")
-
-
-def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:
-    """The open cells, and no others, show the model's weights under this mask."""
-    cells = mask_editor(page).get_by_role("gridcell")
-    expect(cells).to_have_count(mask.size)
-    shown = cells.evaluate_all(
-        "all => all.map(cell => [cell.ariaSelected, cell.dataset.value, cell.textContent])"
-    )
-    assert [selected == "true" for selected, _, _ in shown] == mask.ravel().tolist()
-    expected = masks.weights(compute.tokens(TIRED), mask, HEAD)[LAYER].ravel()
-    for (_, exact, printed), is_open, weight in zip(shown, mask.ravel(), expected, strict=True):
-        if is_open:
-            assert float(exact) == pytest.approx(weight, abs=1e-5)
-            assert abs(float(printed or 0) - 100 * weight) <= 0.5 + 1e-3
-        else:
-            assert (exact, printed) == (None, "")
 
 
 def test_masks(page: Page, server: Server) -> None:
     lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1)
     mask = masks.cells(masks.MaskChoice("window", 2, 1), 15).copy()
-    assert_masked(page, mask)
+    picture = page.locator(".st-key-weights-masked")
+    cells = picture.get_by_role("application")
     it, dog = 9, 2
-    mask_editor(page).get_by_role("gridcell", name="it → it:").focus()
-    press(page, "Space", *(it - dog) * ["ArrowLeft"], "Enter", "ArrowDown", "Space")
-    mask[it, it], mask[it, dog], mask[it + 1, dog] = False, True, True
+    cells.focus()
+    press(page, *dog * ["ArrowRight"], "Enter")
+    mask[it, dog] = True
+    page.wait_for_url(lambda url: f"cells={masks.written(mask)}" in url)
     wait_idle(page)
-    assert_masked(page, mask)
-    cells = mask_editor(page).get_by_role("gridcell")
-    cells.last.scroll_into_view_if_needed()
-    for key, act in ((it + 2, page.mouse.down), (it + 4, page.mouse.up)):
-        page.mouse.move(*middle(cells.nth(it * 15 + key)), steps=9)
-        act()
-    mask[it, it + 2 : it + 5] = True
+    weight = masks.weights(compute.tokens(TIRED), mask, HEAD)[LAYER, it, dog]
+    box = box_of(cells)
+    x, y = (box["width"] * (dog + 0.5) / 15, box["height"] * (it + 0.5) / 15)
+    cells.hover(position={"x": x, "y": y})
+    expect(picture.locator(".words")).to_contain_text(f"it → dog {percent(weight, 1)}")
+    cells.click(position={"x": x, "y": y})
+    mask[it, dog] = False
+    page.wait_for_url(lambda url: f"cells={masks.written(mask)}" in url)
     wait_idle(page)
-    assert_masked(page, mask)
-    assert_asked(page, cells=masks.written(mask))
+    assert_asked(page, mask="by hand", cells=masks.written(mask))
     everybody_can_use(page)
 
 
@@ -317,16 +292,12 @@ def test_translate(page: Page, server: Server) -> None:
 def test_cause(page: Page, server: Server) -> None:
     lesson(page, server, "cause", edits="dog to road")
     expect(page.get_by_text("“dog to road” is no edit")).to_be_visible()
-    picture = page.locator(".root.arrow").first
-    pin = picture.get_by_role("slider")
-    expect(pin).to_have_attribute("aria-valuetext", re.compile("^dog, "))
-    for _ in range(5):
-        pin.press("ArrowRight")
-    pin.press("Enter")
-    expect(page.locator(".writes.now mark").first).to_have_text("elle")
+    page.get_by_role("radio", name="7 road", exact=True).press("Space")
+    translation = page.locator(".st-key-slide-picture p").filter(has_text="Now:")
+    expect(translation.locator("strong").nth(1)).to_have_text("elle")
     assert_asked(page, edits="encoder 2-1 9 2>7")
-    picture.get_by_role("button", name="Undo").click()
-    expect(page.locator(".writes.now mark")).to_have_count(0)
+    page.get_by_role("button", name="Undo all changes").click()
+    expect(translation).to_have_count(0)
     wait_idle(page)
     everybody_can_use(page)
 

@@ -26,7 +26,7 @@ from tests.capture.by_transformers import (
     own_weights,
     picture,
 )
-from tests.capture.tiny import FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
+from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -52,7 +52,7 @@ NAMES = {
     "gemma2": "Gemma 2",
     "gpt_oss": "GPT-OSS",
     "phi": "Phi",
-    "phi3": "Phi 3",
+    "phi3": "Phi 3, Phi 4",
     "bart": "BART",
     "marian": "Marian",
     "t5": "T5",
@@ -73,6 +73,28 @@ NAMES = {
     "roformer": "RoFormer",
     "mpt": "MPT",
     "falcon": "Falcon",
+    "deepseek_v2": "DeepSeek V2",
+    "deepseek_v3": "DeepSeek V3, R1",
+    "qwen3_moe": "Qwen 3 MoE",
+    "mixtral": "Mixtral",
+    "olmo2": "OLMo 2",
+    "olmo3": "OLMo 3",
+    "gemma3_text": "Gemma 3 (text)",
+    "gemma3n_text": "Gemma 3n (text)",
+    "glm4": "GLM 4",
+    "granite": "Granite 3",
+    "cohere2": "Cohere 2 (Command R7B, Command A)",
+    "smollm3": "SmolLM 3",
+    "starcoder2": "StarCoder 2",
+    "exaone4": "EXAONE 4",
+    "modernbert-decoder": "ModernBERT as a decoder, Ettin",
+    "falcon_h1": "Falcon-H1",
+    "eurobert": "EuroBERT",
+    "esm": "ESM 2",
+    "mbart": "mBART",
+    "m2m_100": "M2M100, NLLB",
+    "pegasus": "Pegasus",
+    "t5gemma": "T5Gemma",
     "qwen3_next": "Qwen 3 Next",
     "kimi_linear": "Kimi Linear",
     "minimax": "MiniMax",
@@ -237,6 +259,15 @@ Of these, some layers have attention weights. They are shown under their own num
 In other families with such layers it works in the same way, if their config has `layer_types`. Falcon-H1 has
 both in every layer.
 
+## Models that read pictures with a text
+
+`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision
+(`llava_onevision`), Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma
+(`paligemma`), Gemma 3 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package
+num2words) and InternVL (`internvl`). The weights of their text decoders equal `eager`'s to the bit, from a
+folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
+changed, and they take one text at a time.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -256,12 +287,12 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
-compressed form, and models in which pictures and texts meet inside of the layers.
+compressed form, and other models in which pictures and texts meet inside of the layers.
 """
 
 
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
-    "shown": (FAMILIES, told),
+    "shown": ((*FAMILIES, *ALIKE), told),
     "hybrid": (HYBRID, hybrid),
     "alone": (WEIGHTS_ALONE, alone),
     "refused": (REFUSED, refused),

@@ -1,0 +1,233 @@
+"""Where the image tokens of a vision-language model lie in its pictures: by its processor and its config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import ceil, isqrt
+from typing import Any, NamedTuple
+
+import torch
+from PIL import Image
+from torch import Tensor
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import get_optimal_tiled_canvas
+from transformers.models.llava_onevision.modeling_llava_onevision import get_anyres_image_grid_shape
+from transformers.vision_utils import get_vision_window_index
+
+from attnviz.errors import ModelNotSupported
+from attnviz.models import config
+from attnviz.trace import Patch
+
+Box = tuple[float, float, float, float]
+
+WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+
+
+class Layout(NamedTuple):
+    """What a model makes of its pictures.
+
+    Attributes:
+        tokens: the image tokens of the text, in order; None for one that is no part of a picture, such as
+            the end of a row of patches.
+        sequences: what the vision encoder reads, separately, in order: patches.
+    """
+
+    tokens: list[Patch | None]
+    sequences: list[list[Patch]]
+
+
+def layout(
+    network: Any, processor: Any, pictures: Sequence[Image.Image], inputs: Mapping[str, Tensor], name: str
+) -> Layout:
+    """Return where the tokens of these pictures lie.
+
+    Args:
+        network: the whole model.
+        pictures: as a person sees them.
+        inputs: what the processor made of them.
+        name: what a message calls the model.
+
+    Raises:
+        ModelNotSupported: the family, or a setting of the processor, is unknown.
+    """
+    family = network.config.model_type
+    if "image_grid_thw" in inputs:
+        return _merged(network.config, inputs["image_grid_thw"], family)
+    images = processor.image_processor
+    side = _vision_side(network.config, name)
+    if family in ("idefics3", "smolvlm"):
+        made = images([list(pictures)], return_row_col_info=True)
+        tiles = [*zip(made["rows"][0], made["cols"][0], strict=True)]
+        return _tiled(tiles, isqrt(processor.image_seq_len), side, [WHOLE] * len(pictures))
+    if family == "internvl":
+        return _tiled(
+            _canvases(images, pictures), isqrt(processor.image_seq_length), side, [WHOLE] * len(pictures)
+        )
+    if family == "llava_onevision":
+        return _packed(network, inputs, side)
+    if getattr(images, "do_pan_and_scan", False):
+        raise ModelNotSupported(
+            "This image processor crops pictures at places that depend on the picture (do_pan_and_scan). "
+            "Switch it off."
+        )
+    boxes = [_cropped(images, picture) for picture in pictures]
+    of_text = side if family == "llava" else isqrt(processor.image_seq_length)
+    found = _tiled([(0, 0)] * len(pictures), of_text, side, boxes)
+    if getattr(processor, "vision_feature_select_strategy", None) == "full":  # [CLS] is an image token, too
+        found = found._replace(tokens=[token for tile in found.sequences for token in (None, *tile)])
+    return found
+
+
+def _vision_side(settings: Any, name: str) -> int:
+    """How many patches a side of a tile has in the vision encoder."""
+    (height, width), (rows, columns) = (
+        config.pair(settings.vision_config, attribute, name) for attribute in ("image_size", "patch_size")
+    )
+    if height // rows != width // columns:
+        raise ModelNotSupported(f"The tiles of {name} are no squares of patches.")
+    return height // rows
+
+
+def _grid(picture: int, view: int, rows: int, columns: int, box: Box) -> list[list[Patch]]:
+    """[row][column]: the patches of a view, which covers a box of the picture."""
+    left, top, right, bottom = box
+    across, down = (right - left) / columns, (bottom - top) / rows
+    return [
+        [
+            Patch(picture, view, row, column, (left + across * column, top + down * row,
+                                               left + across * (column + 1), top + down * (row + 1)))
+            for column in range(columns)
+        ]
+        for row in range(rows)
+    ]  # fmt: skip
+
+
+def _cut(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
+    """The patches of each tile, row by row; tiles are cut row by row, too."""
+    height, width = len(grid) // tiles[0], len(grid[0]) // tiles[1]
+    return [
+        [patch for row in grid[a * height : (a + 1) * height] for patch in row[b * width : (b + 1) * width]]
+        for a, b in product(*map(range, tiles))
+    ]
+
+
+def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes: Sequence[Box]) -> Layout:
+    """Pictures as (rows, columns) of tiles, and then as a whole; without tiles (0, 0) as a whole alone.
+
+    Args:
+        of_text, of_vision: tokens in a side of a tile, in the text and in the vision encoder.
+    """
+    found = Layout([], [])
+    for picture, ((rows, columns), box) in enumerate(zip(tiles, boxes, strict=True)):
+        of_each: list[list[list[Patch]]] = []
+        for side in (of_text, of_vision):
+            cut = _cut(_grid(picture, 1, rows * side, columns * side, box), (rows, columns)) if rows else []
+            of_each.append(cut + _cut(_grid(picture, 0, side, side, box), (1, 1)))
+        found.tokens.extend(patch for tile in of_each[0] for patch in tile)
+        found.sequences.extend(of_each[1])
+    return found
+
+
+def _cropped(images: Any, picture: Image.Image) -> Box:
+    """What an image processor leaves of a picture when it cuts its edges off."""
+    if not getattr(images, "do_center_crop", False):
+        return WHOLE
+    whole, left = (
+        images(picture, do_center_crop=cut, return_tensors="pt")["pixel_values"].shape[2:]
+        for cut in (False, True)
+    )
+    margins = [(before - after) // 2 / before for before, after in zip(whole, left, strict=True)]
+    sizes = [after / before for before, after in zip(whole, left, strict=True)]
+    return margins[1], margins[0], margins[1] + sizes[1], margins[0] + sizes[0]
+
+
+def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, int]]:
+    """How InternVL cuts each picture into tiles; (0, 0): it does not."""
+    if not images.crop_to_patches:
+        return [(0, 0)] * len(pictures)
+    size = images.size["height"], images.size["width"]
+    found = []
+    for picture in pictures:
+        columns, rows = get_optimal_tiled_canvas(
+            (picture.height, picture.width), size, images.min_patches, images.max_patches
+        )
+        found.append((rows, columns) if rows * columns > 1 else (0, 0))
+    return found
+
+
+def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
+    """Qwen's: blocks of merge × merge patches become one token each (Wang et al. 2024)."""
+    vision = settings.vision_config
+    merge = vision.spatial_merge_size
+    found = Layout([], [])
+    for picture, (_, rows, columns) in enumerate(grids.tolist()):
+        fine = _grid(picture, 0, rows, columns, WHOLE)
+        found.sequences.append(
+            [
+                fine[a + i][b + j]
+                for a in range(0, rows, merge)
+                for b in range(0, columns, merge)
+                for i, j in product(range(merge), repeat=2)
+            ]
+        )
+        found.tokens.extend(
+            patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE) for patch in row
+        )
+    if family == "qwen2_5_vl":  # its vision encoder takes the blocks window by window
+        order, _ = get_vision_window_index(grids, merge, vision.window_size, vision.patch_size)
+        patches = [patch for each in found.sequences for patch in each]
+        blocks = [patches[start : start + merge**2] for start in range(0, len(patches), merge**2)]
+        found = found._replace(sequences=[[patch for block in order.tolist() for patch in blocks[block]]])
+    return found
+
+
+def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
+    """LLaVA-OneVision's: a picture as a whole, and its tiles without their margin, each row with an end."""
+    sizes = inputs["image_sizes"]
+    found = Layout([], [])
+    for picture, (height, width) in enumerate(sizes.tolist()):
+        if len(sizes) > 1:  # several pictures are not cut into tiles, but made square
+            square = (max(height, width),) * 2
+            grid = _grid(picture, 0, side, side, _around((height, width), square))
+            found.sequences.extend(_cut(grid, (1, 1)))
+            found.tokens.extend([*found.sequences[-1], None])
+            continue
+        settings = network.config
+        pixels = settings.vision_config.image_size
+        best = get_anyres_image_grid_shape(  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+            (height, width), settings.image_grid_pinpoints, pixels
+        )
+        canvas = best[0] * pixels, best[1] * pixels
+        scale = min(canvas[0] / height, canvas[1] / width)
+        scaled = min(ceil(height * scale), canvas[0]), min(ceil(width * scale), canvas[1])
+        fine = _grid(picture, 1, best[0] * side, best[1] * side, _around(scaled, canvas))
+        found.sequences.extend([*_cut(_grid(picture, 0, side, side, WHOLE), (1, 1)), *_cut(fine, best)])
+        # The model's own function packs the edges of patches in place of their features.
+        edges = torch.tensor([[patch.box for patch in tile] for tile in found.sequences], dtype=torch.float64)
+        newline = torch.full((4,), torch.nan, dtype=torch.float64)
+        [packed], _ = network.base_model.pack_image_features(
+            [edges], sizes, newline, settings.vision_aspect_ratio
+        )
+        packed = packed[side * side :]
+        columns = int(packed[:, 0].isnan().nonzero()[0])
+        rows = len(packed) // (columns + 1)
+        middles = (packed[:, :2] + packed[:, 2:]) / 2
+        last = middles[-2]
+        left, top = middles[0].tolist()
+        across = (float(last[0]) - left) / max(columns - 1, 1)
+        down = (float(last[1]) - top) / max(rows - 1, 1)
+        box = left - across / 2, top - down / 2, float(last[0]) + across / 2, float(last[1]) + down / 2
+        found.tokens.extend(found.sequences[0])
+        for row in _grid(picture, 1, rows, columns, box):
+            found.tokens.extend([*row, None])
+    return found
+
+
+def _around(size: tuple[int, int], canvas: tuple[int, int]) -> Box:
+    """The edges of a canvas, as parts of the picture in its middle.
+
+    Args:
+        size, canvas: (height, width) of the picture and of the canvas.
+    """
+    top, left = ((outer - inner) // 2 for outer, inner in zip(canvas, size, strict=True))
+    return -left / size[1], -top / size[0], (canvas[1] - left) / size[1], (canvas[0] - top) / size[0]

@@ -1,0 +1,537 @@
+"""A model that reads pictures together with a text, as a source of traces: some of its tokens are patches."""
+
+from __future__ import annotations
+
+import inspect as signatures
+import io
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+import transformers
+from PIL import Image
+from torch import Tensor
+from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedModel, ProcessorMixin
+from transformers.models.auto import processing_auto
+
+from attnviz.capture import forward, image_grids
+from attnviz.capture.arrays import as_numpy, one_per_head
+from attnviz.capture.generation import drawn_one_by_one, expected_next, habits_of
+from attnviz.capture.inspection import (
+    TOLERANCE,
+    AttentionLayer,
+    exactly,
+    linear_layers,
+    mixer_of,
+    refuse_other_modules,
+    run,
+    weights_of,
+)
+from attnviz.capture.model import Model, ModelInput, Prediction, Writing
+from attnviz.capture.network import compute_with, in_our_words, quiet
+from attnviz.capture.pictures import opened, upright
+from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
+from attnviz.capture.selection import EVERYTHING, Selection
+from attnviz.capture.vectors import Computed, VectorWeights, refuse_above
+from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, UnreadableText, quoted
+from attnviz.interventions.edit import Edits
+from attnviz.models import config
+from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import TextTokenizer
+from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
+
+SHOWN_SIDE = 512
+"""The most pixels of a side of the pictures in a trace."""
+
+_EACH_TOKEN = ("attention_mask", "token_type_ids", "mm_token_type_ids")
+"""What a processor returns of each token of the text, and what it is of one that the model has written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Separate:
+    """The weights of sequences that a layer reads separately, [head, query, key] of all of them; 0 elsewhere.
+
+    Attributes:
+        parts: of each sequence, [head, token, token].
+        limit: how many bytes an array of all of them may take.
+    """
+
+    parts: Sequence[Tensor | VectorWeights]
+    limit: int
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The place of the first token of each sequence, and the number of all."""
+        return [*accumulate((part.shape[1] for part in self.parts), initial=0)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """[head, query, key]."""
+        return (self.parts[0].shape[0], self.starts[-1], self.starts[-1])
+
+    def rows(self, head: int, queries: Sequence[int]) -> Floats:
+        """Return [query, key] of one head."""
+        found = np.zeros((len(queries), self.starts[-1]), np.float32)
+        for part, start in zip(self.parts, self.starts, strict=False):
+            inside = [at for at, query in enumerate(queries) if 0 <= query - start < part.shape[1]]
+            if not inside:
+                continue
+            places = [queries[at] - start for at in inside]
+            rows = as_numpy(part[head][places]) if isinstance(part, Tensor) else part.rows(head, places)
+            found[inside, start : start + part.shape[1]] = rows
+        return found
+
+    def numpy(self) -> Floats:
+        """Return all of them.
+
+        Raises:
+            InvalidTrace: they would take more memory than the limit.
+        """
+        refuse_above(self.limit, self.shape, 4)
+        return np.stack([self.rows(head, range(self.starts[-1])) for head in range(self.shape[0])])
+
+    def mask(self) -> Tensor:
+        """Return bool [query, key], True inside of each sequence."""
+        blocks = [torch.ones(part.shape[1], part.shape[1], dtype=torch.bool) for part in self.parts]
+        found: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return found
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What the model reads.
+
+    Attributes:
+        inputs: what it is called with.
+        text: without the pictures.
+        tokens: of the text and the pictures.
+        sequences: the patches that its vision encoder reads.
+        pictures: as PNG files.
+        written: how many of the last tokens it wrote.
+        end: the token that ended the text.
+    """
+
+    inputs: dict[str, Tensor]
+    text: str
+    tokens: tuple[Token, ...]
+    sequences: list[list[Patch]]
+    pictures: tuple[bytes, ...]
+    written: int = 0
+    end: int | None = None
+
+
+class VisionLanguageModel(Model):
+    """A loaded model that reads pictures and text; safe to share among threads.
+
+    Its text decoder's blocks are of the kind "decoder", those of its vision encoder of the kind "vision".
+
+    Args:
+        network: as `open_network` returns it; not shared.
+        processor: transformers' own of the model.
+        tokenizer: of its text, which spells tokens.
+
+    Raises:
+        ModelNotSupported: its attention cannot be shown exactly.
+    """
+
+    def __init__(
+        self, entry: Entry, network: PreTrainedModel, processor: ProcessorMixin, tokenizer: TextTokenizer
+    ) -> None:
+        self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
+        self.entry, self.network, self.tokenizer = entry, network, tokenizer
+        self._processor: Any = processor
+        self._takes = signatures.signature(network.forward).parameters
+        settings: Any = network.config
+        self._image_id: int = settings.image_token_id
+        self._placeholder: str = processor.image_token  # type: ignore[attr-defined]  # every family's has it
+        ends = (getattr(settings, f"vision_{end}_token_id", None) for end in ("start", "end"))
+        self._around = "{}".join("" if end is None else tokenizer.spelled(end) for end in ends)
+        self._layers = self._inspected()
+
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
+        """Those of the text, with the patches of the pictures among them."""
+        return self._read(self._given(text)).tokens
+
+    def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
+        """One forward pass over the pictures and the text, and over what the model has written.
+
+        Weights of the vision encoder are kept where all heads and queries are.
+
+        Raises:
+            ModelNotSupported: its attention is to be changed.
+        """
+        if edits:
+            self._refuse_edits()
+        given = self._given(text)
+        read = self._read(given)
+        if given.writing is not None:
+            read = self._written(read, given.writing)
+        return Trace(
+            model=self.name,
+            text=read.text,
+            written=read.written,
+            blocks=self._blocks(read, selection),
+            pictures=read.pictures,
+        )
+
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+        """What it expects after the last token; of all others, there may be thousands."""
+        if edits:
+            self._refuse_edits()
+        given = self._given(text)
+        read = self._read(given)
+        read = read if given.writing is None else self._written(read, given.writing)
+        with torch.inference_mode():
+            returned: Any = run(self.network, self._lean(read.inputs))
+        logits, readable, habits = (
+            returned.logits[0, -1:].float().cpu(),
+            self.tokenizer.readable,
+            habits_of(self.network),
+        )
+        [found] = expected_next(logits, [read.tokens[-1].id], readable, habits, None, 0, read.end)
+        return (replace(found, position=len(read.tokens) - 1),)
+
+    def outcomes(
+        self,
+        text: str | ModelInput,  # noqa: ARG002 - as every model's
+        variants: Sequence[Edits],  # noqa: ARG002
+        position: int | None = None,  # noqa: ARG002
+    ) -> NoReturn:
+        """Always an error: its attention is not changed here."""
+        self._refuse_edits()
+
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """What the tokens of these numbers are, as a person reads them."""
+        return tuple(self.tokenizer.readable(number) for number in ids)
+
+    def _refuse_edits(self) -> NoReturn:
+        raise ModelNotSupported(
+            f"The attention of {quoted(self.name)}, which reads pictures, cannot be changed here. Trace it "
+            "without edits."
+        )
+
+    def _given(self, text: str | ModelInput) -> ModelInput:
+        given = self.supported(text, writes=True, images=True)
+        if not given.images:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} reads pictures and text. Give it both: "
+                "attnviz.trace(text, model, images=[…])."
+            )
+        return given
+
+    def _read(self, given: ModelInput) -> _Read:
+        pictures = [upright(opened(picture)) for picture in given.images]
+        text = given.text
+        if self._placeholder not in text:
+            text = f"{self._around.format(self._placeholder) * len(pictures)}{text}"
+        try:
+            made = self._processor(images=[pictures], text=text, return_tensors="pt")
+        except (
+            ValueError,
+            IndexError,
+            RuntimeError,
+        ) as error:  # as many placeholders as pictures, and the like
+            raise UnreadableText(
+                f"The processor of {quoted(self.name)} cannot read this: {str(error).splitlines()[0]:.200}"
+            ) from error
+        if (count := made["input_ids"].shape[1]) > self.entry.token_limit:
+            raise TextTooLong(count, self.entry.token_limit, together=False)
+        layout = image_grids.layout(self.network, self._processor, pictures, made, self.name)
+        ids = made["input_ids"][0].tolist()
+        text, tokens = self._placed(ids, layout.tokens)
+        inputs = {
+            name: value.to(self.network.device, self.network.dtype if value.is_floating_point() else None)
+            for name, value in made.items()
+            if name in self._takes and name != "labels"
+        }
+        shown = tuple(map(_png, pictures))
+        return _Read(inputs, text, tokens, layout.sequences, shown)
+
+    def _placed(self, ids: Sequence[int], patches: Sequence[Patch | None]) -> tuple[str, tuple[Token, ...]]:
+        """The text without its pictures, and all tokens.
+
+        Raises:
+            ModelNotSupported: there are more or fewer image tokens than patches.
+        """
+        if (count := ids.count(self._image_id)) != len(patches):
+            raise ModelNotSupported(
+                f"{quoted(self.name)} has {count} image tokens here, and by its config and its processor "
+                f"they should be {len(patches)}. What cannot be shown exactly is not shown."
+            )
+        text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
+        rest, of_pictures = iter(words), iter(patches)
+        tokens: list[Token] = []
+        for number in ids:
+            if number != self._image_id:
+                tokens.append(next(rest))
+            elif (patch := next(of_pictures)) is not None:
+                tokens.append(_patch_token(patch, number, len(self._starts(patches)) > 1))
+            else:
+                tokens.append(Token(self.tokenizer.spelled(number), number, 0, 0, None, special=True))
+        return text, tuple(tokens)
+
+    @staticmethod
+    def _starts(patches: Sequence[Patch | None]) -> set[tuple[int, int]]:
+        return {(patch.picture, patch.view) for patch in patches if patch is not None}
+
+    def _written(self, read: _Read, writing: Writing) -> _Read:
+        """The same after the decoder has written on.
+
+        Each step reads all again: where tokens are may depend on the pictures.
+        """
+        inputs = dict(read.inputs)
+
+        def scores(unread: Sequence[int]) -> Tensor:
+            nonlocal inputs
+            if unread is not before:
+                inputs = self._longer(inputs, unread)
+            with exactly(self.network.device):
+                returned: Any = run(self.network, self._lean(inputs))
+            last: Tensor = returned.logits[0, -1].float().cpu()
+            return last
+
+        before = read.inputs["input_ids"][0].tolist()
+        habits = habits_of(self.network)
+        drawn = drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits)
+        steps = [step.id for step in drawn]
+        end = steps.pop() if steps and steps[-1] in habits.ends else None
+        text, words = self.tokenizer.written(read.text, read.tokens, steps)
+        return replace(
+            read,
+            inputs=self._longer(read.inputs, steps),
+            text=text,
+            tokens=words,
+            written=len(steps),
+            end=end,
+        )
+
+    def _longer(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
+        """What it is called with after these tokens have been written."""
+        longer = dict(inputs)
+        for name in ("input_ids", *_EACH_TOKEN):
+            if name in longer:
+                values = ids if name == "input_ids" else [int(name == "attention_mask")] * len(ids)
+                longer[name] = torch.cat([longer[name], longer[name].new_tensor([values])], dim=1)
+        return longer
+
+    def _lean(self, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
+        """What it is called with where neither keys nor the scores of all places are needed."""
+        lean = {"use_cache": False, "logits_to_keep": 1}
+        return {**inputs, **{name: value for name, value in lean.items() if name in self._takes}}
+
+    # ---- what is recorded
+
+    def _inspected(self) -> dict[int, AttentionLayer]:
+        """Each attention module's layer, by the module's id; compared with transformers' own weights."""
+        picture = Image.linear_gradient("L").resize((192, 128))
+        read = self._read(ModelInput("a", images=(picture,)))
+        with torch.inference_mode(), exactly(self.network.device):
+            with recording() as records, linear_layers(self.network) as calls:
+                run(self.network, self._lean(read.inputs))
+            compute_with(self.network, "eager")
+            try:
+                expected = run(self.network, self._lean(read.inputs), returning=True)
+            finally:
+                compute_with(self.network, IMPLEMENTATION)
+            base: Any = self.network
+            seeing = {id(module) for module in base.get_encoder(modality="image").modules()}
+            layers: dict[int, AttentionLayer] = {}
+            for record in records:
+                if id(record.module) in layers:
+                    continue
+                kind: Kind = "vision" if id(record.module) in seeing else "decoder"
+                number = sum(layer.kind == kind for layer in layers.values())
+                mixed = mixer_of(record, calls)
+                if mixed[0] is None:
+                    mixed = _mixer_of_parts([each for each in records if each.module is record.module], calls)
+                layers[id(record.module)] = AttentionLayer(
+                    record.module, kind, number, record.query.shape[1], *mixed
+                )
+            self._compare(
+                [record for record in records if layers[id(record.module)].kind == "decoder"], expected
+            )
+        return layers
+
+    def _compare(self, records: Sequence[Record], expected: object) -> None:
+        returned = weights_of(expected, "decoder")
+        if len(records) != len(returned) or len(returned) != self.entry.decoder_layers:
+            raise AttentionNotRead(
+                f"{type(self.network).__name__} ran {len(records)} attentions of its decoder, and "
+                f"transformers returned the weights of {len(returned)}."
+            )
+        off = max(
+            float((one.weights - other).abs().max()) for one, other in zip(records, returned, strict=True)
+        )
+        if not off <= TOLERANCE:
+            raise AttentionNotRead(f"{type(self.network).__name__} has other weights, by up to {off:.1g}.")
+
+    def _blocks(self, read: _Read, selection: Selection) -> tuple[Block, ...]:
+        decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
+        count = len(read.tokens)
+        selection.check([(layer.layer, layer.heads, count) for layer in decoder])
+        cells = sum(selection.keeps(layer.layer) * layer.heads for layer in decoder) * count**2
+        if selection.heads is not None or selection.queries is not None:
+            cells = (
+                len(selection.heads or range(decoder[0].heads))
+                * len(selection.queries or range(count))
+                * count
+            )
+        vectors = selection.store == "vectors" or (
+            selection.store == "auto"
+            and 4 * max(cells, decoder[0].heads * count**2) > selection.max_weight_bytes
+        )
+        whole = selection.heads is None and selection.queries is None
+
+        def part(_: int, record: Record) -> Record:
+            layer = self._layers.get(id(record.module))
+            if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not whole):
+                return record.without_tensors()
+            chosen = record if layer.kind == "vision" else record.of(selection.heads, selection.queries)
+            return chosen.compact()
+
+        with recording(None, part, vectors=vectors) as records, torch.inference_mode():
+            run(self.network, self._lean(read.inputs))
+        groups: dict[int, list[Record]] = defaultdict(list)
+        for record in records:
+            groups[id(record.module)].append(record)
+        refuse_other_modules(
+            self.network,
+            [of[0].module for of in groups.values()],
+            [*self._layers.values()],
+        )
+        kept = [layer for layer in decoder if selection.keeps(layer.layer)]
+        blocks = forward.recorded_blocks(
+            self.network,
+            kept,
+            [groups[id(layer.module)][0] for layer in kept],
+            read.tokens,
+            selection,
+            vectors=vectors,
+        )
+        seeing = [
+            layer
+            for layer in self._layers.values()
+            if layer.kind == "vision" and selection.keeps(layer.layer)
+        ]
+        return (
+            *blocks,
+            *(
+                _vision_block(layer, groups[id(layer.module)], read.sequences, selection)
+                for layer in seeing
+                if whole
+            ),
+        )
+
+
+def _mixer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
+    """As `mixer_of`, of a module that ran once for each sequence."""
+    together = torch.cat([record.concatenated()[0] for record in records]).float()
+    for layer, given in calls:
+        if given.shape == together.shape and torch.allclose(given.float(), together, atol=TOLERANCE, rtol=0):
+            return layer, given
+    return None, None
+
+
+def _vision_block(
+    layer: AttentionLayer, records: Sequence[Record], sequences: list[list[Patch]], selection: Selection
+) -> Block:
+    """One layer of the vision encoder over all sequences that it reads."""
+    weights: list[Tensor | VectorWeights] = []
+    for record in records:
+        for row in range(len(record.query)):
+            if record.weights.numel():
+                weights.append(record.weights[row])
+                continue
+            places = range(record.query.shape[2])
+            rules = (record.mask, record.bias, record.scale, record.cap, None)
+            weights.append(
+                VectorWeights(
+                    record.query[row], record.key[row], places, *rules, selection.max_weight_bytes, attend
+                )
+            )
+    held = Separate(weights, selection.max_weight_bytes)
+    tokens = _vision_tokens(sequences, [part.shape[1] for part in weights])
+    vectors = {
+        name: torch.cat([getattr(record, name).transpose(0, 1).flatten(1, 2) for record in records], dim=1)
+        for name in ("query", "key", "value")
+    }
+    return Block(
+        kind="vision",
+        layer=layer.layer,
+        query_tokens=tokens,
+        key_tokens=tokens,
+        query=vectors["query"],
+        key=one_per_head(vectors["key"], layer.heads),
+        value=one_per_head(vectors["value"], layer.heads),
+        weights=held,
+        mask=Computed(held.shape[1:], held.mask, 1, selection.max_weight_bytes),
+        scale=records[0].scale,
+        projection=layer.projection,
+    )
+
+
+def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
+    """The tokens of the vision encoder; a sequence may begin with [CLS], or be read in windows."""
+    several = len({patches[0][:2] for patches in sequences}) > 1
+    found: list[Token] = []
+    beside = 0
+    if len(lengths) == len(sequences):
+        beside = lengths[0] - len(sequences[0])
+    for patches in sequences:
+        found.extend(Token("[CLS]", 0, 0, 0, None, special=True) for _ in range(beside))
+        found.extend(_patch_token(patch, 0, several) for patch in patches)
+    if len(found) != sum(lengths) or beside not in (0, 1):
+        raise ModelNotSupported(
+            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. "
+            "What cannot be shown exactly is not shown."
+        )
+    return tuple(found)
+
+
+def _patch_token(patch: Patch, number: int, several: bool) -> Token:
+    """A token called "row,column", from 1; of several pictures or views, with their numbers."""
+    place = f"{patch.row + 1},{patch.column + 1}"
+    before = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
+    return Token(f"{before}{place}", number, 0, 0, None, special=False, patch=patch)
+
+
+def _png(picture: Image.Image) -> bytes:
+    small = picture.copy()
+    small.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    file = io.BytesIO()
+    small.save(file, "PNG")
+    return file.getvalue()
+
+
+def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
+    """The processor of the model in a folder, without torchvision, which transformers needs for videos alone.
+
+    Raises:
+        ModelFilesDamaged: its files are missing, or their values are invalid.
+        ModelNotSupported: transformers needs another package for it.
+    """
+    names: Mapping[str, str] = vars(processing_auto)["PROCESSOR_MAPPING_NAMES"]
+    kind: Any = getattr(transformers, names[family])
+    settings = config.read_json(file, name) if (file := folder / config.OF_PICTURES[0]).is_file() else {}
+    with quiet(), in_our_words(folder, name):
+        auto: Any = AutoImageProcessor
+        images = auto.from_pretrained(folder, backend="pil", local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        known = signatures.signature(kind.__init__).parameters
+        given = {key: value for key, value in settings.items() if key in known}
+        given |= {"image_processor": images, "tokenizer": tokenizer}
+        if "video_processor" in known:
+            given["video_processor"] = None
+        processor: ProcessorMixin = without_videos(kind)(**given)
+    return processor
+
+
+def without_videos(kind: type[Any]) -> type[Any]:
+    """A class of processors that takes None for the processor of videos, which needs torchvision."""
+    return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

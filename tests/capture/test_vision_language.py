@@ -1,0 +1,215 @@
+"""Pictures with text: every weight is transformers' own, and every image token is where it is said to be."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+import attnviz
+from attnviz.capture.model import Writing
+from attnviz.errors import ModelNotSupported, UnreadablePicture, UnreadableText
+from attnviz.trace import Patch, Trace
+from tests.capture.tiny_vision import FAMILIES, built
+
+TEXT = "what is in this picture ?"
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ impl:DeprecationWarning"
+)  # in PaliGemma's processor
+every_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+def noise(width: int, height: int) -> Image.Image:
+    random = np.random.default_rng(width)
+    return Image.fromarray(random.integers(0, 255, (height, width, 3), dtype=np.uint8))
+
+
+WIDE, TALL = noise(60, 40), noise(34, 50)
+
+
+def traced(family: str, *pictures: Image.Image, **more: Any) -> Trace:
+    network, processor = built(family)
+    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **more)
+
+
+@contextmanager
+def given_to(module: Any) -> Iterator[list[dict[str, Any]]]:
+    """What a module is called with inside of the block."""
+    found: list[dict[str, Any]] = []
+    hook = module.register_forward_pre_hook(
+        lambda _, args, named: found.append({"args": args, **named}), with_kwargs=True
+    )
+    try:
+        yield found
+    finally:
+        hook.remove()
+
+
+@every_family
+def test_weights_are_those_of_eager(family: str) -> None:
+    network: Any = built(family)[0]
+    with given_to(network) as called, given_to(network.base_model.get_encoder(modality="image")) as seen:
+        trace = traced(family, WIDE, TALL)
+    inputs = {name: value for name, value in called[-1].items() if name != "args"}
+    seen_inputs = {name: value for name, value in seen[-1].items() if name != "args"}
+    network.set_attn_implementation("eager")
+    with torch.inference_mode():
+        expected: Any = network(**{**inputs, "output_attentions": True})
+        encoder: Any = network.base_model.get_encoder(modality="image")
+        found = encoder(*seen[-1]["args"], **{**seen_inputs, "output_attentions": True})
+    for block, weights in zip(trace.of_kind("decoder"), expected.attentions, strict=True):
+        assert np.array_equal(block.weights, weights[0])
+    blocks = trace.of_kind("vision")
+    for block, weights in zip(blocks, found.attentions, strict=True):
+        scores = np.where(block.mask, block.scores, -np.inf)
+        formula = torch.tensor(scores).softmax(dim=-1).numpy()
+        np.testing.assert_allclose(block.weights, formula, atol=1e-6)
+        for number, each in enumerate(
+            weights if weights.dim() == 4 else ()
+        ):  # Qwen's returns outputs instead
+            inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
+            assert np.array_equal(block.weights[:, inside, inside], each)
+    assert trace.blocks[0].projection is not None
+    assert blocks[0].projection is not None
+
+
+def embeddings(family: str, *pictures: Image.Image) -> Tensor:
+    """[token, d_model]: what the decoder is given, where patches do not attend to each other."""
+    network: Any = built(family)[0]
+    mixers = [
+        parameter
+        for name, parameter in network.base_model.get_encoder(modality="image").named_parameters()
+        if name.endswith(("out_proj.weight", "attn.proj.weight", "attention.projection_layer.weight"))
+    ]
+    assert mixers
+    before = [mixer.detach().clone() for mixer in mixers]
+    with torch.no_grad():
+        for mixer in mixers:
+            mixer.zero_()
+        with given_to(network.get_decoder()) as called:
+            traced(family, *pictures, layers=0)
+        for mixer, values in zip(mixers, before, strict=True):
+            mixer.copy_(values)
+    found: Tensor = called[-1]["inputs_embeds"][0]
+    return found
+
+
+def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
+    """The picture with another colour in the middle of a patch."""
+    left, top, right, bottom = patch.box
+    across, down = (right - left) / 4, (bottom - top) / 4
+    edges = (left + across, top + down, right - across, bottom - down)
+    width, height = picture.size
+    place = [round(edge * size) for edge, size in zip(edges, (width, height) * 2, strict=True)]
+    changed = picture.copy()
+    changed.paste(
+        (255, 40, 0), (place[0], place[1], max(place[2], place[0] + 1), max(place[3], place[1] + 1))
+    )
+    return changed
+
+
+@every_family
+@pytest.mark.parametrize(
+    "sizes", [[(240, 160)], [(100, 200)], [(160, 160), (240, 120)]], ids=["wide", "tall", "two"]
+)
+def test_a_bright_patch_is_the_token_at_its_row_and_column(family: str, sizes: list[tuple[int, int]]) -> None:
+    pictures = [Image.new("RGB", size, (90, 110, 130)) for size in sizes]
+    tokens = traced(family, *pictures, layers=0).tokens
+    before = embeddings(family, *pictures)
+    views = sorted({(token.patch.picture, token.patch.view) for token in tokens if token.patch is not None})
+    assert {picture for picture, _ in views} == {*range(len(pictures))}
+    for view in views:
+        places = [
+            at for at, token in enumerate(tokens) if token.patch is not None and token.patch[:2] == view
+        ]
+        of_view = [patch for at in places if (patch := tokens[at].patch) is not None]
+        inside = [at for at, patch in enumerate(of_view) if min(patch.box) >= 0 and max(patch.box) <= 1.0001]
+        rows = 1 + max(patch.row for patch in of_view)
+        assert sorted(patch[2:4] for patch in of_view) == [
+            (at // (len(of_view) // rows), at % (len(of_view) // rows)) for at in range(len(of_view))
+        ]
+        for at in {inside[1], inside[len(inside) // 2], inside[-2]}:
+            changed = list(pictures)
+            changed[view[0]] = brightened(pictures[view[0]], of_view[at])
+            moved = (embeddings(family, *changed) - before).norm(dim=-1)[places]
+            assert int(moved.argmax()) == at, (view, of_view[at], moved)
+
+
+@every_family
+def test_a_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
+    network, processor = built(family)
+    network.save_pretrained(tmp_path)
+    if (video := getattr(processor, "video_processor", processor)) is None:
+        processor.video_processor = processor.image_processor  # so that it can be saved without torchvision
+    processor.save_pretrained(tmp_path)
+    if video is None:
+        processor.video_processor = None
+    found = attnviz.trace(TEXT, tmp_path, images=[WIDE])
+    own = traced(family, WIDE)
+    assert found.tokens == own.tokens
+    for one, other in zip(found.blocks, own.blocks, strict=True):
+        assert np.array_equal(one.weights, other.weights)
+
+
+def test_vectors_are_kept_in_place_of_weights() -> None:
+    whole = traced("gemma3", WIDE)
+    lean = traced("gemma3", WIDE, store="vectors")
+    for one, other in zip(whole.blocks, lean.blocks, strict=True):
+        np.testing.assert_allclose(other.row(1, 9), one.row(1, 9), atol=1e-6)
+        assert np.array_equal(one.mask, other.mask)
+
+
+def test_what_is_selected_is_kept() -> None:
+    whole, some = traced("llava", WIDE), traced("llava", WIDE, layers=1, heads=[2], queries=[18])
+    [block] = some.blocks
+    assert block.kind == "decoder"
+    assert np.array_equal(block.weights[0, 0], whole.block("decoder", 1).weights[2, 18])
+
+
+def test_a_trace_with_pictures_survives_its_file() -> None:
+    trace, file = traced("qwen2_vl", WIDE), io.BytesIO()
+    trace.save(file)
+    file.seek(0)
+    again = Trace.load(file)
+    assert again.tokens == trace.tokens
+    assert again.pictures == trace.pictures
+    with Image.open(io.BytesIO(again.pictures[0])) as picture:
+        assert np.array_equal(np.array(picture), np.array(WIDE))
+
+
+@pytest.mark.parametrize("family", ["qwen2_vl", "gemma3", "idefics3"])
+def test_a_model_writes_on(family: str) -> None:
+    network: Any = built(family)[0]
+    trace = traced(family, WIDE, writing=Writing(3))
+    with given_to(network) as called:
+        read = traced(family, WIDE)
+    inputs = {name: value for name, value in called[-1].items() if name not in ("args", "logits_to_keep")}
+    network.set_attn_implementation("eager")
+    with torch.inference_mode():
+        ids = network.generate(**inputs, max_new_tokens=3, do_sample=False)[0].tolist()
+    written = [token.id for token in trace.tokens]
+    assert written == ids[: len(written)]
+    assert trace.written == len(written) - len(read.tokens) > 0
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    network, processor = built("llava")
+    with pytest.raises(ModelNotSupported, match=r"attnviz\.trace\(text, model, images="):
+        attnviz.trace(TEXT, network, processor=processor)
+    with pytest.raises(ModelNotSupported, match="and its processor"):
+        attnviz.trace(TEXT, network, images=[WIDE])
+    with pytest.raises(UnreadableText, match="cannot read this"):
+        attnviz.trace(f"<image> {TEXT}", network, images=[WIDE, TALL], processor=processor)
+    with pytest.raises(UnreadablePicture):
+        attnviz.trace(TEXT, network, images=[b"no picture"], processor=processor)
+    with pytest.raises(ModelNotSupported, match="Trace it without edits"):
+        traced("llava", WIDE, edits=["decoder 1-1"])
+    with pytest.raises(ModelNotSupported, match="reads no pictures together with a text"):
+        attnviz.trace(TEXT, "minilm", images=[WIDE])
