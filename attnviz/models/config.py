@@ -39,7 +39,7 @@ A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 
 
 # Their first position comes after padding's, so their tables have rows that no text reaches.
 _BEHIND_PADDING = {
-    *("camembert", "data2vec-text", "esm", "ibert", "luke", "mpnet"),
+    *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
 }
 
@@ -373,7 +373,10 @@ def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfi
 def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
     maximum = max(ALWAYS_TOKENS, isqrt(max_cells))
-    table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
+    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
+    table = next((size for name in names if (size := getattr(config, name, None))), None)
+    if getattr(config, "attention_type", None) == "block_sparse":  # of shorter texts BigBird reads all pairs
+        table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, maximum))
