@@ -164,10 +164,11 @@ class Site extends Report {
   }
 }
 
-/** The sentences in the link; none where it has none. */
+/** The sentences in the link; none where it has none.
+ * @returns {[] | [string, string?]} */
 function linked() {
   const link = new URLSearchParams(location.hash.slice(1));
-  return [link.get("sentence"), link.get("other")].filter(Boolean);
+  return /** @type {[string, string?]} */ ([link.get("sentence"), link.get("other")].filter(Boolean));
 }
 
 /** @param {Opening} opening @param {Site} page */
@@ -175,34 +176,40 @@ function listen(opening, page) {
   const names = ["sentences", "sentence", "other", "status", "progress", "examples"];
   const [form, sentence, other, status, progress, choose] = names.map(find);
   const worker = new Worker("worker.js");
-  let waiting = false;
-  const read = () => {
-    const texts = [sentence.value, other.value].filter((text, at) => !at || text.trim());
-    waiting = true;
-    status.textContent = "Reading …";
-    remark();
-    worker.postMessage({ folder: opening.model, texts });
-  };
-  const remark = () => {
-    const example = opening.examples.find(({ text }) => text === sentence.value);
-    const parts = (example?.remark ?? "").split(/\*+/);
+  let asked = ""; // what is being read; of several quick requests the last one counts
+  const enter = (text, second = "") => {
+    [sentence.value, other.value] = [text, second];
+    const place = opening.examples.findIndex((each) => each.text === text && each.other === second);
+    choose.value = place < 0 ? "" : place;
+    const parts = (opening.examples[place]?.remark ?? "").split(/\*+/);
     find("remark").replaceChildren(...parts.map((part, at) => (at % 2 ? element("em", { text: part }) : part)));
   };
-  worker.onmessage = ({ data }) => {
-    if (data.error) {
-      if (waiting || data.texts.length) status.textContent = data.error;
-      waiting = false;
-    } else if (data.bytes) {
-      const megabytes = (bytes) => (bytes / 1e6).toFixed(0);
-      progress.textContent = data.loaded < data.bytes ? `${megabytes(data.loaded)} of ${megabytes(data.bytes)} MB of the model are loaded.` : "";
-    } else if (data.runs?.length) {
-      waiting = false;
-      status.textContent = data.runs.length === 2 && data.runs[0].tokens.length !== data.runs[1].tokens.length
-        ? "The two sentences have different numbers of tokens, so no change is shown." : "";
-      page.show(data.runs);
-    } else if (!waiting) {
-      status.textContent = data.offline ? "The model is on this device: this page works without a network." : "";
+  const read = () => {
+    const texts = [sentence.value, other.value].filter((text, at) => !at || text.trim());
+    enter(...texts);
+    status.textContent = "Reading …";
+    asked = texts.join("\n");
+    worker.postMessage({ folder: opening.model, texts });
+  };
+  worker.onmessage = ({ data: { runs, error, texts, loaded, bytes, offline } }) => {
+    if (bytes) {
+      const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
+      progress.textContent = loaded < bytes ? `${done} of ${all} MB of the model are loaded.` : "";
+    } else if (offline !== undefined) {
+      progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
+    } else if (error) {
+      if (texts.join("\n") === asked) status.textContent = error;
+    } else if (runs.map(({ text }) => text).join("\n") === asked && asked) {
+      const alike = !runs[1] || runs[0].tokens.length === runs[1].tokens.length;
+      status.textContent = alike ? "" : "The two sentences have different numbers of tokens, so no change is shown.";
+      page.show(runs);
     }
+  };
+  const follow = () => {
+    const texts = linked();
+    if (!texts.length || texts.join("\n") === page.runs.map(({ text }) => text).join("\n")) return;
+    enter(...texts);
+    read();
   };
   form.onsubmit = (event) => {
     event.preventDefault();
@@ -210,21 +217,12 @@ function listen(opening, page) {
   };
   choose.append(...opening.examples.map(({ name }, at) => element("option", { value: at, text: name })));
   choose.onchange = () => {
-    const { text, other: second } = opening.examples[choose.value];
-    [sentence.value, other.value] = [text, second];
-    choose.value = "";
+    if (choose.value === "") return;
+    enter(opening.examples[choose.value].text, opening.examples[choose.value].other);
     read();
   };
-  const follow = () => {
-    const texts = linked();
-    if (!texts.length || (texts[0] === page.runs[0].text && texts[1] === page.runs[1]?.text)) return false;
-    [sentence.value, other.value] = [texts[0], texts[1] ?? ""];
-    read();
-    return true;
-  };
+  enter(...page.runs.map(({ text }) => text));
   window.addEventListener("hashchange", follow);
-  [sentence.value, other.value] = [page.runs[0].text, page.runs[1]?.text ?? ""];
-  remark();
   follow();
   worker.postMessage({ folder: opening.model, texts: [] }); // for the next sentence, and for a day without a network
 }

@@ -16,6 +16,9 @@ const MAX_CHARACTERS = 10_000;
 /** @type {Promise<Model> | undefined} */
 let opened;
 
+/** @type {import("./reading.js").Run[]} the latest answer: of two sentences a visitor mostly changes one */
+let last = [];
+
 /** The files of the model: kept, so that they are fetched once, also where there is no service worker yet. */
 async function file(folder, name, report = (_bytes) => {}) {
   const address = new URL(`${folder}/${name}`, self.location.href).href;
@@ -120,7 +123,8 @@ if (typeof self !== "undefined") {
       opened ??= open(folder);
       const model = await opened;
       const runs = [];
-      for (const text of texts) runs.push(await model.run(text));
+      for (const text of texts) runs.push(last.find((run) => run.text === text) ?? (await model.run(text)));
+      if (runs.length) last = runs;
       self.postMessage({ runs });
       if (!texts.length) await fetchAll(model);
     } catch (failure) {
