@@ -327,6 +327,17 @@ class Block:
         found = held.rows(at, places) if hasattr(held, "rows") else as_array(held[at][[*places]])
         return cast("Floats", _frozen(_checked("weights", found)))
 
+    def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
+        """Return where some queries may attend, [query, key]: rows of `mask`, without the others.
+
+        Raises:
+            InvalidTrace, TypeError: as `rows` does.
+        """
+        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        held = vars(self)["weights"]
+        found = held.allowed(places) if hasattr(held, "allowed") else self.mask[places]
+        return cast("Mask", _frozen(found))
+
     def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
         """Return the k keys with the largest weights of each query, the largest first.
 

@@ -195,6 +195,12 @@ class VectorWeights:
             found: Floats = as_numpy(weights[0, 0])
         return found
 
+    def allowed(self, queries: Sequence[int]) -> NDArray[np.bool_]:
+        """Return where some queries, places in `query`, may attend: [query, key]."""
+        if self.mask is None:
+            return np.ones((len(queries), self.shape[2]), np.bool_)
+        return self.mask.rows([self.places[query] for query in queries]).numpy(force=True)
+
     def refuse(self) -> None:
         """Refuse an array as large as all of them.
 

@@ -107,9 +107,12 @@ class WeightsModel(HuggingFaceModel):
             self._refuse(edits)
         return super().outcomes(text, variants, position)
 
-    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
+    def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
         self._refuse(edits)
-        return super()._tokenized(given, edits)
+        return super()._tokenized(given, edits, long=long)
+
+    def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+        return False
 
     def _refuse(self, edits: Edits) -> None:
         if edits:
