@@ -96,8 +96,9 @@ def test_a_token_is_given_by_number_or_by_text(ask: Callable[[int | str], Any]) 
 
 def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of: FolderOf) -> None:
     block = attnviz.trace(TIRED).block(layer=0)
-    with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Give one of these numbers as query\."):
-        block.row(0, "the")
+    for ask in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
+        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Give one of these numbers as query\."):
+            ask()
     pieces = attnviz.trace("The unfathomable dog").block(layer=0)
     with pytest.raises(InvalidTrace, match="'unfathomable' is at 2, 3"):
         pieces.row(0, "unfathomable")
@@ -110,12 +111,12 @@ def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of
 
 
 def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) -> None:
-    for ask in (
-        lambda **how: experiments.occlusion(SENTENCE, folder_of("gpt2"), place=3, **how).turned,
-        lambda **how: experiments.score_heads("previous token", folder_of("gpt2"), SENTENCE, **how).mean,
-    ):
-        whole, half = ask(device="cpu"), ask(dtype="bfloat16", device="cpu")
-        assert 0 < np.abs(whole - half).max() < 0.5
+    folder = folder_of("gpt2")
+    dtypes = ("float32", "bfloat16")
+    occlusions = [experiments.occlusion(SENTENCE, folder, 3, dtype=dtype, device="cpu") for dtype in dtypes]
+    assert 0 < np.abs(occlusions[0].turned - occlusions[1].turned).max() < 0.5
+    scores = [experiments.score_heads("previous token", folder, SENTENCE, dtype=dtype) for dtype in dtypes]
+    assert 0 < np.abs(scores[0].mean - scores[1].mean).max() < 0.5
     with pytest.raises(AttnvizError, match="runs in bfloat16, which rounds too much"):
         attnviz.decomposition(SENTENCE, folder_of("gpt2"), place=3, dtype="bfloat16")
 
