@@ -90,7 +90,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         place, wrapper = next(_held(model, wanted), ("", None))
         notes.append(f"It reads with model{place}.")
     found = _borrowed(theirs, wrapper)
-    found.notes = tuple(notes)
+    found.notes = (*found.notes, *notes)
     return found
 
 

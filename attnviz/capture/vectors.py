@@ -341,10 +341,11 @@ def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
 def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
     compute, known = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
 
-    def compute_bias(query_length: int, key_length: int, *more: Any, **named: Any) -> Tensor | DistanceBias:
+    def compute_bias(*lengths: int, **named: Any) -> Tensor | DistanceBias:
         if not wanted():
-            found: Tensor = compute(known(), query_length, key_length, *more, **named)
+            found: Tensor = compute(known(), *lengths, **named)
             return found
+        query_length, key_length, *_ = lengths
         length = query_length + key_length - 1
         line = compute(known(), 1, length, past_seen_tokens=query_length - 1)[0, :, 0]
         return DistanceBias(line, query_length)

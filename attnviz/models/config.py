@@ -45,7 +45,7 @@ They may take a quarter of what a model may take (`limits.max_bytes`): a GPT-2 r
 
 # Their first position comes after padding's, so their tables have rows that no text reaches.
 _BEHIND_PADDING = {
-    *("camembert", "data2vec-text", "esm", "ibert", "luke", "mpnet"),
+    *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
 }
 
@@ -217,7 +217,7 @@ def facts_of(
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     maximum = tokens_with_weights(all_heads)
-    if not (layers and decoder_layers):
+    if not (layers and decoder_layers) and config.model_type not in families.LOCAL:
         vectors = 3 * d_model * 4 * (layers + decoder_layers)  # of a token, in float32
         maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
     if not bounded:
@@ -388,7 +388,10 @@ def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfi
 
 def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
-    table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
+    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
+    table = next((size for name in names if (size := getattr(config, name, None))), None)
+    if getattr(config, "attention_type", None) == "block_sparse":  # of shorter texts BigBird reads all pairs
+        table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, maximum))
