@@ -1,8 +1,8 @@
 """How long visitors of Explore wait when many are there, each with a sentence of their own.
 
 A real browser's visit is recorded (`benchmarks.recording`). Then so many visitors repeat it, each in a
-session of their own, with another noun in the sentence that is typed, and with a pause before each click: 3 s on
-average, exponentially distributed, from a seed. They come within the first 3 s.
+session of their own, with another noun in the sentence that is typed, and with a pause before each click:
+3 s on average, exponentially distributed, from a seed. They come within the first 3 s.
 
 As many, from one address, each type a sentence and open Matrix and Heatmap (`on_pictures`):
 every run then computes something that no other visitor has asked for.
