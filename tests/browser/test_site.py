@@ -106,3 +106,22 @@ def test_what_cannot_be_read_is_said(site: Page) -> None:
         site.get_by_role("button", name="Read").click()
         expect(site.get_by_role("status")).to_contain_text(reason)
     expect(site.locator(".words")).to_contain_text("it attends to dog")
+
+
+def test_a_mask_is_edited_and_the_model_is_run_again(
+    context: BrowserContext, faults: Faults, address: str
+) -> None:
+    faults.hosts.add(address.split("/")[2])
+    page = context.new_page()
+    page.goto(f"{address}masks.html")
+    expect(page.get_by_label("Weights with the mask")).to_be_checked()
+    page.locator(".one .cells").click(position={"x": 5, "y": 60})
+    expect(page.get_by_role("combobox", name="Mask")).to_have_value("by hand")
+    page.wait_for_url("**&mask=1000*")
+    weights = np.reshape(page.evaluate(f"[...{_WEIGHTS}.values]"), (12, 15, 15))
+    allowed = np.tri(15, dtype=bool)
+    allowed[1, 0] = False
+    assert (np.isnan(weights) == ~allowed).all()
+    np.testing.assert_allclose(np.nansum(weights, axis=-1), 1, atol=1e-5)
+    expect(page.get_by_role("heading", name="Why does the not attend to [CLS]?")).to_be_visible()
+    assert not (found := axe(page)), found
