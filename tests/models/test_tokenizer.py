@@ -10,12 +10,12 @@ import pytest
 import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, BertConfig, GPT2Config
 
-from attnviz.errors import EmptyText, TextTooLong, UnreadableText
+from attnviz.errors import EmptyText, ModelFilesDamaged, TextTooLong, UnreadableText
 from attnviz.models import catalogue
 from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
-from attnviz.readable import MAX_CHARACTERS
+from attnviz.readable import MAX_LONG_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
 from tests.models.tokenizers_of import KindOfTokenizer, saved
@@ -73,15 +73,15 @@ def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> No
 
 
 def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "a" * MAX_CHARACTERS
+    text = "a" * MAX_LONG_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)
     monkeypatch.setattr(tokenizer, "_tokenizer", None)
-    told = r"This text has 20,001 characters; attnviz reads at most 20,000\. Shorten it by 1 characters"
+    told = r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 characters"
     for texts in [(text + "a",), ("a dog", text + "a")]:
         with pytest.raises(TextTooLong, match=told) as caught:
             tokenizer.tokens(*texts)
-        assert (caught.value.tokens, caught.value.limit) == (None, MAX_CHARACTERS)
+        assert (caught.value.tokens, caught.value.limit) == (None, MAX_LONG_CHARACTERS)
 
 
 @pytest.fixture(scope="module")
@@ -328,6 +328,14 @@ def test_a_token_alone_as_a_person_reads_it(
 
 
 # Other files than tokenizer.json.
+
+
+def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
+    for config in (BertConfig(), GPT2Config()):
+        config.save_pretrained(tmp_path)
+        assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
+        with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
+            in_folder(tmp_path, 512)
 
 
 def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:
