@@ -130,12 +130,12 @@ export class Site extends Report {
 
   /** The chosen key, from 0, or the one at which the open head has its largest number. */
   key() {
-    const { key, query, layer } = this.state;
-    const { rows, columns } = this.way;
+    const { key, query, layer, heads } = this.state;
+    const { columns, weights = this.kind.weights } = this.way;
     if (key !== null && columns.includes(key - 1)) return key - 1;
-    const values = /** @type {Float64Array} */ (allData().get(this.published(`layer ${layer}`, () => null)).arrays.values.values);
-    const from = ((this.state.heads[0] - 1) * rows.length + rows.indexOf(query - 1)) * columns.length;
-    const row = values.subarray(from, from + columns.length);
+    const [count] = this.kind.size;
+    const from = weights + (((layer - 1) * this.kind.heads + heads[0] - 1) * count + query - 1) * count;
+    const row = columns.map((column) => this.values[from + column]);
     const larger = (value, best) => Number.isNaN(best) || Math.abs(value) > Math.abs(best); // NaN: masked
     const largest = row.reduce((best, value, at) => (larger(value, row[best]) ? at : best), 0);
     return columns[largest];
