@@ -9,7 +9,7 @@ export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
 export { default as mask_editor } from "./lessons/masks/mask_editor.js";
 export { default as passage } from "./explore/passage.js";
-export { default as patches } from "./models/images/patches.js";
+export { default as patches } from "../widgets/patches.js";
 export { default as room_bar } from "./classroom/room_bar.js";
 export { default as share_table } from "./components/share_table.js";
 export { default as shares } from "./lessons/many_heads/shares.js";

@@ -33,6 +33,10 @@ STORYTELLER = "storyteller"
 """Our own language model, trained on little stories."""
 
 
+SHAPES = "shapes"
+"""Our own vision-language model, which answers questions about coloured shapes."""
+
+
 @dataclass(frozen=True)
 class Package:
     """Published files, as an installed Python package brings them.
@@ -343,6 +347,33 @@ def _storyteller(size: Size) -> Entry:
     )
 
 
+_SHAPES = Entry(
+    name=SHAPES,
+    title="Shapes (a small vision-language model)",
+    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a grid of "
+    "5 × 5 cells, one patch each. It knows 19 words, two kinds of questions, and nothing else: not what a photograph "
+    "shows. Patches do not attend to each other in its vision encoder, whose W_O is 0, so that each patch token holds "
+    "its own cell alone.",
+    engine="transformers",
+    family="llava",
+    layers=0,
+    decoder_layers=2,
+    heads=4,
+    d_model=48,
+    d_head=12,
+    token_limit=128,
+    parameters=93_888,
+    expects="next",
+    images=True,
+    stored="float16",
+    origin=Package(
+        name="attnviz",
+        requirement="attnviz",
+        subfolder="trained/shapes/weights",
+        files=(),
+    ),
+)
+
 _ENTRIES = {
     entry.name: entry
     for entry in (
@@ -363,6 +394,7 @@ _ENTRIES = {
             for name, variant in VARIANTS.items()
         ),
         *map(_storyteller, SIZES.values()),
+        _SHAPES,
     )
 }
 

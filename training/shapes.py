@@ -1,0 +1,211 @@
+"""Train and measure the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
+
+It writes the folder of the model, as `save_pretrained` does. Its digests go into `attnviz/models/catalogue.py`; then
+`python -m training.shapes figures` measures it and writes `figures.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import Tensor
+from transformers import (
+    CLIPVisionConfig,
+    LlamaConfig,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
+    LlavaProcessor,
+    PreTrainedTokenizerFast,
+)
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+from attnviz.trained.shapes.pictures import (
+    BACKGROUND,
+    CELL,
+    COLOURS,
+    FOLDER,
+    GRID,
+    SHAPES,
+    Question,
+    draw,
+    question,
+    stamp,
+)
+
+STEPS, BATCH, SEED = 2400, 64, 0
+PICTURES = 500
+PATCH = 12  # pixels of a side, after the picture has been made smaller
+_SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+_IMAGE = "<image>"
+_WORDS = ("what", "colour", "is", "the", "which", "shape", "?", *SHAPES, *COLOURS)
+
+
+def processor() -> LlavaProcessor:
+    """Return what prepares pictures and questions."""
+    vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), _IMAGE, *_WORDS))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    begin = _SPECIAL["bos_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, vocabulary[begin])]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **_SPECIAL, extra_special_tokens={"image_token": _IMAGE}
+    )
+    side = {"height": GRID * PATCH, "width": GRID * PATCH}
+    images = CLIPImageProcessorPil(
+        size=side, crop_size=side, do_center_crop=False, resample=Image.Resampling.BILINEAR,
+        image_mean=[0.5] * 3, image_std=[0.5] * 3,
+    )  # fmt: skip
+    return LlavaProcessor(
+        images,
+        fast,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+    )
+
+
+def network(prepares: Any) -> LlavaForConditionalGeneration:
+    """Return an untrained model."""
+    token = prepares.tokenizer.convert_tokens_to_ids
+    sizes = {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4}
+    config = LlavaConfig(
+        vision_config=CLIPVisionConfig(
+            **sizes, num_hidden_layers=1, image_size=GRID * PATCH, patch_size=PATCH, projection_dim=48
+        ),
+        text_config=LlamaConfig(
+            **sizes, num_hidden_layers=2, vocab_size=len(prepares.tokenizer), max_position_embeddings=128,
+            tie_word_embeddings=True, pad_token_id=token("<pad>"), bos_token_id=token("<s>"), eos_token_id=token("</s>"),
+        ),
+        image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID, tie_word_embeddings=True,
+        pad_token_id=token("<pad>"),
+    )  # fmt: skip
+    return LlavaForConditionalGeneration(config)
+
+
+class Batches:
+    """Questions as tensors; each shape is brought to the size of a patch once."""
+
+    def __init__(self, prepares: Any) -> None:
+        self._token = prepares.tokenizer.convert_tokens_to_ids
+        empty = np.full((3 * CELL, 3 * CELL, 3), BACKGROUND, np.uint8)
+        self._small = {}
+        for shape in SHAPES:
+            for colour in COLOURS:
+                drawn = empty.copy()
+                drawn[CELL : 2 * CELL, CELL : 2 * CELL] = stamp(shape, colour)
+                side = 3 * PATCH
+                given = prepares.image_processor(
+                    Image.fromarray(drawn), size={"height": side, "width": side}, return_tensors="pt"
+                )
+                self._small[shape, colour] = given["pixel_values"][0, :, PATCH : 2 * PATCH, PATCH : 2 * PATCH]
+        self._empty = given["pixel_values"][0, :, :PATCH, :PATCH].repeat(1, GRID, GRID)
+
+    def pixels(self, some: Sequence[Question]) -> Tensor:
+        """[picture, colour, row, column]."""
+        found = self._empty.repeat(len(some), 1, 1, 1)
+        for picture, each in zip(found, some, strict=True):
+            for shape in each.shapes:
+                top, left = shape.row * PATCH, shape.column * PATCH
+                picture[:, top : top + PATCH, left : left + PATCH] = self._small[shape.shape, shape.colour]
+        return found
+
+    def ids(self, some: Sequence[Question]) -> Tensor:
+        """[question, token], padded on the left, so that all end with the question mark."""
+        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
+        longest = max(map(len, texts))
+        return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
+
+    def answers(self, some: Sequence[Question]) -> Tensor:
+        """[question]."""
+        return torch.tensor(self._token([each.answer for each in some]))
+
+
+def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGeneration, Any]:
+    """Return a trained model and its processor."""
+    torch.manual_seed(seed)
+    random, prepares = Random(seed), processor()
+    model, batches = network(prepares), Batches(prepares)
+    for name, parameter in model.named_parameters():
+        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches do not mix
+            parameter.requires_grad_(False).zero_()
+    optimizer = torch.optim.AdamW(
+        [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, steps)
+    for step in range(1, steps + 1):
+        most = 1 + min(5, int(8 * step / steps))  # few shapes first
+        some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
+        ids = batches.ids(some)
+        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
+        logits = model(**given, logits_to_keep=1).logits[:, -1]
+        loss = torch.nn.functional.cross_entropy(logits, batches.answers(some))
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 100 == 0:
+            print(f"step {step}, loss {float(loss):.4f}", flush=True)
+    return model.eval(), prepares
+
+
+def measure(count: int = PICTURES) -> dict[str, Any]:
+    """Return what the saved model does on pictures that no training has seen.
+
+    Of each head, the weight that the word that names a shape gives to the patch with that shape. The head is chosen on
+    one half of the pictures, and its figures are of the other half.
+    """
+    random, right = Random(SEED + 1), []
+    weights = []
+    for _ in range(count):
+        asked = question(random)
+        given = ModelInput(asked.text, images=(Image.fromarray(draw(asked.shapes)),))
+        [expected] = loading.load("shapes").predictions(given)
+        right.append(expected.candidates[0].text.strip() == asked.answer)
+        trace = loading.trace("shapes", given)
+        word = [token.text for token in trace.tokens].index(asked.named)
+        patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
+        place = patches.index((asked.asked.row, asked.asked.column))
+        weights.append(trace.stack("decoder")[:, :, word, place])
+    choosing, reported = np.split(np.array(weights, np.float64), 2)  # [picture, layer, head]
+    layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
+    of_head = reported[:, layer, head]
+    draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
+    low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
+    others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
+    return {
+        "pictures": count,
+        "right": int(sum(right)),
+        "head": [int(layer) + 1, int(head) + 1],
+        "weight": round(float(of_head.mean()), 4),
+        "interval": [round(float(low), 4), round(float(high), 4)],
+        "uniform": round(1 / len(trace.tokens), 4),
+        "other_heads": [round(float(others.min()), 4), round(float(others.max()), 4)],
+    }
+
+
+def main(figures: bool) -> None:
+    """Make the weights anew and print the digests that the catalogue needs, or measure them."""
+    if figures:
+        FIGURES.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+        return
+    model, prepares = train()
+    model.half().save_pretrained(FOLDER)
+    prepares.save_pretrained(FOLDER)
+    for file in sorted(FOLDER.iterdir()):
+        print(file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] == ["figures"])
