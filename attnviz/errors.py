@@ -116,9 +116,7 @@ class UnknownWords(AttnvizError):
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
         self.words = dict(words)
         quoted = "; ".join(_with_nearest(word, nearest) for word, nearest in words.items())
-        super().__init__(
-            f"This model was never trained on {quoted}. It reads whole English words only: use others."
-        )
+        super().__init__(f"This small model was trained on few words, and not on {quoted}. Use other words.")
 
 
 def _with_nearest(word: str, nearest: Sequence[str]) -> str:

@@ -90,6 +90,15 @@ def isolated(text: str) -> str:
     return text
 
 
+def in_order(first: str, between: str, second: str) -> str:
+    """Two texts with a sign between them, from left to right even if both are written from right to left."""
+    parts = isolated(first), isolated(second)
+    if parts == (first, second):
+        return f"{first}{between}{second}"
+    # `dir="auto"` takes the direction from the first letter, also from one between isolating marks.
+    return "\N{LEFT-TO-RIGHT MARK}" + between.join(parts)
+
+
 def plural(number: int, thing: str) -> str:
     """A count: "1 line", "1,204 lines"."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

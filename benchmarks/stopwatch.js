@@ -1,7 +1,5 @@
 /* stopwatch: times, inside the page, what a visitor sees; the benchmarks put it in front of the page's own code. */
 
-try { localStorage.setItem("attnviz-tour", "begun"); } catch { /* an empty page has no storage */ }
-
 window.stopwatch = (() => {
   const QUIET_MS = 300; // a page that has not changed for so long has settled
   const FOLLOWS_THE_POINTER = ["aria-describedby", "data-focused", "data-hovered", "data-pressed"];

@@ -8,8 +8,8 @@ from attnviz.app.page import page
 
 with page("images", "Images") as this:
     st.markdown(
-        "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. A "
-        "**vision-language model** reads both together, and its words attend to patches."
+        "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
+        "A **vision-language model** reads both together, and its words attend to patches."
     )
     question.draw_below(question.form())
     chosen = selection.choose()

@@ -1,5 +1,7 @@
 """Numbers and lists as people write them."""
 
+import unicodedata
+
 import pytest
 
 from attnviz import text
@@ -83,3 +85,11 @@ def test_only_what_runs_from_right_to_left_is_isolated() -> None:
     assert [text.isolated(word) for word in ("dog", "12", "Ж", "##ף", "مرحبا")] == [
         *("dog", "12", "Ж", "\u2068##ף\u2069", "\u2068مرحبا\u2069"),
     ]
+
+
+def test_two_words_written_from_right_to_left_keep_their_order() -> None:
+    assert text.in_order("tired", " → ", "narrow") == "tired → narrow"
+    first, second = "עייף", "צר"
+    label = text.in_order(first, " → ", second)
+    assert unicodedata.bidirectional(label[0]) == "L"  # so `dir="auto"` keeps left to right
+    assert label.index(first) < label.index("→") < label.index(second)

@@ -1,7 +1,7 @@
 """Train and measure the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
 
-It writes the folder of the model, as `save_pretrained` does. Its digests go into `attnviz/models/catalogue.py`; then
-`python -m training.shapes figures` measures it and writes `figures.json`.
+It writes the folder of the model, as `save_pretrained` does, and prints its digests, which go into
+`attnviz/models/catalogue.py`. Then `python -m training.shapes figures` measures it and writes `figures.json`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,14 @@ from transformers import (
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
+from attnviz.analysis.intervals import MAX_DRAWS
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.trained.shapes.pictures import (
     BACKGROUND,
     CELL,
     COLOURS,
+    FIGURES,
     FOLDER,
     GRID,
     SHAPES,
@@ -85,10 +89,11 @@ def network(prepares: Any) -> LlavaForConditionalGeneration:
         ),
         text_config=LlamaConfig(
             **sizes, num_hidden_layers=2, vocab_size=len(prepares.tokenizer), max_position_embeddings=128,
-            tie_word_embeddings=True, pad_token_id=token("<pad>"), bos_token_id=token("<s>"), eos_token_id=token("</s>"),
+            tie_word_embeddings=True, pad_token_id=token("<pad>"), bos_token_id=token("<s>"),
+            eos_token_id=token("</s>"),
         ),
-        image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID, tie_word_embeddings=True,
-        pad_token_id=token("<pad>"),
+        image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID,
+        tie_word_embeddings=True, pad_token_id=token("<pad>"),
     )  # fmt: skip
     return LlavaForConditionalGeneration(config)
 
@@ -134,7 +139,7 @@ class Batches:
 def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGeneration, Any]:
     """Return a trained model and its processor."""
     torch.manual_seed(seed)
-    random, prepares = Random(seed), processor()
+    random, prepares = Random(seed), processor()  # noqa: S311 - pictures are no secret
     model, batches = network(prepares), Batches(prepares)
     for name, parameter in model.named_parameters():
         if "vision_tower" in name and "self_attn.out_proj" in name:  # patches do not mix
@@ -156,17 +161,18 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
         optimizer.step()
         schedule.step()
         if step % 100 == 0:
-            print(f"step {step}, loss {float(loss):.4f}", flush=True)
+            print(f"step {step}, loss {loss.item():.4f}", flush=True)
     return model.eval(), prepares
 
 
 def measure(count: int = PICTURES) -> dict[str, Any]:
     """Return what the saved model does on pictures that no training has seen.
 
-    Of each head, the weight that the word that names a shape gives to the patch with that shape. The head is chosen on
-    one half of the pictures, and its figures are of the other half.
+    Of each head, the weight that the word that names a shape gives to the patch with that shape. The head is
+    chosen on one half of the pictures, and its figures are of the other half.
     """
-    random, right = Random(SEED + 1), []
+    random = Random(SEED + 1)  # noqa: S311 - pictures are no secret
+    right = []
     weights = []
     for _ in range(count):
         asked = question(random)

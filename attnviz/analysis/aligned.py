@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.spelling import SPACES
-from attnviz.text import isolated
+from attnviz.text import in_order, isolated
 from attnviz.trace import Floats, Token
 
 Side = Literal["first", "second"]
@@ -274,8 +274,8 @@ def named(
 
 def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
     """The words at one place of two texts, named after both where they differ."""
-    label = one.label if same else f"{isolated(one.label)}{between}{isolated(other.label)}"
-    title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
+    label = one.label if same else in_order(one.label, between, other.label)
+    title = one.title if one.title == other.title else in_order(one.title, between, other.title)
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 
 

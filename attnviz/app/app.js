@@ -6,7 +6,6 @@ import { mendLostConnection } from "./components/lost_connection.js";
 import { mendPrinting } from "./components/printing.js";
 import { withFile } from "./components/saved_picture.js";
 import { addTeachersView } from "./components/teachers_view.js";
-import { offerTour } from "./explore/tour.js";
 import * as widgets from "./widgets.js";
 
 // A page's code may be run again after another page: what the widgets keep must stay theirs.
@@ -16,7 +15,6 @@ if (!window.attnvizCode) {
   mendPrinting();
   room.begin();
   addTeachersView();
-  offerTour();
   window.attnvizCode = Object.fromEntries(
     Object.entries(widgets).map(([name, show]) => [name, withFile(show)]),
   );

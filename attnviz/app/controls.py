@@ -163,7 +163,9 @@ def offer_requested_model() -> None:
             query_params={choices.OWN_NAME.name: name},
         )
     else:
-        st.page_link("pages/models.py", label="See which models there are …", icon=":material/deployed_code:")
+        why = "" if allowed.may_open() else "This server opens only the models in its list. "
+        label = f"{why}See which models there are …"
+        st.page_link("pages/models.py", label=label, icon=":material/deployed_code:")
 
 
 # Heads

@@ -38,6 +38,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
 # A button's label is never cut, and keyboard focus is seen in the menu, too.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
+# On a phone the picture must be on the first screen: titles and gaps are smaller there.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
@@ -96,6 +97,11 @@ html { font-size: 100% !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 [data-testid="stBaseButton-primary"] { color: light-dark(#ffffff, #0f1016) !important; }
 @media (max-width: 40em) {
+  .stMainBlockContainer { padding-top: 3.5rem; }
+  .stMainBlockContainer h1 { font-size: 1.375rem; padding: 0.25rem 0; }
+  .stMainBlockContainer > .stVerticalBlock, .st-key-title,
+  .st-key-bar, .st-key-bar :is(.stVerticalBlock, .stHorizontalBlock) { gap: 0.5rem; }
+  .st-key-title :is(button, a) { min-height: 2rem; padding-block: 0; }
   .stMain .stColumn { min-width: calc(100% - 1.5rem); }
   .stMain :is(input, textarea) { font-size: max(1rem, 16px) !important; }
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }

@@ -129,9 +129,11 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
+        part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
         raise ModelNotSupported(
             f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
-            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…))."
+            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
+            f"one of the two alone. Give a part of it: {part}."
         )
     _check(theirs, name, pictures=True)
     of_text: Any = processor

@@ -84,6 +84,20 @@ def target(name: str) -> str:
     return behind
 
 
+def check_setting() -> None:
+    """Check the operator's list when a server starts: what is written as a folder must be one.
+
+    Raises:
+        WrongSetting: the list cannot be read, or a folder is missing. It names the folder, for the operator.
+    """
+    if _setting() == EVERYTHING:
+        return
+    for behind in _listed().values():
+        folder = Path(behind).expanduser().absolute()
+        if _is_folder(behind) and not folder.is_dir():
+            raise WrongSetting(f"{SETTING}: there is no folder “{folder}”.")
+
+
 def opened() -> tuple[str, ...]:
     """The models opened on this server besides the catalogue's, the latest one last."""
     with _lock:
@@ -145,6 +159,8 @@ def _read(setting: str) -> Mapping[str, str]:
 
 def _called(behind: str) -> str:
     """A catalogue name or an id as it is; a folder by its last part."""
-    path = Path(behind)
-    is_folder = behind.startswith((".", "~", "/")) or behind.count("/") > 1 or path.is_dir()
-    return path.name if is_folder else behind
+    return Path(behind).name if _is_folder(behind) else behind
+
+
+def _is_folder(behind: str) -> bool:
+    return behind.startswith((".", "~", "/")) or behind.count("/") > 1 or Path(behind).is_dir()

@@ -350,10 +350,9 @@ def _storyteller(size: Size) -> Entry:
 _SHAPES = Entry(
     name=SHAPES,
     title="Shapes (a small vision-language model)",
-    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a grid of "
-    "5 × 5 cells, one patch each. It knows 19 words, two kinds of questions, and nothing else: not what a photograph "
-    "shows. Patches do not attend to each other in its vision encoder, whose W_O is 0, so that each patch token holds "
-    "its own cell alone.",
+    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a "
+    "grid of 5 × 5 cells, one patch each. It knows 19 words and two kinds of questions, and nothing of "
+    "photographs. In its vision encoder W_O is 0, so that each patch token holds its own cell alone.",
     engine="transformers",
     family="llava",
     layers=0,

@@ -42,7 +42,7 @@ def large_letters(browser: Browser) -> Iterator[Browser]:
 @pytest.mark.parametrize("name", ["explore", "weighted_average"])
 def test_the_text_size_of_the_browser_is_followed(large_letters: Browser, server: Server, name: str) -> None:
     page = large_letters.new_page(viewport=DESKTOP, reduced_motion="reduce")
-    page.add_init_script("localStorage.setItem('attnviz-tour', 'begun'); window.acted = 0")
+    page.add_init_script("window.acted = 0")
     page.goto(f"{server.url}/{name}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     wait_idle(page)

@@ -51,12 +51,8 @@ window.WebSocket = class extends WebSocket {
 for (const act of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
     addEventListener(act, () => { window.acted = performance.now() }, { capture: true });
 }
-try { localStorage.setItem("attnviz-tour", "begun") } catch { /* an empty page has no storage */ }
 """
-"""Runs in every page before its own code; notes when a visitor acted, the server was asked and answered.
-
-It also says that this visitor has seen the tour.
-"""
+"""Runs in every page before its own code; notes when a visitor acted, and when messages came and went."""
 
 # Streamlit shows its state on the page. What a visitor does becomes a message a moment later (that of a
 # slider 200 milliseconds later), and the state must hold a while; and on a busy machine the server's first

@@ -103,3 +103,13 @@ def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
         with pytest.raises(WrongSetting, match=problem) as caught:
             ask()
         assert "/secret" not in str(caught.value)
+
+
+def test_a_missing_folder_of_the_list_is_named_when_the_server_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, f"minilm, there={tmp_path}, owner/name")
+    allowed.check_setting()
+    monkeypatch.setenv(allowed.SETTING, f"minilm, mine={tmp_path}/missing")
+    with pytest.raises(WrongSetting, match="missing"):
+        allowed.check_setting()

@@ -184,7 +184,9 @@ def _colour(colour: Colour) -> str:
 
 
 def _shape(marker: Marker | None) -> str:
-    return "circle" if marker in (None, "ring") else marker
+    if marker is None:
+        return "stroke"  # the legend's symbol of a line
+    return "circle" if marker == "ring" else marker
 
 
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:

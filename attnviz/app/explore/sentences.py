@@ -116,7 +116,6 @@ def more(chosen: Sentences) -> None:
     build_sentence(chosen.model, lambda text: _show(Example("", text, "", "", "")))
     describe(chosen.model)
     offer_own_model()
-    st.button("Show the tour", key="tour", icon=":material/tour:", type="tertiary")  # tour.js hears of it
     with st.expander("How to read the pictures"):
         reading_a_picture()
 

@@ -66,7 +66,7 @@ def options() -> dict[str, Any]:
 def _options() -> dict[str, Any]:
     logs.apply()
     allowed.restrict(visitor.is_local)
-    allowed.names()
+    allowed.check_setting()
     limits.max_bytes()
     security_headers.frame_ancestors()
     rooms = Rooms(from_setting())

@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
+from attnviz.errors import AttnvizError
 from attnviz.models import allowed, catalogue
 
 # While a model reads one visitor's text, half of the cores are left for the pages of all others. More than
@@ -19,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1)
 _SENTENCE = "The dog is tired."
 
 _warm = threading.Event()
+_failed = threading.Event()
 
 
 def start() -> None:
@@ -27,8 +29,13 @@ def start() -> None:
 
 
 async def ready(_: Request) -> Response:
-    """What answers at /ready: 503 as long as a visitor's own sentence must wait for a model, then 200."""
-    return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
+    """What answers at /ready: 503 as long as a visitor's own sentence must wait for a model, then 200.
+
+    It stays 503 where a model could not be loaded; the log says why.
+    """
+    if _warm.is_set():
+        return PlainTextResponse("ready\n")
+    return PlainTextResponse("a model could not be loaded\n" if _failed.is_set() else "loading\n", 503)
 
 
 def model(entry: catalogue.Entry) -> Model:
@@ -64,7 +71,11 @@ def _warm_up() -> None:
             if name in listed:
                 loading.load(name)
         settle()  # once for all of them: a collection takes as long as loading one
+    except AttnvizError as error:
+        _failed.set()
+        logging.getLogger(__name__).error("A model could not be loaded: %s", error)  # noqa: TRY400 - a sentence
     except Exception:
+        _failed.set()
         # The page reports the error as soon as the model is needed. If the
         # server ends during the loading, Python has removed what it needs, and there is nothing to report.
         if threading.main_thread().is_alive():

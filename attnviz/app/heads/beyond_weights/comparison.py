@@ -1,4 +1,4 @@
-"""All measures of one token, one below the other, headed by how well each agrees with leaving words out."""
+"""All measures of one token, one below the other, headed by how well each agrees with removing words."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
-        title=f"All measures of {isolated(chosen.queries[chosen.query].label)}",
-        agreement="agrees with leaving it out, from … to …",
+        title=f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”",
+        agreement="Spearman’s ρ with removing each word (range over the ways to remove it)",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
     )

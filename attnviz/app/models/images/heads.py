@@ -14,8 +14,8 @@ from attnviz.app.models.images.patches import patches
 from attnviz.app.models.images.selection import ImageSelection
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import PATCH
-from attnviz.text import head_name, percent, plural
 from attnviz.models.catalogue import SHAPES
+from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes.pictures import HEAD
 

@@ -28,8 +28,8 @@ def patches(
 ) -> None:
     """Draws the picture in grey, and a colour over each patch that is the stronger the larger its weight is.
 
-    Tokens count from 0: first those beside the picture, then its patches, row by row. Beside a text, the weights
-    of a patch that is picked are those that it gets.
+    Tokens count from 0: first those beside the picture, then its patches, row by row. Beside a text, the
+    weights of a patch that is picked are those that it gets.
 
     Args:
         picture: the address of the picture as the model saw it, which the patches cover.

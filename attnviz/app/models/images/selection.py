@@ -1,4 +1,4 @@
-"""A model and an image for it, an example or the visitor's own, perhaps with a text; what can be saved of them."""
+"""A model and an image for it, perhaps with a text, and what can be saved of them."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
 
 
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the choice of the query token, first the last word or the patch in the middle; return its number."""
+    """Draw the choice of the query token, first a word or the patch in the middle; return its number."""
     tokens = chosen.tokens
     first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     if chosen.prompt and chosen.extras:
@@ -183,9 +183,9 @@ def describe_real_models() -> None:
     """Draw how to open a published model."""
     if allowed.may_open():
         st.markdown(
-            "Open a published model on the page Models, as a folder of this machine or an id on Hugging Face: with "
-            "text, such as `HuggingFaceTB/SmolVLM-256M-Instruct` or `Qwen/Qwen2-VL-2B-Instruct`; of images alone, "
-            "such as `google/vit-base-patch16-224`."
+            "Open a published model on the page Models, as a folder of this machine or an id on Hugging Face: "
+            "with text, such as `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`; of images alone, such "
+            "as `google/vit-base-patch16-224`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
