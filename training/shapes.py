@@ -45,12 +45,12 @@ from attnviz.trained.shapes.pictures import (
     stamp,
 )
 
-STEPS, BATCH, SEED = 2400, 64, 0
+STEPS, BATCH, SEED = 1600, 64, 0
 PICTURES = 500
 PATCH = 12  # pixels of a side, after the picture has been made smaller
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _IMAGE = "<image>"
-_WORDS = ("what", "colour", "is", "the", "which", "shape", "?", *SHAPES, *COLOURS)
+_WORDS = ("what", "colour", "is", "the", "which", "shape", *SHAPES, *COLOURS)
 
 
 def processor() -> LlavaProcessor:
@@ -126,7 +126,7 @@ class Batches:
         return found
 
     def ids(self, some: Sequence[Question]) -> Tensor:
-        """[question, token], padded on the left, so that all end with the question mark."""
+        """[question, token], padded on the left, so that all end with the word that names a shape."""
         texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
         longest = max(map(len, texts))
         return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])

@@ -350,8 +350,8 @@ def _storyteller(size: Size) -> Entry:
 _SHAPES = Entry(
     name=SHAPES,
     title="Shapes (a small vision-language model)",
-    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a "
-    "grid of 5 × 5 cells, one patch each. It knows 19 words and two kinds of questions, and nothing of "
+    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes "
+    "in a grid of 5 × 5 cells, one patch each. It knows 18 words and two kinds of questions, and nothing of "
     "photographs. In its vision encoder W_O is 0, so that each patch token holds its own cell alone.",
     engine="transformers",
     family="llava",

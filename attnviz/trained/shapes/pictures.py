@@ -81,8 +81,8 @@ def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question
 def about(shapes: tuple[Shape, ...], asked: Shape, *, by_shape: bool) -> Question:
     """Return the question about the colour of a shape, or about the shape of a colour."""
     if by_shape:
-        return Question(shapes, asked, asked.shape, f"what colour is the {asked.shape} ?", asked.colour)
-    return Question(shapes, asked, asked.colour, f"which shape is {asked.colour} ?", asked.shape)
+        return Question(shapes, asked, asked.shape, f"what colour is the {asked.shape}", asked.colour)
+    return Question(shapes, asked, asked.colour, f"which shape is {asked.colour}", asked.shape)
 
 
 def draw(shapes: tuple[Shape, ...]) -> NDArray[np.uint8]:

@@ -183,9 +183,9 @@ def describe_real_models() -> None:
     """Draw how to open a published model."""
     if allowed.may_open():
         st.markdown(
-            "Open a published model on the page Models, as a folder of this machine or an id on Hugging Face: "
-            "with text, such as `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`; of images alone, such "
-            "as `google/vit-base-patch16-224`."
+            "To open a published model, go to Models: a folder of this machine, or an id on Hugging Face. "
+            "With text: `Qwen/Qwen2-VL-2B-Instruct`, for example, or `llava-hf/llava-1.5-7b-hf`; of images "
+            "alone: `google/vit-base-patch16-224`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
