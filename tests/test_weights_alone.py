@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 import attnviz
 from attnviz.analysis.display_tokens import queries_and_keys
-from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Trace
 from tests.capture.tiny import FolderOf
 
@@ -178,19 +178,3 @@ def test_what_generate_returns_is_one_trace(folder_of: FolderOf, family: str, us
         found = Trace.from_weights(generated.attentions, generated.sequences[0].tolist())
     own = once.decoder_attentions if paired else once.attentions
     np.testing.assert_allclose(found.stack("decoder"), torch.cat(own), atol=1e-5)
-
-
-@pytest.mark.parametrize(("layers", "heads", "fits", "of_one"), [(12, 12, 186, 645), (32, 32, 69, 395)])
-def test_a_long_text_is_shown_one_layer_at_a_time(layers: int, heads: int, fits: int, of_one: int) -> None:
-    def weights(tokens: int) -> Floats:
-        return np.broadcast_to(np.eye(tokens, dtype=np.float32), (layers, heads, tokens, tokens))
-
-    attnviz.show(weights(fits), range(fits))  # type: ignore[arg-type]
-    for view in (None, "atlas"):
-        with pytest.raises(
-            AttnvizError, match=f'to about {fits}, or show one layer, of up to {of_one} .*="lines"'
-        ):
-            attnviz.show(weights(fits + 1), range(fits + 1), view=view)  # type: ignore[arg-type]
-    attnviz.show(weights(of_one)[:1], range(of_one), view="lines")  # type: ignore[arg-type]
-    with pytest.raises(AttnvizError, match=f"to about {of_one}, or save the numbers"):
-        attnviz.show(weights(of_one + 1)[:1], range(of_one + 1), view="lines")  # type: ignore[arg-type]

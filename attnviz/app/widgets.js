@@ -1,13 +1,10 @@
 /* widgets: every widget of the app, under the name by which Python mounts it. */
 
-export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js";
-export { default as arithmetic } from "./components/arithmetic.js";
 export { default as arrow } from "./lessons/cause/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
-export { default as mask_editor } from "./lessons/masks/mask_editor.js";
 export { default as passage } from "./explore/passage.js";
 export { default as patches } from "../widgets/patches.js";
 export { default as room_bar } from "./classroom/room_bar.js";

@@ -252,7 +252,7 @@ def _part(network: PreTrainedModel, *, pictures: bool) -> str:
             continue
         try:
             facts = config.facts_of(_as_built(module, path), path)
-            refused = families.refusal(facts.family, vars(module.config)) is not None
+            refused = facts.images or families.refusal(facts.family, vars(module.config)) is not None
         except AttnvizError:
             continue
         if not refused and reads == ("pixel_values" if pictures else "input_ids"):

@@ -20,6 +20,9 @@ from attnviz.models.limits import DType
 from attnviz.trace import Floats, Token, Trace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PIL import Image
     from torch import Tensor
     from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
 
@@ -29,7 +32,8 @@ if TYPE_CHECKING:
     Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
     """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
 
-    from attnviz.capture.pictures import Picture
+    Picture = Image.Image | Path | bytes
+    """A picture of Pillow's, a file, or what is in one."""
 
     Processor = BaseImageProcessor | ProcessorMixin
     """What prepares images for a model."""

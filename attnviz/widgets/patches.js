@@ -58,6 +58,7 @@ class Patches extends View {
     this.head.tell({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);
     if (this.shape !== shape) this.build();
+    this.root.toggleAttribute("data-words", data.words);
     this.shape = shape;
     this.beside.ariaLabel = data.words ? "Words of the text" : "Tokens beside the picture";
     if (this.image.src !== data.picture) this.image.src = data.picture;
@@ -67,7 +68,7 @@ class Patches extends View {
 
   /** Tokens are numbered as the model has them: first those beside the picture, then its patches. */
   build() {
-    const { rows, columns, names } = this.data;
+    const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
     this.extras = names.map(() => button({ class: "extra" }));
     this.beside.replaceChildren(...this.extras);
@@ -79,6 +80,8 @@ class Patches extends View {
     );
     this.buttons = [...this.extras, ...this.patches];
     this.beside.hidden = !names.length;
+    if (words) this.root.prepend(this.beside);
+    else this.original.after(this.beside);
   }
 
   name(token) {

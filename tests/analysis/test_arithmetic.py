@@ -3,14 +3,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from attnviz.analysis.arithmetic import WeightArithmetic, why
 from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
-from attnviz.trace import Floats, Token
 from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
-from tests.formula import attending
 
 
 def recompute(told: WeightArithmetic) -> None:
@@ -86,32 +82,6 @@ def test_the_chosen_pieces_of_merged_words() -> None:
     assert told.piece_weights.shape == (3, 3)
     assert told.weight == told.piece_weights[2, 1]
     recompute(told)
-
-
-@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 11), scale=st.floats(0.01, 2))
-def test_any_numbers(seed: int, size: int, scale: float) -> None:
-    random = np.random.default_rng(seed)
-    tokens = tuple(Token(f"w{n}", n, n, n + 1, n, False) for n in range(size))
-
-    def draw() -> Floats:
-        return random.standard_normal((2, size, 3), dtype=np.float32)
-
-    block = attending(
-        kind="encoder",
-        layer=0,
-        query_tokens=tokens,
-        key_tokens=tokens,
-        query=3 * draw(),
-        key=3 * draw(),
-        value=draw(),
-        mask=(random.random((size, size)) < 0.6) | np.eye(size, dtype=bool),
-        scale=scale,
-    )
-    shown = DisplayTokens(tokens, "x" * size)
-    query, key = random.integers(size, size=2)
-    told = why(block, 1, int(query), int(key), shown)
-    recompute(told)
-    assert told.shown_weight == block.weights[1, query, key]
 
 
 def test_cross_attention() -> None:

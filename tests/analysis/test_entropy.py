@@ -11,11 +11,6 @@ from attnviz.analysis.entropy import bits, entropy
 from attnviz.trace import Floats, Trace
 
 
-def test_bits_by_hand() -> None:
-    weights = np.array([[1 / 8] * 8, [1, *[0] * 7], [0.5, 0.25, 0.25, *[0] * 5]], np.float32)
-    assert entropy(weights).tolist() == pytest.approx([3, 0, 1.5])
-
-
 def test_of_a_trace_a_sink_is_one_key_more() -> None:
     trace = Trace.from_weights([[[[0.25, 0], [0.25, 0.25]]]], ["a", "b"], sink=True)
     assert entropy(trace).ravel().tolist() == pytest.approx([0.25 * 2 + 0.75 * np.log2(4 / 3), 1.5])

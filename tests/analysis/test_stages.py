@@ -24,16 +24,6 @@ def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_a_bias_is_a_stage_of_its_own() -> None:
-    without, block = (make_block(TOKENS, bias=bias, scale=5**-0.5) for bias in (False, True))
-    assert stages(without) == STAGES
-    assert [stage.name for stage in stages(block)] == ["dot product", "bias", "scaled", "masked", "weights"]
-    np.testing.assert_allclose(
-        at_stage(block, "dot product") * block.scale + at_stage(block, "bias"), block.scores, atol=1e-5
-    )
-    assert not at_stage(without, "bias").any()
-
-
 def test_a_cap_is_a_stage_of_its_own() -> None:
     block = make_block(TOKENS, bias=True, causal=True, cap=1.5)
     names = [stage.name for stage in stages(block)]

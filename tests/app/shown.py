@@ -130,19 +130,37 @@ def sent(app: AppTest, widget: str) -> dict[str, Any]:
 
 def stored(app: AppTest, key: str) -> dict[str, Floats]:
     """The arrays that Python sent to the browser under this key; all are float32."""
+    header, data = _published(app, key)
+    return {
+        each["name"]: np.frombuffer(data, np.float32, each["length"] // 4, each["offset"]).reshape(
+            each["shape"]
+        )
+        for each in header["arrays"]
+    }
+
+
+def facts(app: AppTest, key: str) -> dict[str, Any]:
+    """What Python sent to the browser beside the arrays under this key."""
+    found: dict[str, Any] = _published(app, key)[0]["facts"]
+    return found
+
+
+def _published(app: AppTest, key: str) -> tuple[dict[str, Any], bytes]:
+    """What describes the arrays, and their bytes."""
     for element in app.get("bidi_component"):
         if element.proto.component_name == "attnviz.store":
             data = element.proto.bytes
             start = 4 + int.from_bytes(data[:4], "little")
             header = json.loads(data[4:start])
             if header["key"] == key:
-                return {
-                    each["name"]: np.frombuffer(
-                        data, np.float32, each["length"] // 4, start + each["offset"]
-                    ).reshape(each["shape"])
-                    for each in header["arrays"]
-                }
+                return header, data[start:]
     raise AssertionError(f"no arrays {key} on the page")
+
+
+def worked_weights(app: AppTest) -> list[str]:
+    """The weights whose arithmetic is shown, as they are printed."""
+    titles = [title.value.replace("\u00a0", " ") for title in app.subheader]
+    return [found[1] for title in titles if (found := re.fullmatch(r"Why does .*:violet\[(.*)\]", title))]
 
 
 def token_bars(app: AppTest) -> list[dict[str, Any]]:

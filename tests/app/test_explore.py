@@ -12,9 +12,8 @@ from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
-from attnviz.text import percent, signed_percent
+from attnviz.text import decimal, percent, signed_percent
 from tests.app.shown import (
-    all_sent,
     clean,
     opened,
     page_links,
@@ -23,6 +22,7 @@ from tests.app.shown import (
     sent,
     visit,
     words,
+    worked_weights,
 )
 
 IT, DOG = 9, 2
@@ -31,26 +31,26 @@ LONGER = "The old dog did not cross the road as it was too tired."
 
 def test_the_change_is_the_second_minus_the_first() -> None:
     app = visit("explore", show="change")
-    worked = [each["result"] for each in all_sent(app, "arithmetic")]
     texts = (OPENING.text, OPENING.other)
     expected = [attnviz.trace(text).block("encoder", 3).weights[1, IT, DOG] for text in texts]
-    assert worked == pytest.approx(expected, abs=1e-6)
+    assert worked_weights(app) == [percent(float(weight), 1) for weight in expected]
     assert sent(app, "head_view")["unit"] == "signed percent"
     assert sent(app, "head_view")["query_tokens"][12]["label"] == "tired → narrow"
 
 
 def test_every_number_of_the_arithmetic_and_of_the_ranking_is_the_traces() -> None:
     text = "Embeddings of embeddings."
-    app = visit("explore", text=text, layer="2", head="5", query="3 ##bed", key="8 ##ding")
+    app = visit("explore", text=text, layer="2", head="5", query="3 ##bed", key="9 ##ding")
     trace, query = attnviz.trace(text), 2
-    block, message = trace.block("encoder", 1), sent(app, "arithmetic")
-    key = message["position"]
-    assert block.query_tokens[query].text == message["query_label"] == "##bed"
-    np.testing.assert_array_equal(message["query_vector"], block.query[4, query])
-    assert message["dot_product"] == pytest.approx(block.query[4, query] @ block.key[4, key], abs=1e-4)
-    row = [cell["weight"] for cell in message["row"]]
-    assert row == pytest.approx(block.weights[4, query].tolist(), abs=1e-6)
-    assert message["result"] == pytest.approx(block.weights[4, query, key], abs=1e-6)
+    block, key, shown = trace.block("encoder", 1), 8, words(app)
+    assert "Why does `##bed` attend to `##ding`?" in app.subheader[0].value
+    dot_product = float(block.query[4, query].astype(float) @ block.key[4, key])
+    assert f"| **sum: q · k** |  |  | **{decimal(dot_product, 3)}** |" in shown
+    weight = percent(float(block.weights[4, query, key]), 1)
+    assert worked_weights(app) == [weight]
+    score, row = float(block.scores[4, query, key]), block.scores[4, query]
+    exponential = np.exp(score - row.max())
+    assert f"| **`##ding`** | **{decimal(score, 3)}** | **{exponential:.4f}** | **{weight}** |" in shown
     weights = trace.stack("encoder")[:, :, query, key]
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
     best = f"{layer + 1}-{head + 1} · {percent(float(weights.max()))}"
@@ -153,7 +153,7 @@ def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
     assert f"4-2 · {signed_percent(float(moved))}" in row_of_buttons(app, "ranking").options
     clean(app.selectbox(key="key").set_value("3 + old").run())
     assert "Only one of the two sentences has" in words(app)
-    assert len(all_sent(app, "arithmetic")) == 1
+    assert len(worked_weights(app)) == 1
 
 
 def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:

@@ -21,6 +21,7 @@ from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report.page import InitialView, report
+from attnviz.text import decimal, percent
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import (
@@ -33,6 +34,7 @@ from tests.app.shown import (
     visit,
     warnings,
     words,
+    worked_weights,
 )
 from tests.head_table import read_head_table
 
@@ -78,31 +80,17 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
 # Models that are decoders only
 
 
-def test_a_capped_score_is_worked_out_and_has_a_stage(opened: Open) -> None:
-    model = opened("gemma2")
-    app = visit("explore", model=model, text=PROMPT, stage="capped", layer="1", head="2")
-    block = attnviz.trace(PROMPT, model).blocks[0]
-    told = sent(app, "arithmetic")
-    row, key = labels(told["row"]).index(told["query_label"]), told["position"]
-    assert told["cap"] == block.cap == 2
-    assert told["scaled"] == pytest.approx(float(block.scaled[1, row, key]), abs=1e-5)
-    assert told["score"] == pytest.approx(2 * np.tanh(told["scaled"] / 2), abs=1e-5)
-    assert "no score is beyond ±2" in words(app)
-
-
 def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opened: Open) -> None:
     model = opened("gpt_oss")
     app = visit("explore", model=model, text=PROMPT, layer="1", head="2", stage="above the sink")
     block = attnviz.trace(PROMPT, model).blocks[0]
     assert block.sinks is not None
-    told = sent(app, "arithmetic")
-    row = labels(told["row"]).index(told["query_label"])
-    lacking = 1 - block.weights[1, row].sum()
+    row = sent(app, "head_view")["query"]
+    lacking, sink = 1 - block.weights[1, row].sum(), float(block.sinks[1])
     assert lacking > 0.02
-    assert told["sink"]["score"] == block.sinks[1]
-    assert told["sink"]["weight"] == pytest.approx(lacking, abs=1e-6)
-    total = sum(each["exponential"] for each in (*told["row"], told["sink"]))
-    assert told["row_sum"] == pytest.approx(total)
+    [line] = [line for line in words(app).splitlines() if line.startswith("| the head’s sink |")]
+    assert line.startswith(f"| the head’s sink | {decimal(sink, 3)} |")
+    assert line.endswith(f"| {percent(float(lacking), 1)} |")
     assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "to the head’s sink, if it has one, and not to a token" in drawn["note"]
@@ -244,10 +232,9 @@ def test_two_sentences_are_read_together_and_told_apart() -> None:
     assert all(label.endswith("ᴮ") for label in labels(head["query_tokens"]))
     assert all(label.endswith("ᴬ") for label in labels(head["key_tokens"]))
     assert len(head["query_tokens"]) == in_b.sum() != len(head["key_tokens"])
-    message = sent(app, "arithmetic")
-    weight = float(row[message["position"]])
-    assert message["weight"] == pytest.approx(weight, abs=1e-6)
-    assert message["result"] == pytest.approx(weight / row[~in_b].sum(), abs=1e-6)
+    weight, left = float(row[~in_b].max()), row[~in_b].sum()
+    assert worked_weights(app) == [percent(weight / left, 1)]
+    assert f"{percent(weight, 1)} ÷ {left:.4f} = **{percent(weight / left, 1)}**" in words(app)
 
 
 def test_a_word_is_masked_and_filled_in(opened: Open) -> None:
@@ -308,6 +295,6 @@ def test_a_files_name_is_never_a_path(model: str, name: str) -> None:
 def test_a_pair_that_a_sliding_window_forbids_has_no_weight(opened: Open) -> None:
     text = "red dog green cat red dog green fish bird house"
     app = visit("explore", model=opened("mistral"), text=text, query="11 house", key="2 red")
-    assert sent(app, "arithmetic")["masked"] is True
+    assert "Why does `house` not attend to `red`?" in app.subheader[0].value
     clean(app.selectbox(key="key").set_value("11 house").run())
-    assert sent(app, "arithmetic")["masked"] is False
+    assert "Why does `house` attend to `house`?" in app.subheader[0].value

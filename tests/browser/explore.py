@@ -19,14 +19,7 @@ NARROW = "The dog did not cross the road as it was too narrow."
 # Tokens and texts between them, as the paragraph under the picture has them.
 _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.textContent])"
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
-_MENUS = {
-    "Examples": "Examples and more",
-    "Heads that attend to": "Filter",
-    "Stage": "More",
-    "Merge pieces": "More",
-    "Scale colours per head": "More",
-}
-_NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
+_MENUS = {"Merge pieces": "More"}
 
 
 @dataclass(frozen=True)
@@ -83,11 +76,6 @@ class Explore:
                 side.nth(index).click()
                 wait_idle(self.page)
 
-    def unfold(self, button: str) -> None:
-        """Open what lies behind a button."""
-        self.page.get_by_role("button", name=button, exact=True).click()
-        wait_idle(self.page)
-
     def open_head(self, layer: int, head: int) -> None:
         """Click a head in the atlas, counted from 1."""
         self.head(layer, head).click()
@@ -106,34 +94,14 @@ class Explore:
         return self.page.get_by_role("group", name="to (key)").get_by_role("button")
 
     @property
-    def matrix(self) -> Locator:
-        """The cells of the matrix."""
-        return self.page.get_by_role("application")
-
-    @property
     def words(self) -> Locator:
         """The sentence under the picture."""
         return self.page.locator("p.words")
 
     @property
     def arithmetic(self) -> Locator:
-        """The worked-out numbers: one of them, in a change two."""
-        return self.page.get_by_label(re.compile("^Why does "))
-
-    @property
-    def ranking(self) -> Locator:
-        """The heads that link two tokens, strongest first."""
-        return self.page.get_by_role("radiogroup", name="Open a head").get_by_role("radio")
-
-    @property
-    def picture(self) -> Locator:
-        """The picture of the open heads, with its counters."""
-        return self.page.locator("[data-view][data-drawn]")
-
-    @property
-    def of_heads(self) -> Locator:
-        """Where the buttons are that save the picture of the open heads; those of others stand below them."""
-        return self.page.locator(".root")
+        """The worked-out numbers."""
+        return self.page.locator(".st-key-slide-arithmetic")
 
     def head(self, layer: int, head: int) -> Locator:
         """A head in the atlas."""
@@ -160,11 +128,6 @@ class Explore:
                 named[-1] = (named[-1][0], named[-1][1] + text)
         return named
 
-    def ranked(self) -> list[tuple[str, str]]:
-        """The heads that link the chosen tokens, with their numbers: [("6-12", "70 %"), …]."""
-        parts = [name.strip().partition(" · ") for name in self.ranking.all_inner_texts()]
-        return [(name, number) for name, _, number in parts]
-
 
 def values(where: Locator, part: str) -> list[float]:
     """The unrounded numbers that stand beside the printed ones."""
@@ -183,19 +146,3 @@ def value(where: Locator, part: str) -> float:
 def svg(path: Path) -> ET.Element:
     """A saved picture, which must be well-formed XML."""
     return ET.fromstring(path.read_text("utf-8"))  # noqa: S314, our own file
-
-
-def assert_printed(text: str, exact: float) -> None:
-    """The text is this number, rounded to the decimals that it has."""
-    text = text.strip()
-    number = _NUMBER.search(text)
-    assert number, f"{text!r} is no number, for {exact}"
-    printed = float(number[0].replace("−", "-"))
-    exact = 100 * exact if re.search(r"\d\s*(%|points?)", text) else exact
-    if text.startswith("<"):
-        assert 0 < exact < printed, (text, exact)
-    elif text.startswith(">"):
-        assert exact > printed, (text, exact)
-    else:
-        half = 0.5 * 10 ** -len(number[0].partition(".")[2])
-        assert abs(printed - exact) <= half + 1e-4, (text, exact)

@@ -65,10 +65,9 @@ def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: 
     ranking = page.get_by_text(re.compile("^Heads (with|whose)")).locator("code").first
     assert ranking.text_content() == tokens[query]
     expect(page.get_by_role("combobox", name="Query")).to_have_value(f"{query + 1} {tokens[query]}")
-    shown = explore.arithmetic.locator("h3").locator("bdi").first
-    assert shown.text_content() == tokens[query]
-    rows = explore.arithmetic.locator("[data-part=row]")
-    assert set(rows.locator("bdi").all_text_contents()) <= {*tokens, "[UNK]"}
+    assert explore.arithmetic.locator("h3 code").first.text_content() == tokens[query]
+    rows = explore.arithmetic.locator("td code")
+    assert set(rows.all_text_contents()) <= {*tokens, "[UNK]"}
 
 
 def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:

@@ -1,12 +1,6 @@
 """Explore by the keyboard alone."""
 
-import re
-
-from playwright.sync_api import Page, expect
-
-from tests.browser import visit
 from tests.browser.explore import Explore
-from tests.browser.visit import wait_idle
 
 # The element with the focus, also inside a widget.
 _ACTIVE = """
@@ -55,17 +49,6 @@ _STOP = f"""
 }}
 """
 
-_NAMED = f"() => {{ const at = ({_ACTIVE})(); return at.ariaLabel ?? at.textContent ?? ''; }}"
-
-
-def tab_to(page: Page, name: str, most: int = 120) -> None:
-    """Press Tab until the control that is called so has the focus."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if re.search(name, page.evaluate(_NAMED)):
-            return
-    raise AssertionError(f"The Tab key does not reach {name!r}.")
-
 
 def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore) -> None:
     page = explore.page
@@ -87,65 +70,3 @@ def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore)
     # Groups of many buttons are one stop each; inside, the arrow keys lead on.
     assert len([name for name in names if name.startswith("gridcell")]) == 1
     assert len(names) < 75
-
-
-def press(page: Page, *keys: str) -> None:
-    visit.press(page, *keys)
-    wait_idle(page)
-
-
-def assert_open(explore: Explore, layer: int, head: int) -> None:
-    title = explore.page.get_by_role("heading", name=f"Layer {layer} · Head {head}", exact=True)
-    expect(title).to_be_visible()
-
-
-def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone(explore: Explore) -> None:
-    page = explore.page
-    explore.open()
-    tab_to(page, "^Layer 4, head 2:")
-    press(page, "ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "Enter")
-    assert_open(explore, 6, 1)
-    expect(explore.head(6, 1)).to_be_focused()
-    press(page, "Control+End", "Space")
-    assert_open(explore, 6, 12)
-    tab_to(page, "^12$")
-    press(page, "ArrowLeft", "Enter")
-    assert_open(explore, 6, 11)
-    tab_to(page, "^it$")
-    page.keyboard.press("ArrowUp")
-    expect(explore.words).to_have_text(re.compile("^as attends to "))
-    press(page, "Enter")
-    expect(page).to_have_url(re.compile(re.escape("query=9+as")))
-    press(page, "ArrowRight", "Home", "ArrowDown", "Enter")
-    expect(page).to_have_url(re.compile(re.escape("key=2+the")))
-    expect(explore.arithmetic).to_have_accessible_name("Why does as attend to the?")
-    tab_to(page, "^the, ")
-    press(page, "ArrowDown", "Enter")
-    expect(explore.arithmetic).to_have_accessible_name("Why does as attend to dog?")
-    page.evaluate("document.activeElement?.blur()")
-    tab_to(page, "^narrow$|^tired$")
-    press(page, "ArrowRight", "Enter")
-    assert explore.chosen("Show") == "narrow"
-    tab_to(page, "^Filter")
-    press(page, "Enter")
-    tab_to(page, "^previous$")
-    press(page, "Space")
-    assert explore.chosen("Heads that attend to") == "previous"
-    press(page, "Escape")
-    expect(explore.head(4, 2)).to_have_accessible_name(re.compile("does not match the filter"))
-    first = explore.ranked()[0][0]
-    tab_to(page, rf"^{first} · ")
-    press(page, "Enter")
-    assert_open(explore, *map(int, first.split("-")))
-    tab_to(page, "^Hide special tokens$")
-    press(page, "Space")
-    expect(page.get_by_role("switch", name="Hide special tokens")).to_be_checked()
-    tab_to(page, "^Lines$")
-    press(page, "ArrowRight", "Enter")
-    tab_to(page, "arrow keys move from cell to cell")
-    press(page, "ArrowLeft", "ArrowUp")
-    expect(explore.words).to_have_text(re.compile(r"^road → "))
-    press(page, "Enter")
-    expect(page).to_have_url(re.compile(re.escape("query=8+road")))
-    press(page, "Escape", "Tab")
-    expect(explore.matrix).not_to_be_focused()

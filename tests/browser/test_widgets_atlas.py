@@ -91,20 +91,6 @@ def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets) -> No
         assert widgets.page.evaluate(_DRAWN) == expected, (size, kind, masked)
 
 
-def test_pictures_are_pooled_once(widgets: Widgets) -> None:
-    levels = any_levels((LAYERS * HEADS, 47, 61))
-    heads = [[at // HEADS + 1, at % HEADS + 1] for at in range(LAYERS * HEADS)]
-    pixels = widgets.publish("p", {"pixels": levels}, heads=heads)
-    widgets.mount("atlas", message(pixels))
-    expected = widgets.page.evaluate(_DRAWN)
-    widgets.page.evaluate("id => window.attnviz.get(id).arrays.pixels.values.fill(0)", pixels)
-    widgets.show("atlas", message(pixels, dim=[4]))
-    assert widgets.page.evaluate(_DRAWN) != expected
-    widgets.show("atlas", message(pixels))
-    assert widgets.page.evaluate(_DRAWN) == expected
-    expect(widgets.page.locator("[data-drawn='3']")).to_have_count(1)
-
-
 @pytest.mark.parametrize("room", [500, 160])
 def test_sorted_heads_stand_row_by_row_with_their_pictures_and_names(widgets: Widgets, room: int) -> None:
     order = [int(at) for at in np.random.default_rng(5).permutation(LAYERS * HEADS)]
@@ -151,17 +137,6 @@ def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Wid
         ["attnviz:heads", {"layer": 3, "heads": [1]}],
         ["pick", {"layer": 3, "head": 1}],
     ]
-
-
-def test_the_line_below_speaks_of_the_head_pointed_at_and_otherwise_of_the_open_one(widgets: Widgets) -> None:
-    widgets.mount("atlas", message("none yet"))
-    fact = widgets.page.locator(".fact")
-    before = fact.bounding_box()
-    head(widgets, 1, 3).hover()
-    expect(fact).to_have_text("Layer 1 · Head 3: fact 2")
-    widgets.page.mouse.move(5, 400)
-    expect(fact).to_have_text("Layer 2 · Head 4: fact 8")
-    assert fact.bounding_box() == before
 
 
 def test_heads_outside_the_filter_are_faint_and_say_so(widgets: Widgets) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize
 
-from tests.browser import test_widgets_arithmetic as arithmetic
 from tests.browser import test_widgets_arrow as arrow
 from tests.browser import test_widgets_atlas as atlas
 from tests.browser import test_widgets_head_view as head_view
@@ -53,12 +52,6 @@ def draw_sorted_atlas(widgets: Widgets, width: int) -> None:
     draw_atlas(widgets, width, order=list(range(atlas.LAYERS * atlas.HEADS))[::-1])
 
 
-def draw_arithmetic(widgets: Widgets, width: int) -> None:
-    message = arithmetic.message()
-    message["query_label"] = message["key_label"] = message["row"][3]["label"] = MARKUP
-    widgets.mount("arithmetic", message | {"note": MARKUP}, width)
-
-
 def draw(widget: str, message: Callable[[], dict[str, Any]]) -> Draw:
     return lambda widgets, width: widgets.mount(widget, message(), min(800, width))
 
@@ -70,7 +63,6 @@ DRAW: dict[str, Draw] = {
     "matrices of several heads": draw_heads("matrix", 1, 2, 3),
     "atlas": draw_atlas,
     "sorted atlas": draw_sorted_atlas,
-    "arithmetic": draw_arithmetic,
     "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),

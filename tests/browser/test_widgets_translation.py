@@ -1,6 +1,5 @@
 """The picture of a translation by itself: its lines are the weights it was given."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.translate.translation import DrawnAttention, translation
 from attnviz.widgets.tokens import ShownToken
-from tests.browser.explore import svg
-from tests.browser.visit import save
 from tests.browser.widgets import Widgets, sent_by
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -122,16 +119,3 @@ def test_long_sentences_and_small_screens_stand_upright(
     assert len({box["x" if standing else "y"] for box in boxes if box}) == 1
     root = page.locator(".root")
     assert root.evaluate("root => root.scrollWidth <= root.clientWidth")
-
-
-def test_the_saved_picture_holds_every_word_and_line(widgets: Widgets, tmp_path: Path) -> None:
-    widgets.mount("translation", message(), 326)
-    path = save(widgets.page, "SVG", tmp_path)
-    assert path.name == "attnviz-picture.svg"
-    root = svg(path)
-    texts = [str(text.text) for text in root.iter(f"{SVG}text")]
-    assert texts[0] == "<b>dog</b> & chien"
-    assert set(ENGLISH + FRENCH) <= set(texts)
-    assert {"row 8 of 11:", "car", ", choosing", "il"} <= set(texts)
-    paths = widgets.page.locator(".picture path").count()
-    assert sum(path.get("stroke") == "#6d28d9" for path in root.iter(f"{SVG}path")) == paths > 0

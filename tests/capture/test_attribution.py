@@ -3,7 +3,6 @@
 import copy
 import gc
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -114,30 +113,6 @@ def test_of_a_prediction_the_slopes_are_finite_differences(
     np.testing.assert_allclose(found.words_times, times, rtol=0.02, atol=5e-3)
 
 
-def test_one_backward_pass_after_the_other_gives_the_same(folder_of: FolderOf) -> None:
-    place = 3
-    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
-    network = AutoModelForMaskedLM.from_pretrained(folder_of("bert"), attn_implementation="eager").eval()
-    ids = torch.tensor([[token.id for token in stack.tokens]])
-    words = network.get_input_embeddings()(ids).detach().requires_grad_()
-    ran = network(inputs_embeds=words, output_attentions=True, output_hidden_states=True)
-    for weights in ran.attentions:
-        weights.retain_grad()
-    of_words, of_weights = torch.zeros(words.shape[1]), [torch.zeros_like(each[0]) for each in ran.attentions]
-    for number in ran.hidden_states[-1][0, place]:
-        words.grad = None
-        for weights in ran.attentions:
-            weights.grad = None
-        number.backward(retain_graph=True)
-        of_words += words.grad[0].square().sum(dim=1)
-        for layer, weights in enumerate(ran.attentions):
-            of_weights[layer] += (weights.grad * weights)[0].detach().square()
-    found = all_of(stack, place)
-    np.testing.assert_allclose(found.words, of_words.sqrt(), rtol=1e-4)
-    expected_sums = sum(sums.sqrt().sum(dim=(0, 1)) for sums in of_weights)
-    np.testing.assert_allclose(found.weights_times, expected_sums, rtol=1e-4)
-
-
 def test_a_later_token_of_a_decoder_has_no_slope(folder_of: FolderOf) -> None:
     found = all_of(stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE), 5)
     for slopes in found:
@@ -152,15 +127,6 @@ def test_the_model_stays_as_it_was(folder_of: FolderOf) -> None:
     all_of(stack_of(model, SENTENCE), 3)
     assert [parameter.requires_grad for parameter in model.network.parameters()] == before
     assert all(parameter.grad is None for parameter in model.network.parameters())
-
-
-def test_threads_do_not_disturb_each_other(folder_of: FolderOf) -> None:
-    model = loading.load(str(folder_of("bert")))
-    places = [*range(1, 6)] * 3
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda place: all_of(stack_of(model, SENTENCE), place), places))
-    for place, found in zip(places, together, strict=True):
-        np.testing.assert_allclose(found.words, all_of(stack_of(model, SENTENCE), place).words, rtol=1e-5)
 
 
 class Kept:
@@ -222,23 +188,6 @@ def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedM
             after = eager(without).last_hidden_state[0, place].double()
             assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
     assert found.turned.argmax() == place
-
-
-def test_a_masked_token_follows_its_probability(folder_of: FolderOf) -> None:
-    place, stack = 5, stack_of(loading.load(str(folder_of("bert"))), MASKED)
-    network: Any = AutoModelForMaskedLM.from_pretrained(folder_of("bert"))
-    followed = expected(stack, place)
-    assert followed is not None
-    found = all_occluded(stack, place, followed, "mask vector")
-    assert found.log_probability is not None
-    ids = torch.tensor([[token.id for token in stack.tokens]])
-    for token in range(len(stack.tokens)):
-        without = ids.clone()
-        without[0, token] = ids[0, place]  # [MASK]
-        with torch.inference_mode():
-            probability = network(without).logits[0, place].softmax(-1)[followed.id]
-        assert float(np.exp(found.log_probability[token])) == pytest.approx(float(probability), rel=1e-4)
-    assert np.exp(found.log_probability[place]) == pytest.approx(followed.probability, rel=1e-5)
 
 
 def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -> None:
@@ -332,13 +281,6 @@ def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, fo
     stack = stack_of(loading.load(str(folder_of(family))), SENTENCE)
     with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
         all_occluded(stack, 6, None, "key masked")
-
-
-def test_a_model_that_heeds_no_mask_masks_no_key(minilm: Model) -> None:
-    stack = stack_of(minilm, TIRED)
-    deaf = replace(stack, run=lambda words, _=None: stack.run(words))
-    with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
-        all_occluded(deaf, 9, None, "key masked")
 
 
 @pytest.mark.parametrize("way", ["mask vector", "key masked"])

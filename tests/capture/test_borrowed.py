@@ -10,7 +10,7 @@ import numpy as np
 import peft
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 import attnviz
 from attnviz.capture import loading
@@ -20,16 +20,11 @@ from tests.capture.by_transformers import (
     PAIRED,
     TARGET,
     captured,
-    mixers_of,
-    own_inputs,
     own_model,
     own_tokenizer,
     own_weights,
 )
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families, untrained
-
-OLD_NAME = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
-"""peft uses a name that transformers has changed."""
 
 
 @pytest.fixture
@@ -185,49 +180,7 @@ def test_a_compiled_object_is_the_model_inside(network: Any, reads: Any) -> None
     )
 
 
-def test_bfloat16_is_told_and_shown_as_eager_computes_it(network: Any, reads: Any) -> None:
-    network.to(torch.bfloat16)
-    with attnviz.borrowed(network, reads) as name:
-        found = attnviz.trace(SENTENCE, name)
-    with torch.inference_mode():
-        returned: Any = network(**reads(SENTENCE, return_tensors="pt"), output_attentions=True)
-    for block, weights in zip(found.blocks, returned.attentions, strict=True):
-        assert np.array_equal(block.weights, weights[0].float().numpy())
-
-
-@OLD_NAME
-@pytest.mark.parametrize(
-    ("family", "targets"), [("bert", ["query", "attention.output.dense"]), ("gpt2", ["c_proj"])]
-)
-def test_an_adapter_counts_in_the_weights_and_in_w_o(
-    folder_of: FolderOf, family: str, targets: list[str]
-) -> None:
-    network, reads = own_model(folder_of(family)), own_tokenizer(folder_of(family))
-    settings = peft.LoraConfig(r=3, lora_alpha=7, target_modules=targets, fan_in_fan_out=family == "gpt2")
-    adapted: Any = peft.get_peft_model(network, settings)
-    for name, parameter in adapted.named_parameters():
-        if "lora_B" in name:
-            nn.init.normal_(parameter, std=0.5)
-    before = state(adapted)
-    with torch.autocast("cpu", dtype=torch.bfloat16):  # W_O, too, is found exactly
-        found = attnviz.trace(SENTENCE, adapted, tokenizer=reads)
-    assert state(adapted) == before
-    adapted.eval()
-    with torch.inference_mode():
-        inputs = own_inputs(folder_of(family), network)
-        expected = [layer[0].numpy() for layer in adapted(**inputs, output_attentions=True).attentions]
-    assert not np.allclose(found.blocks[1].weights, captured(folder_of(family)).blocks[1].weights, atol=0.01)
-    for block, weights in zip(found.blocks, expected, strict=True):
-        assert np.array_equal(block.weights, weights)
-    merged = mixers_of(adapted.merge_and_unload(), family)
-    for block, mixer in zip(found.blocks, merged, strict=True):
-        matrix: Tensor = mixer.get_parameter("weight").detach()
-        assert block.projection is not None
-        flat = block.projection.reshape(-1, block.projection.shape[2])
-        np.testing.assert_allclose(flat, matrix if family == "gpt2" else matrix.T, atol=1e-6, rtol=0)
-
-
-@OLD_NAME
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
 def test_vectors_before_the_text_are_refused(network: Any, reads: Any) -> None:
     settings = peft.PromptTuningConfig(
         task_type="FEATURE_EXTRACTION",
@@ -457,16 +410,6 @@ def test_pairs_among_many_are_as_each_alone(
         for one, expected in zip(found, alone[: len(many)], strict=True):
             assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
             np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
-
-
-def test_what_a_tokenizer_returns_for_pairs_is_read_as_pairs(network: Any, reads: Any) -> None:
-    reads.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
-    reads.pad_token, pairs = "[PAD]", (PAIR, (PAIR[1], "The dog was tired ."))
-    encoded = reads([list(pair) for pair in pairs], padding=True, return_token_type_ids=True)
-    for one, pair in zip(attnviz.trace_many(encoded, network, tokenizer=reads), pairs, strict=True):
-        expected = attnviz.trace(pair[0], network, second=pair[1], tokenizer=reads)
-        assert [token.sentence for token in one.tokens] == [token.sentence for token in expected.tokens]
-        np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])

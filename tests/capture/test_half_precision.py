@@ -60,18 +60,6 @@ def test_the_weights_are_those_of_eager_in_the_same_precision_to_the_bit(stored:
         assert not np.array_equal(block.weights, in_float32.weights)
 
 
-def test_the_description_says_how_it_is_stored_and_how_it_runs(stored: Path, folder_of: FolderOf) -> None:
-    def told(name: str) -> str:
-        return resolve.entry(name).description
-
-    assert told(str(stored)).endswith("learned numbers, stored in bfloat16 and run in float32.")
-    assert ", stored and run in bfloat16: its pass rounds every number to 8 bits" in told(
-        f"{stored}#bfloat16"
-    )
-    assert ", stored in bfloat16 and run in float16: its pass rounds" in told(f"{stored}#float16")
-    assert told(str(folder_of("llama"))).endswith("learned numbers.")
-
-
 def test_it_takes_half_the_memory(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = resolve.entry(str(stored)).parameters or 0
     monkeypatch.setenv(limits.SETTING, str(2 * parameters / 1e9))

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 import attnviz
@@ -21,13 +19,12 @@ from attnviz.capture import model as interface
 from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
-from attnviz.interventions.edit import Edit, Edits, HeadOutput
+from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_ABLATED
 from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
-from tests.formula import own_outputs
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
@@ -161,34 +158,6 @@ def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
                 close(found.source[0], expected.encoder_last_hidden_state[0])
 
 
-@pytest.mark.parametrize(
-    "name", ["bert", "gpt2", "llama", "t5", "mpnet", "minilm", "minilm-scratch", "translator"]
-)
-def test_heads_given_their_own_outputs_change_nothing_and_given_zeros_are_silent(
-    name: str, folder_of: FolderOf
-) -> None:
-    model = loading.load(str(folder_of(name)) if name in TEXTS else name)
-    text = SENTENCE if name in TEXTS else TIRED
-    trace = model.trace(text)
-    silent = [Edit(block.kind, 1, 2) for block in trace.blocks if block.layer == 1]
-    zeros = [HeadOutput(e.kind, 1, 2, np.zeros_like(trace.block(e.kind, 1).output[2])) for e in silent]
-    row = [HeadOutput(silent[0].kind, 1, 2, zeros[0].vectors[:1], 3)]
-    variants: list[Edits] = [(), own_outputs(trace), zeros, silent, row, [replace(silent[0], query=3)]]
-    variants.append([*own_outputs(trace), *silent])  # outputs are replaced last
-    found = model.outcomes(text, variants)
-    for states in (found.states, found.source):
-        if states is not None:
-            np.testing.assert_allclose(states[[1, 6]], states[[0, 0]], atol=2e-6)
-            np.testing.assert_allclose(states[2], states[3], atol=1e-6)
-            np.testing.assert_allclose(states[4], states[5], atol=1e-6)
-    assert np.abs(found.states[2] - found.states[0]).max() > 1e-4
-    assert np.abs(found.states[4] - found.states[2]).max() > 1e-4
-    again = model.trace(text, edits=own_outputs(trace))  # an encoder–decoder writes the same
-    for one, other in zip(again.blocks, trace.blocks, strict=True):
-        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
-    assert again.edits[0] == f"{trace.blocks[0].kind} 1-1: output replaced"
-
-
 @pytest.mark.parametrize("name", ["gpt2", "mpnet", "translator", "minilm-scratch"])
 def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of(name)) if name in TEXTS else name)
@@ -274,26 +243,6 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
             close(found, changed[..., : found.shape[-1]])  # behind them stands a sink's
 
 
-def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
-    tokens = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
-    edits = ["encoder 4-2 10 >8", "encoder 2-5 3 4>9", "encoder 6-12 >1"]
-    layers = {3: edits[0], 1: edits[1], 5: edits[2]}
-    by_number = {layer: partial(write_over, edit=edit) for layer, edit in layers.items()}
-    with replaced(by_number), torch.inference_mode():
-        expected = eager(tokens).last_hidden_state[0]
-    for name in ("minilm", "minilm-scratch"):
-        changes = [Edit.parse(edit) for edit in edits]
-        np.testing.assert_allclose(
-            loading.load(name).outcomes(ModelInput(TIRED), [changes]).states[0], expected.numpy(), atol=1e-5
-        )
-        weights = attnviz.trace(TIRED, name, edits=edits).stack("encoder")
-        assert weights[3, 1, 9].argmax() == 7
-        assert weights[3, 1, 9].sum() == 1
-        assert weights[5, 11, :, 0].tolist() == [1.0] * 15
-
-
 @pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator"])
 def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
     model = loading.load(name)
@@ -354,17 +303,6 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
         assert probabilities.max() == pytest.approx(likeliest.probability, abs=1e-5)
         assert model.words([likeliest.id]) == (likeliest.text,)
     assert np.abs(found[0] - found[1]).max() > 1e-3
-
-
-def test_a_masked_word_is_expected_otherwise_without_a_head(folder_of: FolderOf) -> None:
-    model = loading.load(str(folder_of("bert")))
-    text = "The [MASK] did not cross the road"
-    assert model.prediction_positions(text) == (2,)
-    assert model.prediction_positions(SENTENCE) == ()
-    (before,), (after,) = model.predictions(text), model.predictions(text, edits=[Edit("encoder", 1, 2)])
-    assert before.position == after.position == 2
-    assert before.candidates[0].probability != after.candidates[0].probability
-    assert model.predictions(SENTENCE, edits=[Edit("encoder", 1, 2)]) == ()
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])

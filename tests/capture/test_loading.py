@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.stack import stack_of
-from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
 from tests.capture.tiny import SENTENCE, FolderOf
 
@@ -139,13 +139,6 @@ def test_a_failed_load_is_tried_again(opened: list[str], monkeypatch: pytest.Mon
     assert not loading.ready("a")
     loading.load("a")
     assert opened == ["a"]
-
-
-def test_tokens_come_without_the_model() -> None:
-    assert [token.text for token in loading.tokens("minilm", "a dog")] == ["[CLS]", "a", "dog", "[SEP]"]
-    assert loading.tokens("minilm", "a dog") == loading.load("minilm").tokens("a dog")
-    with pytest.raises(EmptyText):
-        loading.tokens("minilm", " ")
 
 
 WITHOUT_A_MODEL = """

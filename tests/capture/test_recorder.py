@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 from transformers import AttentionMaskInterface
 
-from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import AttentionLayer, inspected, kinds_and_layers, linear_layers, mixer_of
 from attnviz.capture.network import open_network
@@ -73,36 +72,6 @@ def test_a_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf)
     ]
     with pytest.raises(ModelNotSupported, match="computed 7 × 7 weights for 6 × 6 tokens"):
         blocks(network, layers, {"input_ids": IDS}, TOKENS[:-1])
-
-
-def test_steps_that_do_not_give_the_models_own_weights_are_refused(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, read = custom_attention._READERS["mpnet"]
-    monkeypatch.setitem(
-        custom_attention._READERS, "mpnet", (name, lambda *given: read(*given)._replace(bias=None))
-    )
-    network = open_network(folder_of("mpnet"))
-    with recording() as records, torch.inference_mode():
-        network(IDS, output_attentions=True)
-    layers = [
-        AttentionLayer(record.module, "encoder", layer, 3, None) for layer, record in enumerate(records)
-    ]
-    with pytest.raises(ModelNotSupported, match="weights of MPNetForMaskedLM, encoder layer 1: they differ"):
-        blocks(network, layers, {"input_ids": IDS}, TOKENS)
-
-
-def test_the_kind_is_told_by_the_name_or_by_the_mask(folder_of: FolderOf) -> None:
-    found = {}
-    for family in ("bert", "gpt2", "bart"):
-        network = open_network(folder_of(family))
-        with recording() as records:
-            run(network)
-        found[family] = kinds_and_layers(network, records)
-    assert found["bert"] == (("encoder", 0), ("encoder", 1))
-    assert found["gpt2"] == (("decoder", 0), ("decoder", 1))
-    pairs = tuple((kind, layer) for layer in range(2) for kind in ("decoder", "cross"))
-    assert found["bart"] == (("encoder", 0), ("encoder", 1), ("encoder", 2), *pairs)
 
 
 def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:

@@ -1,7 +1,6 @@
 """A token's output is the sum of its parts, in every family, and so is each logit."""
 
 import itertools
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.residual_stream import decomposition, logit_lens, residual_stream
-from attnviz.capture.storyteller import StorytellerModel
-from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
 from attnviz.trace import Floats, Kind
 from attnviz.trained.storyteller.sizes import SIZES
@@ -152,7 +149,7 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
         )
 
 
-@pytest.mark.parametrize("family", ["t5", "bart", "gpt_neox"])
+@pytest.mark.parametrize("family", ["t5", "bart", "gptj", "translator"])
 def test_every_logit_is_a_sum(family: str, folder_of: FolderOf) -> None:
     model, given = opened(family, folder_of)
     found = decomposition(model, given, IT)
@@ -162,20 +159,6 @@ def test_every_logit_is_a_sum(family: str, folder_of: FolderOf) -> None:
     assert predicted is not None
     logs = np.log(predicted[0, 7:41])
     np.testing.assert_allclose(np.array(sums) - sums[0], logs - logs[0], atol=1e-4)
-
-
-def test_the_translator_s_logits() -> None:
-    model = loading.load("translator")
-    assert isinstance(model, TranslatorModel)
-    found = decomposition(model, TIRED, 3)
-    source = [token.text for token in model.tokens(TIRED)][:-1]
-    french = [token.text for token in found.tokens][1:]
-    with torch.inference_mode():
-        logits = model.translator.steps(source, french).logits[3]
-    for row in range(0, len(logits), 17):
-        direction, bias = found.logit(row)
-        total = sum(float((part.vectors @ direction).sum()) for part in found.parts)
-        assert total + bias == pytest.approx(float(logits[row]), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["minilm", "bert"])
@@ -242,38 +225,7 @@ def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPat
         decomposition(minilm, TIRED, IT)
 
 
-def test_other_threads_are_not_heard(minilm: Model) -> None:
-    stop = threading.Event()
-
-    def read_something_else() -> None:
-        while not stop.is_set():
-            minilm.trace("A cat sat on the old red chair near the window all day long.")
-
-    alone = decomposition(minilm, TIRED, IT)
-    other = threading.Thread(target=read_something_else)
-    other.start()
-    try:
-        for part, expected in zip(decomposition(minilm, TIRED, IT).parts, alone.parts, strict=True):
-            np.testing.assert_array_equal(part.vectors, expected.vectors)
-    finally:
-        stop.set()
-        other.join()
-
-
-def test_the_logit_lens_of_the_storyteller_by_its_own_layers() -> None:
-    """Each layer's sums through the last norm and the table; the last row is what the model says."""
-    model = loading.load("storyteller")
-    assert isinstance(model, StorytellerModel)
-    text = "Mary and John were friends. John gave a book to"
-    found = logit_lens(model, text, 10)
-    own = model.storyteller.model
-    steps = model.storyteller.steps(torch.tensor([token.id for token in found.tokens]))
-    sums = [steps.words[10], *(layer.output[10] for layer in steps.layers)]
-    expected = torch.stack([own.norm(each) @ own.table.weight.T for each in sums])
-    np.testing.assert_allclose(found.logits, expected.detach().numpy(), atol=1e-4)
-
-
-@pytest.mark.parametrize("family", ["gpt2", "t5", "bart", "translator"])
+@pytest.mark.parametrize("family", ["gpt2", "t5", "bart", "translator", "storyteller"])
 def test_the_logit_lens_ends_with_the_model_s_own_logits(family: str, folder_of: FolderOf) -> None:
     model, given = opened(family, folder_of)
     found = logit_lens(model, given, IT)

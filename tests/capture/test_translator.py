@@ -94,16 +94,6 @@ def test_outcomes_are_those_of_the_edited_steps(model: TranslatorModel) -> None:
     assert np.abs(found.probabilities[0] - found.probabilities[1]).max() > 1e-6
 
 
-def test_the_heads_add_up_to_the_output(model: TranslatorModel) -> None:
-    steps = ran(model, EDITS)
-    for block in model.trace(BOTH, edits=EDITS).blocks:
-        assert block.projection is not None
-        bias = steps_of(steps, block).output.numpy() - np.einsum(
-            "hqd,hdm->qm", block.output, block.projection
-        )
-        np.testing.assert_allclose(bias, np.broadcast_to(bias[0], bias.shape), atol=1e-5)
-
-
 def test_without_a_second_text_the_model_translates() -> None:
     model = loading.load_translator("translator")
     trace = model.trace(TIRED, edits=EDITS[:1])

@@ -120,9 +120,6 @@ _BART = {
     "activation_function": "relu",
     **_PLACES,
 }
-_SENSING = {
-    size: value for size, value in _BERT.items() if size not in _PLACES
-}  # no text, no table of places
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 _PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
 _TOWERS = {

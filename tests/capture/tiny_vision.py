@@ -144,7 +144,7 @@ def _qwen(name: str) -> Callable[[], Built]:
         )
         kind: Any = getattr(transformers, f"{name}Processor")
         processor = without_videos(kind)(image_processor=images, tokenizer=tokenizer, video_processor=None)
-        vision: dict[str, Any] = {
+        visions: dict[str, dict[str, Any]] = {
             "Qwen2VL": {"embed_dim": 24, "hidden_size": 32, "mlp_ratio": 2},
             "Qwen2_5_VL": {
                 "hidden_size": 24,
@@ -160,12 +160,12 @@ def _qwen(name: str) -> Callable[[], Built]:
                 "num_position_embeddings": 64,
                 "deepstack_visual_indexes": [0, 1],
             },
-        }[name]
+        }
         network = _network(
             name,
             tokenizer,
             {"rope_parameters": _ROPE},
-            {**_QWEN_VISION, **vision},
+            {**_QWEN_VISION, **visions[name]},
             image="<|image_pad|>",
             video_token_id=7,
             vision_start_token_id=4,

@@ -1,13 +1,10 @@
 """What ablating moves: against numbers worked by hand, and against the model run one head at a time."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
-from torch.nn.functional import kl_div
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Outcomes
@@ -17,12 +14,10 @@ from attnviz.experiments.ablation import (
     angles,
     heads_of,
     moved,
-    occlude_words,
     turned,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from tests.capture.tiny import SENTENCE, tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
 
@@ -95,35 +90,3 @@ def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
     assert found.moved.expected is not None
     assert found.moved.expected.argmin() == 4  # “il” hangs on encoder head 2-1
-
-
-def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
-    model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = last(list(ablate(model, ModelInput(SENTENCE), 6))).moved
-    given = ModelInput(SENTENCE)
-    before = torch.tensor(loading.load(model).outcomes(given, [()], 6).probabilities).double()
-    after = torch.tensor(
-        loading.load(model).outcomes(given, [[edit] for edit in heads_of(model)], 6).probabilities
-    ).double()
-    assert found.divergence is not None
-    assert found.variation is not None
-    expected = kl_div(after.log(), before.expand_as(after), reduction="none").sum(dim=-1)
-    np.testing.assert_allclose(found.divergence, expected, atol=1e-5)
-    np.testing.assert_allclose(found.variation, (after - before).abs().sum(dim=-1) / 2, atol=1e-5)
-
-
-def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
-    found = occlude_words("minilm", TIRED, 9)
-    assert found.replaced_by == "[MASK]"
-    before, after = [
-        torch.tensor(loading.load("minilm").outcomes(ModelInput(text), [()]).states[0, 9]).double()
-        for text in (TIRED, TIRED.replace("dog", "[MASK]"))
-    ]
-    assert found.turned[2] == pytest.approx(
-        float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
-    )
-    model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = occlude_words(model, SENTENCE, 1)
-    assert found.replaced_by is None
-    assert (found.turned[:2] > 1e-3).all()
-    np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it

@@ -48,52 +48,6 @@ def scored(
     return {rule.name: Scores.of(test, lines, read) for rule, test in zip(SINGLE_RULES, TESTS, strict=True)}
 
 
-def test_every_rule_by_hand() -> None:
-    # [CLS] a , a [SEP]; without the special tokens: (1/2, 1/2, 0), (1/4, 1/4, 1/2), (1, 0, 0).
-    rows = [
-        [0.2, 0.2, 0.2, 0.2, 0.2],
-        [0.1, 0.4, 0.4, 0.0, 0.1],
-        [0.5, 0.1, 0.1, 0.2, 0.1],
-        [0.3, 0.6, 0.0, 0.0, 0.1],
-        [1.0, 0.0, 0.0, 0.0, 0.0],
-    ]
-    text, tokens = sentence(["a", ",", "A"])
-    found = scored([text], [tokens], [np.array(rows, dtype=np.float32)[None, None]], [everywhere(5)])
-    expected = {
-        "previous": (1 / 4 + 0) / 2,
-        "next": (1 / 2 + 1 / 2) / 2,
-        "itself": (1 / 2 + 1 / 4 + 0) / 3,
-        "first": (0.1 + 0.5 + 0.3) / 3,
-        "separator": 0.1,
-        "punctuation": (1 / 2 + 1 / 4 + 0) / 3,
-        "same word": (0 + 1) / 2,  # the comma has no other occurrence, and does not count
-        "focused": (1 / 2 + 1 / 2 + 1) / 3,
-        "broad": (1 + 1.5 + 0) / 3 / math.log2(3),
-        "distance": (1 / 2 + (1 / 4 + 1 / 2) + 2) / 3,
-        "far away": (1 / 2 + 3 / 4 + 2) / 3 / 2,
-    }
-    means = {name: float(each.mean[0, 0]) for name, each in found.items()}
-    assert means == pytest.approx(expected, abs=1e-7)
-    raw = {
-        "previous": (0.1 + 0.0) / 2,
-        "next": (0.4 + 0.2) / 2,
-        "itself": (0.4 + 0.1 + 0.0) / 3,
-        "first": expected["first"],
-        "separator": expected["separator"],
-        "punctuation": (0.4 + 0.1 + 0.0) / 3,
-        "same word": (0 + 0.6) / 2,
-        "focused": (0.4 + 0.2 + 0.6) / 3,
-    }
-    of_all = {name: float(each.weight[0, 0]) for name, each in found.items() if name in raw}
-    assert of_all == pytest.approx(raw, abs=1e-7)
-    assert all(np.isnan(each.weight).all() for name, each in found.items() if name not in raw)
-    third = dict.fromkeys(("previous", "next", "itself", "punctuation", "same word", "focused"), 1 / 3)
-    even = {**third, "first": 1 / 5, "separator": 1 / 5, "broad": 1, "distance": 8 / 9}
-    baselines = {name: float(each.baseline[1][0, 0]) for name, each in found.items()}
-    assert baselines == pytest.approx({**even, "far away": 4 / 9}, abs=1e-7)
-    assert all(each.examples == 1 for each in found.values())
-
-
 @st.composite
 def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]]:
     """Some sentences of one length, with random weights that keep to their masks."""

@@ -15,7 +15,7 @@ import attnviz
 from attnviz import experiments
 from attnviz.errors import AttnvizError
 from attnviz.experiments import neighbours
-from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import (
     Neighbour,
     Neighbours,
@@ -107,32 +107,6 @@ def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.Mo
         assert np.array_equal(found.attends_to[:, here], words.argmax(axis=-1) + 1)
         np.testing.assert_allclose(found.weight[:, here], words.max(axis=-1), atol=1e-3)
     assert found.labels[-4:] == ("it", "rained", ".", "[SEP]")
-
-
-@pytest.mark.parametrize("vector", ["query", "key", "output"])
-def test_the_nearest_of_the_bundled_sentences_are_those_of_every_trace(
-    vector: Vector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = bundled().splitlines()[:23]
-    monkeypatch.setattr(neighbours, "_PART", 7)
-    found = experiments.find(
-        TIRED, place=9, layer=3, head=1, vector=vector, within="\n".join([*lines, TIRED]), count=11
-    )
-    wanted = getattr(attnviz.trace(TIRED).block("encoder", 3), vector)[1, 9].astype(np.float64)
-    cosines = []
-    for number, line in enumerate(lines):
-        block = attnviz.trace(line).block("encoder", 3)
-        for place, each in enumerate(getattr(block, vector)[1].astype(np.float64)):
-            cosine = each @ wanted / np.sqrt((each @ each) * (wanted @ wanted))
-            reads = 1 + int(block.weights[1, place, 1:-1].argmax())
-            cosines.append((cosine, number, place, reads, block.weights[1, place, reads]))
-    expected = sorted(cosines, key=lambda each: -each[0])
-    assert found.tokens == len(cosines) + 15
-    for near, (cosine, *where, weight) in zip(found.nearest, expected[:11], strict=True):
-        assert near.similarity == pytest.approx(cosine, abs=1e-3)
-        assert [near.line, near.place, near.attends_to] == where
-        assert near.weight == pytest.approx(weight, abs=1e-3)
-        assert near.sentence == lines[near.line]
 
 
 def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,17 +6,14 @@ from operator import add
 
 import numpy as np
 import pytest
-import torch
 
 from attnviz.analysis.words import positions
-from attnviz.capture import loading
 from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.pronouns import TESTS, weights_of
 from attnviz.experiments.scoring import Scores
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.trace import Kind, Trace
-from tests import reference_bert
 from tests.experiments.hand_made import tokens_of, trace_of
 
 LINES = """
@@ -113,35 +110,3 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
     assert scored(THREE[2:], back, "decoder").examples == 1
     # The nouns come before the pronoun: they cannot attend to it.
     assert scored(THREE[2:], back, "decoder", query=1).examples == 0
-
-
-@pytest.fixture(scope="module")
-def few() -> tuple[Pair, ...]:
-    """Every thirtieth of the pairs that come with attnviz, with a famous one and words of several pieces."""
-    return (*pairs.bundled()[::30], pairs.parse(LINES.replace("elephant", "axolotl"))[0])
-
-
-def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ...]) -> None:
-    trace = loading.load("minilm").trace
-    model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
-    right = np.zeros((len(few), 2, 6, 12), dtype=bool)
-    for number, pair in enumerate(few):
-        found = weights_of(pair, trace, "encoder")
-        for which, reading in enumerate(pair.readings):
-            given = tokenizer(reading.text, return_tensors="pt", return_offsets_mapping=True)
-            offsets = given.pop("offset_mapping")[0].tolist()
-            with torch.inference_mode():
-                attentions = torch.stack(model(**given, output_attentions=True).attentions)[:, 0]
-            places = [
-                [place for place, (start, end) in enumerate(offsets) if start < span.end and end > span.start]
-                for span in (reading.pronoun, *reading.candidates)
-            ]
-            it, *nouns = places
-            weights = [attentions[:, :, it][..., noun].sum(-1).mean(-1).numpy() for noun in nouns]
-            np.testing.assert_allclose(found.weights[0, which], np.stack(weights), atol=1e-6)
-            right[number, which] = weights[reading.right] > weights[1 - reading.right]
-    scores = scored(few, trace)
-    np.testing.assert_array_equal(scores.sums["score"].sum(axis=0), right.all(axis=1).sum(axis=0))
-    # What is known of head 4-2: it follows dog / road, and fails on trophy / suitcase.
-    for place, resolved in ((0, True), (8, False)):
-        assert (scored(pairs.bundled()[place : place + 1], trace).mean[3, 1] == 1) == resolved

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 import attnviz
 from attnviz.analysis.intervals import of_mean, sign_test, wilson
-from attnviz.errors import AttnvizError, ModelNotSupported
+from attnviz.errors import AttnvizError
 from attnviz.experiments import by_rule, head_tests, scoring
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.scoring import COLUMNS, HeadTest, Scored, Scores, Unit, measure, rows
-from attnviz.models import resolve
 from attnviz.trace import Doubles
 
 RULES = head_tests.find("rules")
@@ -168,24 +167,3 @@ def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> No
     assert (found.examples, found.skipped, found.reasons[0].text) == (10, 1, "line 11")
     with pytest.raises(AttnvizError, match="Line 11 of “x”: This line holds bytes that are not UTF-8"):
         next(measure(head_tests.find("grammar"), Corpus.from_bytes(content, "x"), "minilm"))
-
-
-def test_a_model_that_reads_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    seeing = replace(resolve.entry("minilm"), grid=(3, 5))
-    monkeypatch.setattr(resolve, "entry", lambda _name: seeing)
-    with pytest.raises(ModelNotSupported, match="reads no sentences"):
-        next(measure(RULES, Corpus.from_text("A dog."), "vit"))
-
-
-def test_shared_work_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "PART", 3)
-    corpus = Corpus.from_text("\n".join(LINES))
-    *_, alone = measure(RULES, corpus, "minilm-scratch")
-    *_, shared = measure(RULES, corpus, "minilm-scratch", share=map)
-    assert alone.finished
-    assert shared.finished
-    for name, scores in alone.found.items():
-        np.testing.assert_allclose(shared.found[name].mean, scores.mean, atol=1e-12)
-        assert shared.found[name].skipped == scores.skipped

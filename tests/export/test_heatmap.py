@@ -78,18 +78,6 @@ def test_labels_are_shown_as_typed(label: str) -> None:
     assert config("name")["typesetMath"] is False
 
 
-def test_many_tokens_get_fewer_ticks_and_no_gaps_but_keep_all_names() -> None:
-    labels = [f"w{n}" for n in range(97)]
-    few, many = heatmap(weights(31, 31), labels[:31], labels[:31]), heatmap(weights(97, 97), labels, labels)
-    assert len(few.layout.xaxis2.ticktext) == 31
-    assert list(many.layout.xaxis2.tickvals) == list(range(0, 97, 4))
-    assert list(many.layout.yaxis2.ticktext) == labels[::4]
-    assert list(many.layout.xaxis.ticktext) == labels
-    assert many.layout.xaxis.showticklabels is False
-    assert many.layout.xaxis2.showticklabels is True
-    assert (drawn(few).xgap, drawn(few).ygap, drawn(many).xgap, drawn(many).ygap) == (1, 1, 0, 0)
-
-
 def test_a_change_is_drawn_around_zero() -> None:
     values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))

@@ -1,7 +1,6 @@
 """Edited attention: what an edit names changes, nothing else does, and the shared model never."""
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -220,47 +219,6 @@ def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translato
     assert {parameter.data_ptr() for parameter in copied.parameters()} == given
     assert same_bits(run(translator).logits, before)
     assert not any("Edited" in type(module).__name__ for module in translator.model.modules())
-
-
-BATCH: list[tuple[Sequence[str], Sequence[str], list[Edit]]] = [
-    (SOURCE, TARGET, [Edit("encoder", 1, 0, 9, 1, 6), Edit("cross", 0, 1, 2)]),
-    (SOURCE[:4], TARGET[:3], [Edit("encoder", 1, 0, 3, 4, 0)]),
-    (SOURCE[2:9], TARGET[1:], []),
-    (SOURCE[:1], TARGET[:1], [Edit("decoder", 1, 2), Edit("encoder", 1, 0, 1), Edit("cross", 0, 1, 1, 0, 1)]),
-    (SOURCE[5:], TARGET, [Edit("decoder", 0, 1, 5, 2, 3)]),
-    (SOURCE[1:7], TARGET[2:], [Edit("cross", 0, 1, target=2), Edit("encoder", 1, 0, 3, target=1)]),
-]
-
-
-def test_a_batch_is_edited_as_its_sentences_one_by_one(translator: Translator) -> None:
-    sources, targets, edits = zip(*BATCH, strict=True)
-    together = translator.steps_all(sources, targets, edits)
-    unedited = translator.steps_all(sources, targets)
-    for number, (source, target, of_sentence) in enumerate(BATCH):
-        alone = translator.steps(source, target, of_sentence)
-        there = together.logits[number, : len(alone.logits)]
-        torch.testing.assert_close(there, alone.logits, atol=1e-5, rtol=0)
-        changed = not torch.allclose(there, unedited.logits[number, : len(alone.logits)], atol=1e-5, rtol=0)
-        assert changed == bool(of_sentence)
-
-
-@pytest.mark.parametrize(
-    ("edit", "said"),
-    [
-        ("encoder 3-1", "encoder layer 3, which this model does not have"),
-        ("cross 3-1", "cross layer 3, which this model does not have"),
-        ("encoder 1-4", "head 4 of 3"),
-        ("encoder 1-1 12", "row 12, but there are 11"),
-        ("encoder 1-1 2 12>1", "key 12, but there are 11"),
-        ("decoder 1-1 8", "row 8, but there are 7"),
-        ("cross 1-1 7 1>12", "key 12, but there are 11"),
-    ],
-)
-def test_an_edit_without_a_place_is_refused(translator: Translator, edit: str, said: str) -> None:
-    with pytest.raises(InvalidEdit, match=said):
-        run(translator, Edit.parse(edit))
-    with pytest.raises(InvalidEdit, match=said):
-        translator.steps_all([SOURCE, SOURCE], [TARGET, TARGET], [(), [Edit.parse(edit)]])
 
 
 @pytest.mark.parametrize(

@@ -47,19 +47,6 @@ def test_no_name_reveals_where_a_folder_lies(monkeypatch: pytest.MonkeyPatch, tm
     assert allowed.names() == ("one", "two", "three", "four", "five", "bert")
 
 
-def test_no_refusal_tells_whether_there_is_such_a_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv(allowed.SETTING, "minilm")
-    for ask in (allowed.check, allowed.target, resolve.entry):
-        told = set[str]()
-        for folder in (tmp_path, tmp_path / "none"):
-            with pytest.raises(UnknownModel) as caught:
-                ask(str(folder))
-            told.add(str(caught.value))
-        assert told == {"This server offers these models and no others: minilm."}
-
-
 @pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
 def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.errors import ModelFilesDamaged, UnknownModel
+from attnviz.errors import ModelFilesDamaged
 from attnviz.interventions.editing import attention_at, places
 from attnviz.models import catalogue, folder
 from attnviz.trained.storyteller.sizes import SIZES
@@ -65,16 +65,6 @@ def test_an_entry_says_what_the_storyteller_s_weights_say(name: str) -> None:
     assert (entry.kinds, entry.expects) == (("decoder",), "next")
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("minilm_scratch", "minilm-scratch?"), ("../../etc/passwd", ""), ("x" * 10_000, "")]
-)
-def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str) -> None:
-    with pytest.raises(UnknownModel, match="minilm, minilm-scratch") as caught:
-        catalogue.entry(name)
-    assert hint in str(caught.value)
-    assert len(str(caught.value)) < 300
-
-
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
     """Small files as a package of their own, published as the model's are, to be damaged; where they lie."""
@@ -104,15 +94,6 @@ def test_a_changed_or_missing_file_is_named_with_the_remedy(
         _ = package.folder
     (folder / name).write_bytes(published)
     assert package.folder == folder, "damage is not remembered after it was put right"
-
-
-def test_files_are_checked_once_in_a_process(
-    copied: tuple[catalogue.Package, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package, folder = copied
-    assert package.folder == folder
-    monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("read again"))
-    assert package.folder == folder
 
 
 def test_a_missing_package_is_named_with_the_remedy() -> None:

@@ -10,15 +10,14 @@ import pytest
 import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer, BertConfig, GPT2Config
+from transformers import AutoTokenizer
 
-from attnviz.errors import EmptyText, ModelFilesDamaged, TextTooLong, UnreadableText
-from attnviz.models import catalogue, folder
+from attnviz.errors import EmptyText, TextTooLong, UnreadableText
+from attnviz.models import catalogue
 from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
-from tests.capture.tiny import FolderOf
 from tests.models.tokenizers_of import KindOfTokenizer, saved
 
 ENTRY = catalogue.entry("minilm")
@@ -32,19 +31,6 @@ def read(text: str) -> tuple[Token, ...]:
 def spans(text: str) -> list[tuple[str, str]]:
     """(token, the characters that it stands for) of all but the special tokens."""
     return [(token.text, text[token.start : token.end]) for token in read(text) if not token.special]
-
-
-def test_tokens_by_hand() -> None:
-    assert read("The dog's tiredness") == (
-        Token("[CLS]", 101, 0, 0, None, True),
-        Token("the", 1996, 0, 3, 0, False),
-        Token("dog", 3899, 4, 7, 1, False),
-        Token("'", 1005, 7, 8, 2, False),
-        Token("s", 1055, 8, 9, 3, False),
-        Token("tired", 5458, 10, 15, 4, False),
-        Token("##ness", 2791, 15, 19, 4, False),
-        Token("[SEP]", 102, 0, 0, None, True),
-    )
 
 
 @pytest.mark.parametrize(
@@ -152,14 +138,6 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
     assert inner[0].word == 0
 
 
-def test_a_folder_is_read_once_until_its_files_change(copy_of: FolderOf) -> None:
-    where = copy_of("gpt2")
-    first = tokenizer_of(folder.entry(where, "mine"))
-    assert tokenizer_of(folder.entry(where, "mine")) is first
-    (where / "generation_config.json").write_text("{}")
-    assert tokenizer_of(folder.entry(where, "mine")) is not first
-
-
 def test_patches_are_named_by_row_and_column() -> None:
     tokens = patch_tokens((3, 2), ("[CLS]",))
     assert [token.text for token in tokens] == ["[CLS]", "1,1", "1,2", "2,1", "2,2", "3,1", "3,2"]
@@ -169,20 +147,6 @@ def test_patches_are_named_by_row_and_column() -> None:
 
 
 # Pairs of sentences.
-
-
-def test_a_pair_by_hand() -> None:
-    encoded = tokenizer_of(ENTRY).tokenized("A dog", "tired dogs")
-    assert encoded.tokens == (
-        Token("[CLS]", 101, 0, 0, None, True, 0),
-        Token("a", 1037, 0, 1, 0, False, 0),
-        Token("dog", 3899, 2, 5, 1, False, 0),
-        Token("[SEP]", 102, 0, 0, None, True, 0),
-        Token("tired", 5458, 0, 5, 2, False, 1),
-        Token("dogs", 6077, 6, 10, 3, False, 1),
-        Token("[SEP]", 102, 0, 0, None, True, 1),
-    )
-    assert encoded.type_ids == (0, 0, 0, 0, 1, 1, 1)
 
 
 @pytest.mark.parametrize("second", [None, "naïve café — 100 %", "[SEP] [MASK]"])
@@ -305,18 +269,6 @@ def test_written_tokens_have_the_spans_that_read_ones_have(
     ] == [(token.id, token.start, token.end) for token in tokens]
 
 
-def test_what_is_written_continues_the_text(tokenizers: Tokenizers) -> None:
-    ours = tokenizers["bytes trimmed"]
-    prompt = ours.tokens("The d")[:-1]
-    ids = [ours.id_of(piece) or 0 for piece in ("og", "Ġdog", ".", "</s>")]
-    text, tokens = ours.written("The d", prompt, ids)
-    assert text == "The dog dog."
-    assert parts(text, tokens) == [
-        ("The", "The", 0), ("Ġd", "d", 1), ("og", "og", 1), ("Ġdog", "dog", 2), (".", ".", 3),
-    ]  # fmt: skip
-    assert tokens[-1] == ours.special(ours.id_of("</s>") or 0) == Token("</s>", 1, 0, 0, None, True)
-
-
 @pytest.mark.parametrize("kind", ["fallback", "unigram"])
 def test_a_decoder_that_starts_with_nothing_writes_no_space_first(
     kind: KindOfTokenizer, tokenizers: Tokenizers
@@ -376,14 +328,6 @@ def test_a_token_alone_as_a_person_reads_it(
 
 
 # Other files than tokenizer.json.
-
-
-def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
-    for config in (BertConfig(), GPT2Config()):
-        config.save_pretrained(tmp_path)
-        assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
-        with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
-            in_folder(tmp_path, 512)
 
 
 def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:

@@ -2,54 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from attnviz.app.components.component import mount
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.arithmetic import WeightArithmetic
+from attnviz.app import markdown
+from attnviz.text import decimal, percent
+
+_NUM_PRODUCTS = 5  # products that are listed one by one
+_NUM_KEYS = 8  # rows of the softmax, with the chosen one 9
+_DIGITS = 3
+_SHARE_DIGITS = 4  # decimals of an exponential and of their sum
 
 
-def arithmetic(
-    key: str, /, message: Mapping[str, Any], *, on_pick: Callable[[int], None] | None = None
-) -> None:
-    """Shows how softmax(QKᵀ/√d_head) gives one weight, for one head, one query token and one key token.
-
-    Every number is drawn rounded, in as many decimals as it takes for the printed numbers to give the
-    printed result, and stands unrounded in a `data-value` attribute beside it.
+def arithmetic(worked: WeightArithmetic, names: Sequence[str], query: str, key: str, note: str = "") -> None:
+    """Draw how softmax(QKᵀ/√d_head) gives one weight, for one head, one query token and one key token.
 
     Args:
-        key: Streamlit's key of this widget.
-        message: what is shown. Numbers are plain floats, finite (JSON has no −∞: a masked cell keeps its
-            score from before the mask) and in full precision.
-
-            query_label, key_label    the two tokens as text
-            query_word, key_word      what the heading calls them, where pieces are merged; may be left out
-            note                      a line of text below the heading; may be left out
-            query_vector, key_vector  d_head floats each
-            products                  d_head floats, query × key
-            dot_product               the sum of products
-            d_head                    int
-            scale                     what the sum is multiplied by; 1/√d_head is shown as "÷ √d_head"
-            bias                      added to the scaled sum, or None
-            scaled                    dot_product × scale (+ bias)
-            cap                       score is cap · tanh(scaled ÷ cap), or None: it is scaled
-            score                     before the mask
-            masked                    whether the mask forbids the query to attend to the key
-            position                  the key's place in row, from 0
-            row                       one entry for each key token, in the order of the sentence:
-                                      {label, score, exponential, weight, masked} and, optionally, hidden.
-                                      exponential is e^(score − row_maximum), 0 where masked.
-                                      hidden marks a token that the page leaves out: the softmax counts it,
-                                      so it is listed, but it cannot be picked.
-            sink                      of a head that has one, the learned score that belongs to no token, as
-                                      {score, exponential, weight}; else None
-            row_maximum               the largest score that is not masked, the sink's included
-            row_sum                   the sum of the exponentials, the sink's included
-            weight                    exponential / row_sum, the model's own weight
-            last_steps                what the page does to the weight afterwards, a list of lines (may be
-                                      empty); a line is a list of texts and numbers, a number being
-                                      {"value": float, "as": "percent" | "number"}
-            result                    the weight that the rest of the page shows: the last line's last
-                                      number, or weight when there is no such line
-        on_pick: called with the place in row, from 0, of the key that was picked from the softmax list.
+        worked: the weight.
+        names: of all key tokens, in order.
+        query, key: the names of the two tokens in the heading.
+        note: a line below the heading; may be empty.
     """
-    mount("arithmetic", key, message, on_pick=on_pick)
+    masked = not worked.mask_row[worked.key_position]
+    attends = "not attend to" if masked else "attend to"
+    st.subheader(
+        f"Why does {markdown.code(query)} {attends} {markdown.code(key)}? "
+        f":violet[{percent(worked.shown_weight, 1)}]",
+        anchor=False,
+    )
+    if note:
+        st.markdown(f":small[{markdown.plain(note)}]")
+    products, softmax = st.columns([5, 7], gap="large")
+    with products:
+        st.markdown("**1 · Multiply :blue[query] and :red[key], and add up.**")
+        st.markdown(_products(worked))
+    with softmax:
+        st.markdown(f"**{_scaling(worked)}**")
+        st.markdown(_score(worked) + (" → masked: −∞" if masked else ""))
+        st.markdown("**3 · Softmax over the row.**")
+        st.markdown(_softmax(worked, names))
+        st.markdown(_quotient(worked))
+        if last := _last_steps(worked):
+            st.markdown("**4 · What this page shows.** " + " ".join(last))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(head)} |", f"|:--|{'--:|' * (len(head) - 1)}", *lines])
+
+
+def _products(worked: WeightArithmetic) -> str:
+    """The largest products of the two vectors, the sum of the others, and the sum of all."""
+    products = worked.products
+    order = np.argsort(-np.abs(products), kind="stable")[:_NUM_PRODUCTS]
+    rows = [
+        [
+            str(at + 1),
+            *(
+                decimal(float(each[at]), _DIGITS)
+                for each in (worked.query_vector, worked.key_vector, products)
+            ),
+        ]
+        for at in order.tolist()
+    ]
+    if others := len(products) - len(order):
+        rest = worked.dot_product - float(products[order].sum(dtype=np.float64))
+        rows.append([f"{others} others", "", "", decimal(rest, _DIGITS)])
+    rows.append(["**sum: q · k**", "", "", f"**{decimal(worked.dot_product, _DIGITS)}**"])
+    return _table(["dimension", ":blue[query]", ":red[key]", "product"], rows)
+
+
+def _scaling(worked: WeightArithmetic) -> str:
+    steps = [] if worked.scale == 1 else [_by(worked)[0]]
+    steps += ["add the position bias"] if worked.bias is not None else []
+    steps += ["cap softly"] if worked.cap is not None else []
+    return (
+        f"2 · {', '.join(steps).capitalize()}: the score." if steps else "2 · The score, which is not scaled."
+    )
+
+
+def _by(worked: WeightArithmetic) -> tuple[str, str]:
+    """What the scale does, in words and as a formula: ÷ √d_head as in the paper, or the model's own."""
+    size = len(worked.products)
+    if abs(worked.scale * np.sqrt(size) - 1) < 1e-5:
+        return f"divide by $\\sqrt{{{size}}}$", f"\\div \\sqrt{{{size}}}"
+    return "scale", f"\\times {worked.scale:.4g}"
+
+
+def _score(worked: WeightArithmetic) -> str:
+    formula = decimal(worked.dot_product, _DIGITS) + ("" if worked.scale == 1 else _by(worked)[1])
+    if worked.bias is not None:
+        sign = "-" if worked.bias < 0 else "+"
+        formula += f" {sign} {abs(worked.bias):.{_DIGITS}f}"
+    if worked.cap is not None:
+        before, cap = f"{worked.scaled:.{_DIGITS}f}", f"{worked.cap:g}"
+        formula += f" = {before};\\quad {cap} \\cdot \\tanh({before} \\div {cap})"
+    return f"${formula} = \\mathbf{{{decimal(worked.score, _DIGITS)}}}$".replace("−", "-")
+
+
+def _softmax(worked: WeightArithmetic, names: Sequence[str]) -> str:
+    """The row with its scores, exponentials and weights; of a long one the largest and the chosen one."""
+    row, weights = worked.softmax, worked.softmax.exponentials / worked.softmax.total
+    listed = sorted({*np.argsort(-weights, kind="stable")[:_NUM_KEYS].tolist(), worked.key_position})
+    rows = []
+    for at in listed:
+        score = decimal(float(worked.score_row[at]), _DIGITS) if worked.mask_row[at] else "−∞"
+        cells = [
+            markdown.code(names[at]),
+            score,
+            f"{row.exponentials[at]:.{_SHARE_DIGITS}f}",
+            percent(float(weights[at]), 1),
+        ]
+        rows.append([f"**{each}**" for each in cells] if at == worked.key_position else cells)
+    if others := len(names) - len(listed):
+        rest = np.delete(row.exponentials, listed).sum(dtype=np.float64)
+        rows.append(
+            [f"{others} others", "", f"{rest:.{_SHARE_DIGITS}f}", percent(float(rest / row.total), 1)]
+        )
+    if worked.sink is not None and row.sink is not None:
+        share = percent(row.sink / row.total, 1)
+        rows.append(
+            ["the head’s sink", decimal(worked.sink, _DIGITS), f"{row.sink:.{_SHARE_DIGITS}f}", share]
+        )
+    rows.append(["sum", "", f"{row.total:.{_SHARE_DIGITS}f}", "100 %"])
+    return _table(["key", "score", "exp(score − max)", ":violet[weight]"], rows)
+
+
+def _quotient(worked: WeightArithmetic) -> str:
+    largest, total = f"{worked.softmax.largest:.{_DIGITS}f}", f"{worked.softmax.total:.{_SHARE_DIGITS}f}"
+    if not worked.mask_row[worked.key_position]:
+        return f"$e^{{-\\infty}} \\div {total} = 0$ (max = {largest})"
+    exponent = (
+        f"{worked.score:.{_DIGITS}f} - {largest}"
+        if worked.softmax.largest >= 0
+        else (f"{worked.score:.{_DIGITS}f} - ({largest})")
+    )
+    above = f"{worked.softmax.exponentials[worked.key_position]:.{_SHARE_DIGITS}f}"
+    return (
+        f"$\\dfrac{{e^{{{exponent}}}}}{{{total}}} = \\dfrac{{{above}}}{{{total}}}$ = "
+        f":violet[**{percent(worked.weight, 1)}**]. Subtracting max, the largest score, changes no weight."
+    )
+
+
+def _last_steps(worked: WeightArithmetic) -> list[str]:
+    """What merging and hiding did to the weight."""
+    steps = []
+    if worked.piece_weights.size > 1:
+        pieces = " + ".join(percent(float(weight), 1) for weight in worked.piece_weights.ravel())
+        rows = len(worked.piece_weights)
+        by = f" ÷ {rows}" if rows > 1 else ""
+        steps.append(f"Merged into words: ({pieces}){by} = {percent(worked.merged_weight, 1)}.")
+    if worked.left_share < 1:
+        sink = " and the sink" if worked.sink is not None else ""
+        steps.append(
+            f"Rescaled without the hidden tokens{sink}: {percent(worked.merged_weight, 1)} ÷ "
+            f"{worked.left_share:.{_SHARE_DIGITS}f} = **{percent(worked.shown_weight, 1)}**."
+        )
+    return steps

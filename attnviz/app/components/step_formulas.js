@@ -141,11 +141,10 @@ const FORMULAS = {
 
   scale: (steps, { row }, value, [dots, query]) => {
     const [size] = steps.array(query).shape;
-    const worked = { dot_product: steps.array(dots).values[row], scale: 1 / Math.sqrt(size), d_head: size, score: value };
-    const parts = { product: "dot-product", score: "result", root: "root" };
+    const worked = { dot_product: steps.array(dots).values[row], d_head: size, score: value };
     return {
       title: ["The score of ", named(steps, row, "key")],
-      line: [scaled({ ...worked, masked: false }, DIGITS, parts)],
+      line: [scaled(worked, DIGITS)],
       from: [[dots, { row }]],
     };
   },
@@ -171,10 +170,9 @@ const FORMULAS = {
       title: ["The weight of ", named(steps, row, "key")],
       line: [
         quotient(
-          { score: values[row], largest, exponential, sum, weight, masked: false },
+          { score: values[row], largest, exponential, sum, weight },
           { score: power, exponential: fixed(exponential, digits), sum: digits - 1 },
           percent(weight),
-          { exponential: "own-exponential", divisor: "sum", weight: "result" },
         ),
       ],
       notes: [[`${fixed(largest, power)} is the largest score; to subtract it changes no weight. The sum of all ${count}:`], [element("ol", { class: "product-list" }, ...items)]],

@@ -1,8 +1,8 @@
-/* worked: the arithmetic of an attention weight as it is written out, in Explore's widget and in the six steps of
-   Learn: products, a scaled score, a share of a row. Every printed number also stands, unrounded, in data-value. */
+/* worked: the arithmetic of an attention weight as the steps write it out: products, a scaled score, a share of a row.
+   Every printed number also stands, unrounded, in data-value. */
 
 import { element } from "../../widgets/dom.js";
-import { aligned, enoughDigits, fixed, inBrackets, MAX_DIGITS, multiplication, number, rounded } from "../../widgets/numbers.js";
+import { aligned, enoughDigits, fixed, inBrackets, MAX_DIGITS, multiplication, number } from "../../widgets/numbers.js";
 
 const ROOT_DIGITS = 5; // decimals of √d_head
 
@@ -10,8 +10,6 @@ const ROOT_DIGITS = 5; // decimals of √d_head
 export const token = (text, role = "") => element("bdi", { class: `token ${role}`, title: text }, text);
 
 export const formula = (...parts) => element("p", { class: "formula" }, ...parts);
-
-export const power = (...exponent) => element("span", {}, element("i", {}, "e"), element("sup", {}, ...exponent));
 
 const fraction = (above, below) =>
   element("span", { class: "fraction" }, element("span", {}, ...above), element("span", {}, ...below));
@@ -61,65 +59,42 @@ export function productList(factors, nameOf, { digits, factorDigits, roles, part
 }
 
 /**
- * What the scale, the position bias, the cap and the mask make of a dot product: its score.
- * @param {{ dot_product: number, scale: number, d_head: number, bias?: number | null, cap?: number | null,
- *   scaled?: number, score: number, masked: boolean }} worked
+ * q · k ÷ √d_head = score.
+ * @param {{ dot_product: number, d_head: number, score: number }} worked
  * @param {number} digits decimals of the score
- * @param {{ product: string, score: string, root?: string }} parts what the numbers are for tests; with `root`, √d_head is
- *   also written as a number
  */
-export function scaled({ dot_product: product, scale, d_head, bias = null, cap = null, score, scaled: before = score, masked }, digits, parts) {
-  const paper = isOfPaper(scale, d_head);
-  const scaleDigits = paper ? MAX_DIGITS : 4;
-  const factor = paper || scale === 1 ? scale : rounded(scale, scaleDigits);
-  const squeezed = (value) => (cap === null ? value : cap * Math.tanh(value / cap));
-  const exact = enoughDigits([before], digits, (value) => fixed(squeezed(value), digits) === fixed(score, digits), MAX_DIGITS);
-  const agrees = (dot, added) => fixed(dot * factor + added, exact) === fixed(before, exact);
-  const enough = enoughDigits([product, bias ?? 0], digits, agrees, MAX_DIGITS + 2);
+export function scaled({ dot_product: product, d_head, score }, digits) {
+  const scale = 1 / Math.sqrt(d_head);
+  const enough = enoughDigits([product], digits, (dot) => fixed(dot * scale, digits) === fixed(score, digits), MAX_DIGITS + 2);
   const root = element("span", {}, "√", element("span", { class: "under-root" }, String(d_head)));
-  const by = paper ? root : scale === 1 ? "1" : fixed(scale, scaleDigits);
-  const line = formula(
-    number(parts.product, product, fixed(product, enough)),
-    paper ? " ÷ " : " × ",
-    element("span", { "data-part": "scale", "data-value": scale }, by),
+  return formula(
+    ...[number("dot-product", product, fixed(product, enough)), " ÷ "],
+    ...[element("span", { "data-part": "scale", "data-value": scale }, root)],
+    ...[" = ", fixed(product, enough), " ÷ ", number("root", 1 / scale, fixed(1 / scale, ROOT_DIGITS))],
+    ...[" = ", number("result", score, fixed(score, digits), "outcome")],
   );
-  if (parts.root) line.append(" = ", fixed(product, enough), " ÷ ", number(parts.root, 1 / scale, fixed(1 / scale, ROOT_DIGITS)));
-  if (bias !== null) line.append(bias < 0 ? " − " : " + ", number("bias", bias, fixed(Math.abs(bias), enough)));
-  if (cap !== null) {
-    const printed = fixed(before, exact);
-    line.append(" = ", number("scaled", before, printed), `; ${cap} · tanh(${printed} ÷ ${cap})`);
-  }
-  line.append(" = ", number(parts.score, score, fixed(score, digits), "outcome"));
-  if (masked) line.append(" → ", element("span", { class: "masked-score" }, "masked: −∞"));
-  return line;
 }
-
-/** Whether a scale is 1/√d_head, as in the paper. */
-export const isOfPaper = (scale, d_head) => Math.abs(scale * Math.sqrt(d_head) - 1) < 1e-5;
 
 /**
  * e^(score − largest) ÷ sum = exponential ÷ sum = weight.
- * @param {{ score: number, largest: number, exponential: number, sum: number, weight: number, masked: boolean }} worked
+ * @param {{ score: number, largest: number, exponential: number, sum: number, weight: number }} worked
  * @param {{ score: number, largest?: number, exponential: string, sum: number }} digits decimals, and the exponential as
  *   printed
  * @param {string} shown the weight as printed
- * @param {{ exponential: string, divisor: string, weight: string }} parts what the numbers are for tests
  */
-export function quotient({ score, largest, exponential, sum, weight, masked }, digits, shown, parts) {
-  const exponent = masked ? "−∞" : fixed(score, digits.score);
+export function quotient({ score, largest, exponential, sum, weight }, digits, shown) {
+  const exponent = fixed(score, digits.score);
   const most = inBrackets(fixed(largest, digits.score));
   const [above, below] = [digits.exponential, fixed(sum, digits.sum)];
   const label = `e to the power of ${exponent} − ${most}, divided by ${below}, is ${above} divided by ${below}, is ${shown}`;
+  const exponentOfE = element("sup", {}, number("power-score", score, exponent), " − ", number("row-maximum", largest, most));
   return element(
     "div",
     { class: "formula quotient", role: "math", "aria-label": label },
-    fraction(
-      [power(number("power-score", score, exponent), " − ", number("row-maximum", largest, most))],
-      [number("power-sum", sum, below)],
-    ),
+    fraction([element("span", {}, element("i", {}, "e"), exponentOfE)], [number("power-sum", sum, below)]),
     element("span", {}, "="),
-    fraction([number(parts.exponential, exponential, above)], [number(parts.divisor, sum, below)]),
+    fraction([number("own-exponential", exponential, above)], [number("sum", sum, below)]),
     element("span", {}, "="),
-    number(parts.weight, weight, shown, "outcome weights"),
+    number("result", weight, shown, "outcome weights"),
   );
 }

@@ -14,16 +14,14 @@ from starlette.applications import Starlette
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from attnviz.app.classroom import rooms, socket
+from attnviz.app.classroom import socket
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import Memory, Redis, Store
 from tests.app.classroom import redis_server
 
 SECONDS = 20
 POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"], "right": 1}
-POINT = {"words": "head 2", "picture": "slide-head", "place": "0.3 500 500"}
 FIRST, SECOND = "first-window----", "second-window---"
-VIEW = {"path": "masks", "query": "layer=4", "reveal": []}
 
 
 class Window:
@@ -139,41 +137,6 @@ def redis_address() -> Iterator[str]:
         yield address
 
 
-def test_a_lesson(lesson: Class, server: str) -> None:
-    teacher, room, _ = lesson.teacher(server)
-    students = [lesson.student(server, f" {room.lower()} ", name) for name in "abc"]
-    teacher.until(lambda state: state["people"] == {"here": 3, "following": 3})
-    teacher.do("view", view=VIEW)
-    teacher.do("point", point=POINT)
-    for student in students:
-        seen = student.until(lambda state: state["point"] == POINT)
-        assert (seen["view"], seen["people"]) == (VIEW, None)
-    students[0].do("follow", on=False)
-    teacher.until(lambda state: state["people"]["following"] == 2)
-    teacher.do("poll", **POLL)
-    for student, option in zip(students, (0, 1, 1), strict=True):
-        assert student.poll(bool)["counts"] is None
-        student.do("vote", round=1, option=1 - option)
-        student.do("vote", round=1, option=option)
-    poll = teacher.poll(lambda poll: poll["counts"] == [1, 2])
-    assert (poll["votes"], poll["right"], poll["shown"]) == (3, 1, False)
-    teacher.do("again")
-    students[0].poll(lambda poll: poll["round"] == 2)
-    students[0].do("vote", round=1, option=0)
-    assert "closed" in students[0].error()
-    students[0].do("vote", round=2, option=1)
-    teacher.poll(lambda poll: poll["counts"] == [0, 1])
-    teacher.do("show")
-    poll = students[1].poll(lambda poll: poll["shown"])
-    assert (poll["counts"], poll["before"], poll["right"], poll["mine"]) == ([0, 1], [1, 2], 1, None)
-    students[2].leave()
-    teacher.until(lambda state: state["people"]["here"] == 2)
-    teacher.do("end")
-    assert "closed" in students[0].error(fatal=True)
-    assert "closed" in teacher.error(fatal=True)
-    assert "no room" in lesson.student(server, room, "a").error(fatal=True)
-
-
 def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: Class) -> None:
     server = lesson.server(Redis(redis_address))
     teacher, room, key = lesson.teacher(server)
@@ -196,21 +159,6 @@ def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: 
     teacher.until(lambda state: state["poll"] is None)  # it looks on, by way of the other server
     again.do("end")
     assert "closed" in teacher.error(fatal=True)
-
-
-def test_who_cannot_enter_is_told_why(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "MAX_STUDENTS", 3)
-    _, room, _ = lesson.teacher(server)
-    for name in "abc":
-        lesson.student(server, room, name).until(bool)
-    assert "full: it has 3 students" in lesson.student(server, room, "d").error(fatal=True)
-    lesson.student(server, room, "a").until(bool)  # in a second window
-    assert "no room's code" in lesson.student(server, "ABC", "a").error(fatal=True)
-    absent = next(code for code in ("ABCDEF", "GHJKMN") if code != room)
-    assert f"no room {absent}" in lesson.student(server, absent, "a").error(fatal=True)
-    second = lesson.window(server)
-    second.do("teach", room=room, key="x" * 22, window=SECOND)
-    assert "another teacher" in second.error(fatal=True)
 
 
 @pytest.mark.parametrize(

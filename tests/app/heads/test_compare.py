@@ -7,7 +7,19 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.heads.compare.choices import remark_on
-from tests.app.shown import FOLDED, all_sent, clean, press, row_of_buttons, sent, try_page, visit, words
+from tests.app.shown import (
+    FOLDED,
+    all_sent,
+    clean,
+    facts,
+    labels,
+    press,
+    row_of_buttons,
+    sent,
+    try_page,
+    visit,
+    words,
+)
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
@@ -18,8 +30,8 @@ def stack(text: str, model: str = "minilm") -> np.ndarray[tuple[int, ...], np.dt
 
 def matrices(app: AppTest) -> tuple[list[str], list[str]]:
     """What the rows are called, and which of them only one side has."""
-    rows = sent(app, "aligned_matrices")["rows"]
-    return [row["label"] for row in rows], [row["label"] for row in rows if row["only"]]
+    rows = labels(sent(app, "head_view")["query_tokens"])
+    return rows, [row for row in rows if row.startswith(("+ ", "− "))]
 
 
 def assert_moved(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
@@ -42,10 +54,10 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
     assert remark_on(OPENING) in told
     assert "half of the words of the shorter sentence must be the same in both" in told
     assert matrices(app)[0][12] == "tired → narrow"
-    assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(np.abs(second - first).max())
+    assert facts(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
     app.toggle(key="scale").set_value(True).run()
     largest = np.abs(second - first)[3, 1].max()
-    assert sent(app, "aligned_matrices")["pictures"][2]["high"] == pytest.approx(largest)
+    assert facts(app, "difference pixels")["high"] == pytest.approx([largest])
 
 
 def test_a_word_more_is_a_gap_and_takes_weight() -> None:
@@ -83,7 +95,7 @@ def test_what_cannot_be_compared_gets_a_kind_word() -> None:
         assert not app.exception
         assert told in " ".join(element.value for element in [*app.info, *app.error])
         assert [app.text_input(key=key).value for key in ("text", "other")] == [OPENING.text, other]
-        assert not all_sent(app, "head_map") + all_sent(app, "aligned_matrices")
+        assert not all_sent(app, "head_map") + all_sent(app, "head_view")
 
 
 def test_two_models_find_the_heads_that_are_most_alike() -> None:

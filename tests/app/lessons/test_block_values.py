@@ -1,17 +1,60 @@
 """Every vector and norm in a block: those of transformers' own BERT, and by hand."""
 
+from functools import cache, partial
+
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from attnviz.app.lessons.block.values import lengths, walk, walk_through
 from attnviz.transformer.layers import EncoderLayer
-from tests.app.lessons.block_reference import blocks, cosine
+from tests import reference_bert
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 D_MODEL, HEADS, D_FEED_FORWARD, TOKENS = 35, 5, 53, 11
+# What our pages call the outputs of transformers' modules.
+MODULES = {
+    "attention": "attention.output.dense",
+    "attended": "attention.output.LayerNorm",
+    "expanded": "intermediate.dense",
+    "activated": "intermediate.intermediate_act_fn",
+    "feed_forward": "output.dense",
+    "came_out": "output.LayerNorm",
+}
+
+Array = NDArray[np.float64]
+
+
+@cache
+def published() -> tuple[list[dict[str, Array]], Array]:
+    """Each layer's vectors by name, [token, dimension], and the hidden states, by transformers alone."""
+    model = reference_bert.model()
+    layers: list[dict[str, Array]] = [{} for _ in model.encoder.layer]
+
+    def note(found: dict[str, Array], name: str, *call: Tensor) -> None:
+        found[name] = call[-1].reshape(-1, call[-1].shape[-1]).double().numpy()
+
+    hooks = [
+        layer.get_submodule(path).register_forward_hook(partial(note, found, name))
+        for found, layer in zip(layers, model.encoder.layer, strict=True)
+        for name, path in MODULES.items()
+    ]
+    with torch.inference_mode():
+        inputs = reference_bert.tokenizer()(TEXT, return_tensors="pt")
+        states = torch.cat(model(**inputs, output_hidden_states=True).hidden_states).double().numpy()
+    for hook in hooks:
+        hook.remove()
+    for found, state in zip(layers, states, strict=False):
+        found["came_in"], found["first_sum"] = state, state + found["attention"]
+        found["second_sum"] = found["attended"] + found["feed_forward"]
+    return layers, states
+
+
+def cosine(one: Array, other: Array) -> float:
+    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
 
 
 def random_layer() -> tuple[EncoderLayer, Tensor]:
@@ -60,9 +103,9 @@ def test_other_tokens_set_to_zero_change_attention_and_not_the_feed_forward_netw
 @pytest.mark.parametrize("layer", range(6))
 @pytest.mark.parametrize("token", [0, IT, 14])
 def test_every_vector_is_the_one_in_transformers(layer: int, token: int) -> None:
-    walked, read = walk(TEXT, layer, token), blocks(TEXT)
+    walked, (layers, states) = walk(TEXT, layer, token), published()
     assert (walked.layers, walked.tokens) == (6, 15)
-    for name, vectors in read.vectors[layer].items():
+    for name, vectors in layers[layer].items():
         found, expected = walked.vectors[name], vectors[token]
         np.testing.assert_allclose(found.values, expected, atol=1e-4, err_msg=name)
         assert found.length == pytest.approx(np.sqrt(expected @ expected), rel=1e-5)
@@ -70,38 +113,39 @@ def test_every_vector_is_the_one_in_transformers(layer: int, token: int) -> None
         if name in {"expanded", "activated"}:
             assert found.cosine is None
         else:
-            assert found.cosine == pytest.approx(cosine(expected, read.hidden_states[layer, token]), abs=1e-5)
+            assert found.cosine == pytest.approx(cosine(expected, states[layer, token]), abs=1e-5)
 
 
 @pytest.mark.parametrize("layer", range(6))
 def test_the_norms_are_the_published_ones(layer: int) -> None:
-    walked, read = walk(TEXT, layer, IT), blocks(TEXT)
+    walked, (layers, _) = walk(TEXT, layer, IT), published()
     names = ("attention.output.LayerNorm", "first_sum"), ("output.LayerNorm", "second_sum")
     for norm, (name, came_in) in zip(walked.norms, names, strict=True):
-        total = read.vectors[layer][came_in][IT]
-        np.testing.assert_array_equal(norm.gain, read.parameters[layer][f"{name}.weight"])
-        np.testing.assert_array_equal(norm.offset, read.parameters[layer][f"{name}.bias"])
+        total = layers[layer][came_in][IT]
+        module = reference_bert.model().encoder.layer[layer].get_submodule(name)
+        np.testing.assert_array_equal(norm.gain, module.weight.detach())
+        np.testing.assert_array_equal(norm.offset, module.bias.detach())
         assert norm.mean == pytest.approx(total.mean(), abs=1e-5)
         assert norm.variance == pytest.approx(total.var(), rel=1e-4)
         assert norm.epsilon == 1e-12
 
 
 def test_the_parameters_of_the_feed_forward_network_are_counted() -> None:
-    parameters = blocks(TEXT).parameters[0]
-    dense = [f"{part}.dense.{kind}" for part in ("intermediate", "output") for kind in ("weight", "bias")]
-    share = sum(parameters[name].size for name in dense) / sum(tensor.size for tensor in parameters.values())
+    layer = reference_bert.model().encoder.layer[0]
+    of_layer, expand, contract = (
+        sum(parameter.numel() for parameter in part.parameters())
+        for part in (layer, layer.intermediate.dense, layer.output.dense)
+    )
+    share = (expand + contract) / of_layer
     assert walk(TEXT, 0, IT).feed_forward_share == pytest.approx(share)
 
 
 def test_lengths_and_cosines_of_all_layers() -> None:
-    found, read = lengths(TEXT), blocks(TEXT)
+    found, (layers, states) = lengths(TEXT), published()
     for name in ("came_in", "attention", "feed_forward"):
-        expected = [np.linalg.norm(vectors[name], axis=-1) for vectors in read.vectors]
+        expected = [np.linalg.norm(vectors[name], axis=-1) for vectors in layers]
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-4)
-    expected = [
-        [cosine(now, begun) for now, begun in zip(state, read.hidden_states[0], strict=True)]
-        for state in read.hidden_states
-    ]
+    expected = [[cosine(now, begun) for now, begun in zip(state, states[0], strict=True)] for state in states]
     np.testing.assert_allclose(found.similarity, expected, atol=1e-5)
 
 

@@ -1,6 +1,5 @@
 """One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,8 +7,6 @@ import pytest
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
 from attnviz.errors import InvalidEdit
-from attnviz.interventions.edit import Edit, Edits
-from attnviz.trained.translator.translator import Translator
 from tests.translator_reference import Array, Change, ablate, move, nothing, reference
 
 MODEL = "translator"
@@ -45,20 +42,6 @@ def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) ->
     assert found.gender
     assert found.gender.before == pytest.approx(by_hand.choice(ENGLISH, before), abs=1e-5)
     assert found.gender.now == pytest.approx(by_hand.choice(ENGLISH, before, change), abs=1e-5)
-
-
-def test_in_the_decorative_translator_the_weight_is_as_large_and_has_no_effect() -> None:
-    for edit, change in (
-        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
-    ):
-        found = run(edit, model="translator-decorative")
-        assert found.row_before[DOG] > 0.95
-        assert found.words_now == found.words_before
-        assert found.gender
-        by_hand = reference("decorative").choice(ENGLISH, found.words_before, change)
-        assert found.gender.now == pytest.approx(by_hand, abs=1e-5)
-        assert found.gender.now == pytest.approx(found.gender.before, abs=0.02)
 
 
 def test_the_row_before_and_now() -> None:
@@ -99,21 +82,6 @@ def test_effects_are_those_of_an_ablation_by_hand() -> None:
         for head in range(4):
             by_hand_ablated = by_hand.choice(ENGLISH, french, ablate(name, head))[0] - before
             assert numbers[head] == pytest.approx(by_hand_ablated, abs=1e-5)
-
-
-def test_a_sentence_is_translated_once_for_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Edits] = []
-    translate = Translator.translate
-
-    def note(self: Translator, source: Sequence[str], edits: Edits = ()) -> tuple[str, ...]:
-        asked.append(edits)
-        return translate(self, source, edits)
-
-    monkeypatch.setattr(Translator, "translate", note)
-    values._translate.cache_clear()
-    for head in (0, 1):
-        run("encoder 2-1", Row("encoder", 1, head, IT))
-    assert asked == [(), (Edit("encoder", 1, 0),)]
 
 
 def test_without_a_pronoun_there_are_no_effects() -> None:

@@ -20,9 +20,3 @@ def test_the_tables_show_the_largest_weights_and_the_output(reads: str, query: i
         assert f"{key.weight:.3f} | {key.value:.3f} | {key.weight * key.value:.3f}" in shown
     assert f"{sum(key.weight * key.value for key in keys[3:]):.3f}" in shown
     assert f"**{found.output[0, query, 0]:.3f}**" in shown
-
-
-def test_the_shortest_texts() -> None:
-    assert "3 queries × 3 keys" in [
-        header.value for header in visit("cross_attention", text="a", reader="b").header
-    ]

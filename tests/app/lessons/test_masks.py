@@ -1,25 +1,33 @@
 """The lesson "Masks" without a browser: the effect of a link, a choice and invalid input."""
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.masks import values
-from attnviz.app.lessons.masks.mask_editor import MAX_TOKENS
-from attnviz.app.lessons.masks.values import MaskChoice
+from attnviz.app.lessons.masks.values import MAX_EDITED_TOKENS, MaskChoice
 from attnviz.text import percent
-from tests.app.shown import all_sent, clean, sent, try_page, visit, words
+from attnviz.trace import Floats, Mask
+from tests.app.shown import clean, sent, stored, try_page, visit, words
 
 IT = 9  # the place of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # from 0
 
 
-def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
-    assert np.reshape(given, expected.shape) == pytest.approx(expected, abs=1e-6)
+def drawn(app: AppTest) -> Floats:
+    """The weights under the mask as they are drawn, [query, key]; NaN where masked."""
+    weights: Floats = stored(app, "weights masked exact")["values"][0]
+    return weights
+
+
+def assert_drawn(app: AppTest, mask: Mask, weights: Floats) -> None:
+    shown = drawn(app)
+    assert (np.isfinite(shown) == mask).all()
+    assert shown[mask] == pytest.approx(weights[mask], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -36,12 +44,11 @@ def test_the_model_is_run_with_the_mask_of_the_link(link: dict[str, str], choice
     app = visit("masks", link)
     assert not app.warning
     run = values.masked_run(OPENING.text, choice, HEAD)
-    editor = sent(app, "mask_editor")
-    assert editor["mask"] == values.written(run.mask)
-    assert editor["query"] == IT
-    assert len(editor["tokens"]) == len(run.tokens)
+    picture = sent(app, "head_view")
+    assert picture["query"] == IT
+    assert len(picture["query_tokens"]) == len(run.tokens)
     assert run.after is not None
-    assert_weights(editor["with_mask"], run.after[LAYER])
+    assert_drawn(app, run.mask, run.after[LAYER])
 
 
 @pytest.mark.parametrize("query", ["1 [CLS]", "10 it", "15 [SEP]"])
@@ -59,20 +66,18 @@ def test_a_link_restores_an_edited_mask() -> None:
     mask[:, 0] = True
     app = visit("masks", mask="by hand", cells=values.written(mask), layer="6", head="12")
     assert not app.warning
-    editor = sent(app, "mask_editor")
-    assert editor["mask"] == values.written(mask)
-    assert_weights(editor["with_mask"], values.weights(compute.tokens(OPENING.text), mask, 11)[5])
+    assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), mask, 11)[5])
 
 
 def test_a_mask_by_hand_starts_from_the_one_before_and_is_for_its_sentence_only() -> None:
     app = visit("masks", mask="window", mask_size="2", mask_after="0")
-    window = sent(app, "mask_editor")["mask"]
+    window = np.isfinite(drawn(app))
     clean(app.segmented_control(key="mask").set_value("by hand").run())
-    assert sent(app, "mask_editor")["mask"] == window
-    assert app.query_params["cells"] == window
+    assert (np.isfinite(drawn(app)) == window).all()
+    assert app.query_params["cells"] == values.written(window)
     clean(app.text_input(key="text").set_value("Why not?").run())
     assert re.search("15 tokens.*has 5", app.warning[0].value)
-    assert sent(app, "mask_editor")["mask"] == values.written(values.cells(MaskChoice("none"), 5))
+    assert np.isfinite(drawn(app)).tolist() == [[True] * 5] * 5
 
 
 def test_a_row_with_every_key_masked_is_refused() -> None:
@@ -80,15 +85,16 @@ def test_a_row_with_every_key_masked_is_refused() -> None:
     mask[2] = False
     app = try_page("masks", mask="by hand", cells=values.written(mask))
     assert "`dog`" in app.error[0].value
-    assert sent(app, "mask_editor")["with_mask"] is None
+    assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), None, HEAD)[LAYER])
+    assert sent(app, "head_view")["heading"] == "Weights before, without a mask"
 
 
 def test_a_long_sentence_is_computed_but_not_edited() -> None:
-    app = visit("masks", text=" ".join(["road"] * MAX_TOKENS))
-    assert f"has {MAX_TOKENS + 2} tokens" in words(app)
-    assert not all_sent(app, "mask_editor")
-    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MAX_TOKENS - 2))).run())
-    assert len(sent(app, "mask_editor")["tokens"]) == MAX_TOKENS
+    app = visit("masks", text=" ".join(["road"] * MAX_EDITED_TOKENS))
+    assert f"has {MAX_EDITED_TOKENS + 2} tokens" in words(app)
+    assert sent(app, "head_view")["note"] == ""
+    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MAX_EDITED_TOKENS - 2))).run())
+    assert sent(app, "head_view")["note"]
 
 
 def test_sizes_end_at_the_length_of_the_sentence() -> None:
@@ -108,5 +114,5 @@ def test_outputs_are_listed_with_their_distances() -> None:
 def test_a_link_chooses_the_language() -> None:
     english, french = visit("masks", mask="window"), visit("masks", language="fr", mask="window")
     assert not french.warning
-    assert sent(english, "mask_editor")["mask"] == sent(french, "mask_editor")["mask"]
+    assert np.array_equal(drawn(english), drawn(french), equal_nan=True)
     assert french.title[0].value == "5 · Masques"

@@ -26,15 +26,6 @@ def test_products_of_sinusoidal_positions_depend_on_distance_alone() -> None:
     assert len(values.waves(101).encoding) == 101
 
 
-@given(position=st.integers(0, 511), k=st.integers(0, values.REACH - 1))
-def test_a_shift_is_a_rotation(position: int, k: int) -> None:
-    found = values.shift(position, k)
-    np.testing.assert_allclose(found.rotated, found.after, atol=1e-5)
-    np.testing.assert_allclose(found.after[0::2], np.sin((position + k) * RATES), atol=1e-6)
-    if k:
-        assert np.abs(found.before - found.after).max() > 0.1
-
-
 def test_the_similarity_of_learned_positions_by_hand_and_its_period() -> None:
     found, table = values.learned(), bert().embeddings.positions.table.detach().numpy()
     assert found.limit == len(table)
@@ -46,33 +37,6 @@ def test_the_similarity_of_learned_positions_by_hand_and_its_period() -> None:
         assert statistic[3] == pytest.approx(expected(three_apart), abs=1e-5)
     for distance in (6, 12):
         assert found.mean[distance] > max(found.mean[distance - 3], found.mean[distance + 3])
-
-
-def test_rotary_scores_depend_on_the_distance_alone() -> None:
-    found = values.rotary(TIRED, 3, 1, 9, 2)
-    assert found.starts == (9, 109, 1009)
-    np.testing.assert_allclose(found.scores, found.scores[:1].repeat(3, axis=0), atol=ROUNDING)
-    with torch.inference_mode():
-        steps = values.encode(bert(), token_ids(tokens(TIRED)), with_positions=False).layers[3].attention
-    # A pair of entries is a complex number, and a rotation by m θ a product with e^(i m θ).
-    query, key = (
-        vector[0::2] + 1j * vector[1::2] for vector in (steps.query[1, 9].numpy(), steps.key[1, 2].numpy())
-    )
-    theta = 10_000.0 ** (-np.arange(len(query)) / len(query))
-    for distance in (-7, 0, 5):
-        rotation = np.exp(-1j * distance * theta)
-        score = (query * np.conj(key) * rotation).sum().real / np.sqrt(2 * len(query))
-        at = found.distances.tolist().index(distance)
-        assert score == pytest.approx(found.scores[0, at], abs=ROUNDING)
-
-
-def test_alibi_biases_fall_by_the_slope() -> None:
-    slopes, biases = values.alibi(8)
-    assert slopes.tolist() == [2.0**-head for head in range(1, 9)]
-    assert biases[7, :3].tolist() == [0, -1 / 256, -2 / 256]
-    slopes, _ = values.alibi(12)
-    assert slopes[:8].tolist() == [2.0**-head for head in range(1, 9)]
-    assert slopes[8:] == pytest.approx([2.0 ** -(head - 0.5) for head in range(1, 5)])
 
 
 def test_buckets_are_those_of_transformers() -> None:

@@ -48,22 +48,6 @@ def test_what_does_not_exist_falls_back(choices: dict[str, str]) -> None:
     assert chosen(opened(**choices)) == "3 1 9"
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "nothing here"),
-        ("word " * 5_000, "25,000 characters; attnviz reads at most 20,000"),
-    ],
-)
-def test_bad_input_gets_a_kind_word_and_is_kept(text: str, says: str) -> None:
-    app = opened()
-    app.text_input(key="text").set_value(text).run()
-    assert says in app.error[0].value
-    assert app.text_input(key="text").value == text
-    app.text_input(key="text").set_value("Back again.").run()
-    assert chosen(app) == "3 1 2"
-
-
 def test_a_link_with_an_empty_sentence_opens_with_the_opening_one() -> None:
     assert chosen(opened(text="")) == "3 1 9"
 

@@ -9,15 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.training import Learned, Training
 from attnviz.app.lessons.watch_it_learn.page import title_of
-from attnviz.app.lessons.watch_it_learn.values import quarters, text_of
+from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import line, stored
 from attnviz.trained.storyteller.tasks import WATCHED
-from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, press, sent, stop, try_page, until, visit, words
-from tests.trained.made_up import of_storyteller, of_translator
+from tests.trained.made_up import of_translator
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -93,22 +92,6 @@ def test_the_curves_of_a_language_model_are_the_stored_measures() -> None:
     assert again["y"] == pytest.approx([each.measures["second_loss"] for each in kept])
 
 
-def test_every_sentence_and_every_head_can_be_watched() -> None:
-    app = visit(PAGE)
-    heads = app.selectbox(key="watched").options
-    assert len(heads) == len(set(heads)) == 16
-    for probe in PROBES:
-        clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
-        assert text_of("guided", PROBES.index(probe)) in sent(app, "head_view")["caption"]
-    for head in (heads[0], heads[9], heads[-1]):
-        clean(app.selectbox(key="watched").set_value(head).run())
-        assert any(head in title.value for title in app.header)
-    clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
-    assert len(app.selectbox(key="watched").options) == 8
-    clean(app.selectbox(key="learner").set_value(title_of("guided")).run())
-    assert app.selectbox(key="probe").value == written(PROBES[-1].source)
-
-
 def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(snapshots, "file_of", lambda variant: tmp_path / f"{variant}-steps.npz")
     stored.cache_clear()
@@ -134,21 +117,6 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
-
-
-def test_a_language_model_is_trained_and_watched_by_the_visitors_of_another(
-    play: Callable[..., None], jobs: Jobs
-) -> None:
-    play(line(of_storyteller(0)), line(7), line(of_storyteller(50)))
-    app = visit(PAGE, learner=title_of("storyteller"), live_seed="7", live_steps="600")
-    job = start(app, jobs)
-    assert job.latest is not None
-    assert job.latest.found.training == Training("storyteller", 7, 600)
-    other = visit(PAGE)
-    for each in (app.run(), other):
-        clean(each)
-        assert len(charts(each)["What this training learned when"]["lines"]) == 4
-        assert "Language model of 2 layers, seed 7 · 50 of 600" in each.get("progress")[0].proto.text
 
 
 @pytest.mark.usefixtures("played")

@@ -19,9 +19,7 @@ from attnviz.app.lessons.weighted_average.values import (
     Additive,
     average,
     difference_alone,
-    exponentials,
     split,
-    strongest_other,
     trained_row,
     utf8_bytes,
     word_pieces,
@@ -88,17 +86,6 @@ def test_the_trained_row_is_that_of_transformers() -> None:
     row = trained_row(TIRED, IT)
     np.testing.assert_allclose(row.weights, expected[1:-1], atol=1e-5)
     assert row.special == pytest.approx(expected[0] + expected[-1], abs=1e-5)
-
-
-@pytest.mark.parametrize("temperature", [0.01, 1.0, 100.0])
-def test_power_divided_by_total_is_the_weight(temperature: float) -> None:
-    found = average(TIRED, "Dot product", temperature)
-    key = strongest_other(found.weights[IT], IT)
-    assert key != IT
-    worked = exponentials(found.scores[IT], key, temperature)
-    assert worked.power == pytest.approx(np.exp(worked.exponent))
-    assert worked.power / worked.total == pytest.approx(found.weights[IT, key], rel=1e-4)
-    assert strongest_other(np.ones(1, np.float32), 0) == 0
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -1,9 +1,7 @@
 """The server as visitors and strangers reach it: whom it lets in, whom it asks, and how much it takes."""
 
 import http.client
-import json
 import re
-import signal
 import socket
 import time
 from pathlib import Path
@@ -17,14 +15,12 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import DoubleArray, SInt64Array, StringArray
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from websockets import Origin
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from attnviz.app.server import serving
 from attnviz.app.server.security_headers import headers
 from attnviz.models import allowed
-from tests.app.classroom import redis_server
 from tests.browser.server import STOP_SECONDS, Server, running
 
 SENTENCE = "The walrus is tired."
@@ -206,43 +202,6 @@ def _status_of_upload(server: Server, session: str, size: int) -> int:
     return status
 
 
-def test_rooms_in_redis_survive_a_restart_and_a_server_with_open_windows_stops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question = "Is nothing of this in the log?"
-    with redis_server.running() as address:
-        monkeypatch.setenv("ATTNVIZ_ROOMS", address)
-        with running(tmp_path) as server:
-            opening = {"do": "open", "window": "a-window-of-a-teacher"}
-            with pytest.raises(InvalidStatus, match="403"):
-                room(server, opening, origin="http://foreign.example")
-            teacher, opened = room(server, opening)
-            code, key = opened["room"], opened["key"]
-            join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
-            student, _ = room(server, join)
-            teacher.send(json.dumps({"do": "poll", "question": question, "options": ["one", "two"]}))
-            while json.loads(student.recv(30))["poll"] is None:
-                pass
-            with server.websocket(server.url) as visit:
-                visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
-                visit.recv(30)
-                server.process.terminate()
-                assert server.process.wait(STOP_SECONDS) == 0
-            for window in (teacher, student):
-                with pytest.raises(ConnectionClosed, match="1012"):
-                    _read_to_the_end(window)
-            said = server.log.read_text("utf-8")
-            assert [secret for secret in (code, key, join["voter"], question) if secret in said] == []
-            assert server.tracebacks() == []
-        with running(tmp_path) as server:
-            back = {"do": "teach", "room": code, "key": key, "window": "a-window-of-a-teacher"}
-            again, state = room(server, back)
-            assert state["poll"]["question"] == question
-            again.close()
-            server.process.send_signal(signal.SIGINT)
-            assert server.process.wait(STOP_SECONDS) == 0
-
-
 @pytest.mark.parametrize(
     ("setting", "wrong", "said"),
     [
@@ -261,13 +220,3 @@ def test_what_the_operator_sets_wrongly_is_said_at_the_start(
         serving.options()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith(f"{setting} should be {said}")
-
-
-def room(
-    server: Server, first: dict[str, Any], origin: str | None = None
-) -> tuple[ClientConnection, dict[str, Any]]:
-    """A window of a room that has said this, and what it was answered."""
-    address = server.url.replace("http", "ws", 1) + "/room"
-    window = connect(address, origin=Origin(origin or server.url), proxy=None, legacy=True)
-    window.send(json.dumps(first))
-    return window, json.loads(window.recv(30))

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import NOWHERE, PADDING, Corpus, Exercises
+from attnviz.trained.translator.exercises import PADDING, Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, START
@@ -38,20 +38,6 @@ def test_the_numbers_are_those_of_the_words(pairs: list[Pair]) -> None:
     assert words(Exercises.of(alike)) == [
         ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in alike
     ]
-
-
-def test_the_places_are_those_of_the_words(pairs: list[Pair]) -> None:
-    for pair in pairs:
-        exercise = Exercises.of([pair])
-        places = [int(place) for place in exercise[3:]]
-        pronoun = pair.pronoun
-        if pronoun is None:
-            assert places == [NOWHERE] * 4
-            continue
-        other = NOWHERE if pronoun.other is None else pronoun.other
-        assert places == [pronoun.source, pronoun.referent, other, pronoun.target]
-        assert ENGLISH.word(int(exercise.source[0, places[0]])) == "it"
-        assert FRENCH.word(int(exercise.following[0, places[3]])) in {"il", "elle"}
 
 
 def test_an_epoch_shows_every_sentence_once_in_full_batches_of_equal_length(pairs: list[Pair]) -> None:

@@ -11,7 +11,6 @@ from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.measures import chooses_il, exact_match, reading, weights_from_it
 from attnviz.trained.translator.translator import Sizes, Translator, build
-from attnviz.trained.translator.variants import VARIANTS
 from attnviz.trained.translator.vocabulary import FRENCH
 
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
@@ -86,12 +85,3 @@ def test_only_a_translation_without_any_mistake_is_exact(pairs: list[Pair]) -> N
     assert exact_match(Parrot([*right[:-2], right[-2][:-1], (*right[-1], "trop")]), pairs) == 1 - 2 / len(
         pairs
     )
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_files_are_small_and_say_how_they_were_made(variant: str) -> None:
-    file = VARIANTS[variant].file
-    assert file.stat().st_size <= 500_000
-    about = Translator.load(file).about
-    assert about["variant"] == variant
-    assert about["seed"] == str(VARIANTS[variant].seed)

@@ -68,16 +68,6 @@ def slowly(translator: Translator, source: Sequence[str], edits: Sequence[Edit] 
     return words
 
 
-def test_a_seed_builds_one_network_and_leaves_torchs_own_numbers_alone() -> None:
-    torch.manual_seed(1)
-    before = torch.get_rng_state()
-    one, same, other = (build(SIZES, seed).state_dict() for seed in (1, 1, 2))
-    assert torch.equal(torch.get_rng_state(), before)
-    name = "encoder.layers.0.attention.to_query.weight"
-    assert torch.equal(one[name], same[name])
-    assert not torch.equal(one[name], other[name])
-
-
 def test_a_batch_gives_what_its_sentences_give_one_by_one(translator: Translator) -> None:
     together = translator.steps_all(SOURCES, TARGETS).probabilities
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):

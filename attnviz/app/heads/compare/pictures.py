@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import streamlit as st
 
-from attnviz.analysis.aligned import Place
 from attnviz.analysis.display_tokens import DisplayToken, aside, faint, faint_rows
-from attnviz.analysis.picture import Levels, diverging, sequential
-from attnviz.app.components import store
-from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
+from attnviz.analysis.picture import Picture, diverging, sequential
+from attnviz.app import markdown
+from attnviz.app.components.head_view import head_view
+from attnviz.app.components.store import publish
 from attnviz.app.heads.compare.compared import Aligned, Comparison, Placed
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HEAD, LAYER, QUERY
 from attnviz.text import isolated
-from attnviz.widgets.tokens import shown_tokens
+from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 SIGNS = (
     "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
@@ -24,6 +25,13 @@ SIGNS = (
     "masked. Points are percentage points. The pieces of a word are shown as one"
     f"{faint_rows('what is not shown')}."
 )
+
+
+class Row(ShownToken):
+    """A row or a column, with a note on a row's numbers, mostly ""."""
+
+    aside: str
+
 
 _CAPTION = 300  # characters of a sentence that a caption has room for
 _MIN_VISIBLE = 5e-4  # a smaller change reads "0.0 points"
@@ -56,26 +64,43 @@ def draw(
     drawn = faint(difference, np.fmin(first.left, second.left))
     if high < _MIN_VISIBLE:
         high = 1.0  # what is left by rounding is not to look like a change
-    levels = np.stack([_weights(first), _weights(second), diverging(drawn, end=high).levels])
-    values = np.stack([first.weights, second.weights, difference])
-    pixels = store.publish("compared", {"levels": levels, "values": values})
-    aligned_matrices(
-        "matrices",
-        pixels=pixels,
-        pictures=[
-            {"title": titles[0], "kind": "sequential", "high": 1.0},
-            {"title": titles[1], "kind": "sequential", "high": 1.0},
-            {"title": titles[2], "kind": "diverging", "high": high},
-        ],
-        sides=sides,
-        rows=_named(grid.queries, grid.rows, _asides(first, second, sides)),
-        columns=_named(grid.keys, grid.columns, [""] * len(grid.columns)),
-        row=row,
-        note=note,
-        caption=_caption(compared),
-        filename=_filename(compared),
-        on_pick=lambda picked: QUERY.pick(grid.queries[picked]),
+    rows = _named(grid.queries, _asides(first, second, sides))
+    columns = _named(grid.keys, [""] * len(grid.columns))
+    shown = (
+        ("first", _weights(first), first.weights),
+        ("second", _weights(second), second.weights),
+        ("difference", diverging(drawn, end=high), difference),
     )
+    for place, title, (name, picture, values) in zip(st.columns(3), titles, shown, strict=True):
+        head, facts = [[1, 1]], {"high": [float(picture.high)]}
+        with place:
+            st.markdown(f"**{markdown.plain(title)}**")
+            head_view(
+                f"compared {name}",
+                pixels=publish(f"{name} pixels", {"pixels": picture.levels[None]}, heads=head, **facts),
+                exact=publish(f"{name} exact", {"values": values[None]}, heads=head),
+                view="matrix",
+                layer=1,
+                heads=[1],
+                heads_total=0,
+                query_tokens=rows,
+                key_tokens=columns,
+                query=row,
+                key=None,
+                heading=title,
+                kind=picture.kind,
+                unit="signed percent" if name == "difference" else "percent",
+                caption=_caption(compared),
+                filename=f"{_filename(compared)}-{name}",
+                on_pick=lambda query, _: _choose(grid, query),
+            )
+    st.markdown(f":small[{note}]")
+
+
+def _choose(grid: Aligned, row: int | None) -> None:
+    """Choose the word of a row that both sides have."""
+    if row is not None and grid.rows[row].shared:
+        QUERY.pick(grid.queries[row])
 
 
 def _caption(compared: Comparison) -> str:
@@ -94,20 +119,15 @@ def _filename(compared: Comparison) -> str:
     return f"{begin}-and-{file_name_of(compared.second.model.name).removeprefix('attnviz-')}"
 
 
-def _weights(side: Placed) -> Levels:
+def _weights(side: Placed) -> Picture:
     drawn = faint(side.weights, side.left)
-    return sequential(np.nan_to_num(drawn), mask=np.isfinite(drawn)).levels
+    return sequential(np.nan_to_num(drawn), mask=np.isfinite(drawn))
 
 
-def _named(groups: Sequence[DisplayToken], places: Sequence[Place], asides: Sequence[str]) -> list[Row]:
+def _named(groups: Sequence[DisplayToken], asides: Sequence[str]) -> list[Row]:
     return [
-        {
-            **token,
-            "label": f"{token['label']} *" if parts else token["label"],
-            "only": "" if place.shared else "second" if place.first is None else "first",
-            "aside": parts,
-        }
-        for token, place, parts in zip(shown_tokens(groups), places, asides, strict=True)
+        {**token, "label": f"{token['label']} *" if parts else token["label"], "aside": parts}
+        for token, parts in zip(shown_tokens(groups), asides, strict=True)
     ]
 
 

@@ -13,7 +13,6 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import names_of, strongest_keys, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
-from attnviz.app.explore.why import message
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.computed import computed, translated
 from attnviz.app.lessons.cross_attention import values
@@ -198,15 +197,12 @@ def _one_weight(page: LessonPage, reading: Reading) -> None:
     page.text("weight", **reading.named)
     key = choosing.token(reading.source, page.label("key"), CROSS_KEY, reading.largest[0].place)
     worked = why(reading.block, 0, reading.query, key, reading.queries, reading.keys)
-    names = {
-        "query_word": reading.queries.labels[reading.query],
-        "key_word": reading.keys.labels[key],
-    }
     with st.container(border=True):
         arithmetic(
-            "why cross",
-            message(worked, reading.block, reading.keys) | names,
-            on_pick=lambda place: CROSS_KEY.pick(reading.keys.groups[place]),
+            worked,
+            reading.keys.labels,
+            reading.queries.labels[reading.query],
+            reading.keys.labels[key],
         )
 
 

@@ -17,7 +17,6 @@ from attnviz.app.lessons.computed import computed, translated
 from attnviz.app.lessons.english import OPENING
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.masks import values
-from attnviz.app.lessons.masks.mask_editor import MAX_TOKENS, mask_editor
 from attnviz.app.lessons.masks.values import MaskChoice, MaskedRun
 from attnviz.app.markdown import Markdown
 from attnviz.app.state.choices import CELLS, EDITED, MASK, MASK_AFTER, MASK_SIZE, REPLACEMENT
@@ -53,7 +52,7 @@ def draw() -> None:
         page.explain()
         with page.beside:
             st.header(page.label("before"), anchor=False)
-            _weights(page, chosen, run.before, run, page.label("before"))
+            _weights(page, chosen, "before", run.before, run, page.label("before"))
         row = _renormalized(chosen.text, chosen.head, chosen.query)
         page.predict(
             head=f"1-{chosen.head + 1}",
@@ -81,23 +80,19 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
     below = st.container()
     run = _run(page, chosen, choice)
     groups = _groups(run, chosen.text)
+    editable = len(groups) <= values.MAX_EDITED_TOKENS
     if choice.kind != values.BY_HAND and not choice.pads:
         # The mask to start from by hand. A long one would fill the link.
-        CELLS.set(values.written(run.mask) if len(groups) <= MAX_TOKENS else "")
+        CELLS.set(values.written(run.mask) if editable else "")
+    heading = page.label("masked") if run.after is not None else page.label("before")
     with below:
-        if len(groups) <= MAX_TOKENS:
-            mask_editor(
-                "mask editor",
-                tokens=shown_tokens(groups),
-                mask=values.written(run.mask),
-                without=run.before[chosen.layer],
-                with_mask=None if run.after is None else run.after[chosen.layer],
-                query=chosen.query,
-                on_draw=partial(_edit, len(chosen.groups)),
-            )
-        elif run.after is not None:
-            page.text("long", tokens=len(groups), maximum=MAX_TOKENS)
-            _weights(page, chosen, np.where(run.mask, run.after, np.nan), run, "")
+        shown = run.before if run.after is None else run.after
+        masked = np.where(run.mask, shown, np.nan)
+        note = page.label("edit") if editable else ""
+        edit = partial(_edit, values.written(run.mask), len(chosen.groups)) if editable else None
+        _weights(page, chosen, "masked", masked, run, heading, note, edit)
+        if not editable:
+            page.text("long", tokens=len(groups), maximum=values.MAX_EDITED_TOKENS)
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
@@ -141,22 +136,33 @@ def _run(page: LessonPage, chosen: HeadSelection, choice: MaskChoice) -> MaskedR
         return _masked_run(chosen.text, MaskChoice(values.BY_HAND), chosen.head)
 
 
-def _edit(tokens: int, drawn: str) -> None:
-    """Take an edited mask; [PAD] tokens are no part of a mask by hand."""
-    rows = drawn.count("-") + 1
+def _edit(mask: str, tokens: int, query: int | None, key: int | None) -> None:
+    """Mask a cell or unmask it; [PAD] tokens are no part of a mask by hand."""
+    cells = values.read(mask, mask.count("-") + 1)[:tokens, :tokens].copy()
+    if query is not None and key is not None and max(query, key) < tokens:
+        cells[query, key] ^= True
     MASK.set(values.BY_HAND)
-    CELLS.set(values.written(values.read(drawn, rows)[:tokens, :tokens]))
+    CELLS.set(values.written(cells))
 
 
 def _groups(run: MaskedRun, text: str) -> tuple[DisplayToken, ...]:
     return tuple(DisplayTokens(run.tokens, text).groups)
 
 
-def _weights(page: LessonPage, chosen: HeadSelection, weights: Floats, run: MaskedRun, heading: str) -> None:
+def _weights(
+    page: LessonPage,
+    chosen: HeadSelection,
+    name: str,
+    weights: Floats,
+    run: MaskedRun,
+    heading: str,
+    note: str = "",
+    on_pick: Callable[[int | None, int | None], None] | None = None,
+) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
     named = shown_tokens(_groups(run, chosen.text))
     weights_picture(
-        f"weights {heading}",
+        f"weights {name}",
         weights[chosen.layer][None],
         named,
         named,
@@ -164,8 +170,10 @@ def _weights(page: LessonPage, chosen: HeadSelection, weights: Floats, run: Mask
         layer=chosen.layer + 1,
         heads=[chosen.head + 1],
         heading=heading,
+        note=note,
         caption=page.label("caption", text=chosen.text[:_CAPTION], head=chosen.head_name),
         filename="attnviz-mask",
+        on_pick=on_pick,
     )
 
 

@@ -33,6 +33,8 @@ from attnviz.transformer.masks import (
 
 BY_HAND = "by hand"
 KINDS = ("causal", "none", "padding", "prefix", "window", BY_HAND)
+MAX_EDITED_TOKENS = 40
+"""The largest number of tokens of a mask to edit, which the link holds."""
 PAD_ID = 0
 """The row of [PAD] in BERT's vocabulary."""
 
