@@ -38,6 +38,7 @@ from attnviz.trained.shapes.pictures import (
     FIGURES,
     FOLDER,
     GRID,
+    MOST,
     SHAPES,
     Question,
     draw,
@@ -45,8 +46,9 @@ from attnviz.trained.shapes.pictures import (
     stamp,
 )
 
-STEPS, BATCH, SEED = 1600, 64, 0
+STEPS, BATCH, SEED = 1800, 64, 0
 PICTURES = 500
+LEARNED = 0.5  # the loss at which pictures get one more shape
 PATCH = 12  # pixels of a side, after the picture has been made smaller
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _IMAGE = "<image>"
@@ -147,9 +149,12 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
     optimizer = torch.optim.AdamW(
         [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01
     )
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, steps)
+    most, average = (
+        1,
+        float("inf"),
+    )  # pictures have one shape at first, and one more as soon as these are learned
     for step in range(1, steps + 1):
-        most = 1 + min(5, int(8 * step / steps))  # few shapes first
         some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
         ids = batches.ids(some)
         given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
@@ -160,8 +165,11 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
+        average = min(average, 2.0) * 0.9 + loss.item() * 0.1
+        if average < LEARNED and most < MOST:
+            most, average = most + 1, float("inf")
         if step % 100 == 0:
-            print(f"step {step}, loss {loss.item():.4f}", flush=True)
+            print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
     return model.eval(), prepares
 
 

@@ -5,6 +5,7 @@ import { written } from "../../widgets/numbers.js";
 import { css, levelOf, levelsImage, Theme } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
+import patches from "../../widgets/patches.js";
 import { allData } from "../../widgets/store.js";
 
 const LARGEST_TABLE = 20; // columns; above, each token's row is described in words
@@ -27,11 +28,12 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
  *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], minus: string,
+ *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[] }[],
  *   kinds: Kind[]
  * }} Reading
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
- *   together: number[], view: "lines" | "matrix", hide: boolean
+ *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
  * }} State what is chosen; all counted from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
@@ -79,6 +81,21 @@ class Weights {
         for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
+  }
+
+  /** What one of these tokens gives to all of them, or gets, in every head; masked ones give nothing. */
+  of(places, query, received) {
+    const [queries, keys] = this.kind.size;
+    const pictures = this.kind.layers.length * this.kind.heads;
+    const values = new Float32Array(pictures * places.length);
+    for (let picture = 0; picture < pictures; picture++) {
+      places.forEach((place, at) => {
+        const [row, column] = received ? [place, places[query]] : [places[query], place];
+        const weight = this.numbers[this.kind.weights + (picture * queries + row) * keys + column];
+        values[picture * places.length + at] = weight || 0;
+      });
+    }
+    return { facts: { query }, arrays: { rows: { shape: [pictures, places.length], values } } };
   }
 
   get shape() {
@@ -232,6 +249,7 @@ class Report {
       ["text", "Text"],
       ["kind", "Attention"],
       ["view", "Picture"],
+      ["picture", "Image"],
     ]) {
       this.options[name] = new Segments(words, (value) => this.change({ [name]: value }));
     }
@@ -264,7 +282,14 @@ class Report {
       this.numbers = element("details", {}, this.summary, this.table);
       this.numbers.ontoggle = () => this.tabulate();
       const top = element("div", { class: "top" }, this.oneHead, tools);
-      parts.push(element("section", { class: "one" }, top, this.mount("head_view"), this.numbers));
+      this.pictured = element("div");
+      if (this.facts.readings.some(({ pictures }) => pictures.length)) {
+        this.pictured.append(this.options.picture.root, this.mount("patches"));
+        this.widgets.patches.trigger = (_, { query }) => {
+          this.change({ query: this.picture.places[query] + 1, key: null, together: [] });
+        };
+      }
+      parts.push(element("section", { class: "one" }, top, this.pictured, this.mount("head_view"), this.numbers));
     }
     this.paper = element("div", { class: "paper" });
     this.bar = element("div", { class: "bar" }, this.options.text.root, this.options.kind.root, this.meaning);
@@ -295,7 +320,7 @@ class Report {
   /** A widget in its own corner of the page, with its own style sheet. */
   mount(name) {
     const host = element("div");
-    const widget = name === "atlas" ? atlas : headView;
+    const widget = { atlas, head_view: headView, patches }[name];
     this.widgets[name] = widget.mount(host.attachShadow({ mode: "open" }));
     this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
     return host;
@@ -338,6 +363,7 @@ class Report {
       key: query === null ? null : within(state.key, size[1]),
       together: query === null ? state.together.filter((token) => within(token, size[0])) : [],
       view: state.view === "matrix" ? "matrix" : "lines",
+      picture: state.picture,
       hide: state.hide,
     };
   }
@@ -392,6 +418,7 @@ class Report {
       });
     }
     if (!this.widgets.head_view) return;
+    this.renderPicture();
     const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
@@ -418,6 +445,25 @@ class Report {
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
     if (matchMedia("print").matches) this.print();
+  }
+
+  /** An image, and what the chosen word gives its patches, or the chosen patch gets, in the open head. */
+  renderPicture() {
+    const { state, kind, reading } = this;
+    const { pictures } = reading;
+    this.pictured.hidden = !pictures.length;
+    if (!pictures.length) return;
+    this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
+    this.picture = pictures[state.picture ?? 0] ?? pictures[0];
+    const { src, box, rows, columns, places, names } = this.picture;
+    const asked = places.indexOf((state.query ?? 0) - 1);
+    const query = asked < 0 ? names.length - 1 : asked;
+    const pixels = this.published(`picture ${pictures.indexOf(this.picture)} ${query}`, (weights) =>
+      weights.of(places, query, query >= names.length),
+    );
+    const layer = kind.layers.indexOf(state.layer) + 1;
+    const message = { picture: src, whole: src, box, rows, columns, names, pixels, layer, query };
+    this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: true });
   }
 
   /** The labels of the switch between the texts: of equal ones, with the model. */
