@@ -15,27 +15,22 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor
-from transformers import (
-    CLIPVisionConfig,
-    LlamaConfig,
-    LlavaConfig,
-    LlavaForConditionalGeneration,
-    LlavaProcessor,
-    PreTrainedTokenizerFast,
-)
+from transformers import CLIPVisionConfig, LlamaConfig
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 from attnviz.analysis.intervals import MAX_DRAWS
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
+from attnviz.trained.shapes import figures
+from attnviz.trained.shapes.figures import Figures
 from attnviz.trained.shapes.pictures import (
     BACKGROUND,
     CELL,
     COLOURS,
-    FIGURES,
     FOLDER,
     GRID,
     MOST,
@@ -46,16 +41,17 @@ from attnviz.trained.shapes.pictures import (
     stamp,
 )
 
-STEPS, BATCH, SEED = 1800, 64, 0
-PICTURES = 500
+STEPS, BATCH, SEED = 3000, 64, 0
+PICTURES = 200
 LEARNED = 0.5  # the loss at which pictures get one more shape
 PATCH = 12  # pixels of a side, after the picture has been made smaller
+_MADE: Any = transformers  # which leaves constructors untyped
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _IMAGE = "<image>"
 _WORDS = ("what", "colour", "is", "the", "which", "shape", *SHAPES, *COLOURS)
 
 
-def processor() -> LlavaProcessor:
+def processor() -> Any:
     """Return what prepares pictures and questions."""
     vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), _IMAGE, *_WORDS))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
@@ -64,7 +60,7 @@ def processor() -> LlavaProcessor:
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{begin} $A", special_tokens=[(begin, vocabulary[begin])]
     )
-    fast = PreTrainedTokenizerFast(
+    fast = _MADE.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **_SPECIAL, extra_special_tokens={"image_token": _IMAGE}
     )
     side = {"height": GRID * PATCH, "width": GRID * PATCH}
@@ -72,7 +68,7 @@ def processor() -> LlavaProcessor:
         size=side, crop_size=side, do_center_crop=False, resample=Image.Resampling.BILINEAR,
         image_mean=[0.5] * 3, image_std=[0.5] * 3,
     )  # fmt: skip
-    return LlavaProcessor(
+    return _MADE.LlavaProcessor(
         images,
         fast,
         patch_size=PATCH,
@@ -81,11 +77,11 @@ def processor() -> LlavaProcessor:
     )
 
 
-def network(prepares: Any) -> LlavaForConditionalGeneration:
+def network(prepares: Any) -> Any:
     """Return an untrained model."""
     token = prepares.tokenizer.convert_tokens_to_ids
-    sizes = {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4}
-    config = LlavaConfig(
+    sizes: dict[str, Any] = {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4}
+    config = _MADE.LlavaConfig(
         vision_config=CLIPVisionConfig(
             **sizes, num_hidden_layers=1, image_size=GRID * PATCH, patch_size=PATCH, projection_dim=48
         ),
@@ -97,7 +93,7 @@ def network(prepares: Any) -> LlavaForConditionalGeneration:
         image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID,
         tie_word_embeddings=True, pad_token_id=token("<pad>"),
     )  # fmt: skip
-    return LlavaForConditionalGeneration(config)
+    return _MADE.LlavaForConditionalGeneration(config)
 
 
 class Batches:
@@ -106,7 +102,7 @@ class Batches:
     def __init__(self, prepares: Any) -> None:
         self._token = prepares.tokenizer.convert_tokens_to_ids
         empty = np.full((3 * CELL, 3 * CELL, 3), BACKGROUND, np.uint8)
-        self._small = {}
+        self._small: dict[tuple[str, str], Tensor] = {}
         for shape in SHAPES:
             for colour in COLOURS:
                 drawn = empty.copy()
@@ -120,7 +116,7 @@ class Batches:
 
     def pixels(self, some: Sequence[Question]) -> Tensor:
         """[picture, colour, row, column]."""
-        found = self._empty.repeat(len(some), 1, 1, 1)
+        found: Tensor = self._empty.repeat(len(some), 1, 1, 1)
         for picture, each in zip(found, some, strict=True):
             for shape in each.shapes:
                 top, left = shape.row * PATCH, shape.column * PATCH
@@ -138,7 +134,7 @@ class Batches:
         return torch.tensor(self._token([each.answer for each in some]))
 
 
-def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGeneration, Any]:
+def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     """Return a trained model and its processor."""
     torch.manual_seed(seed)
     random, prepares = Random(seed), processor()  # noqa: S311 - pictures are no secret
@@ -161,7 +157,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
         logits = model(**given, logits_to_keep=1).logits[:, -1]
         loss = torch.nn.functional.cross_entropy(logits, batches.answers(some))
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
@@ -173,7 +169,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[LlavaForConditionalGene
     return model.eval(), prepares
 
 
-def measure(count: int = PICTURES) -> dict[str, Any]:
+def measure(count: int = PICTURES) -> Figures:
     """Return what the saved model does on pictures that no training has seen.
 
     Of each head, the weight that the word that names a shape gives to the patch with that shape. The head is
@@ -198,21 +194,21 @@ def measure(count: int = PICTURES) -> dict[str, Any]:
     draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
     low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
     others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
-    return {
-        "pictures": count,
-        "right": int(sum(right)),
-        "head": [int(layer) + 1, int(head) + 1],
-        "weight": round(float(of_head.mean()), 4),
-        "interval": [round(float(low), 4), round(float(high), 4)],
-        "uniform": round(1 / len(trace.tokens), 4),
-        "other_heads": [round(float(others.min()), 4), round(float(others.max()), 4)],
-    }
+    return Figures(
+        count,
+        sum(right),
+        (int(layer) + 1, int(head) + 1),
+        round(float(of_head.mean()), 3),
+        (round(float(low), 3), round(float(high), 3)),
+        round(1 / len(trace.tokens), 3),
+        (round(float(others.min()), 3), round(float(others.max()), 3)),
+    )
 
 
-def main(figures: bool) -> None:
+def main(*, measured: bool) -> None:
     """Make the weights anew and print the digests that the catalogue needs, or measure them."""
-    if figures:
-        FIGURES.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+    if measured:
+        figures.FILE.write_text(json.dumps(measure()._asdict(), indent=1) + "\n", "utf-8")
         return
     model, prepares = train()
     model.half().save_pretrained(FOLDER)
@@ -222,4 +218,4 @@ def main(figures: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] == ["figures"])
+    main(measured=sys.argv[1:] == ["figures"])

@@ -15,7 +15,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
-from attnviz.trained.shapes.pictures import HEAD
+from attnviz.trained.shapes import figures
 from tests.app.shown import clean, page_links, sent, try_page, visit, warnings
 from tests.app.shown import words as words_of
 
@@ -98,6 +98,9 @@ def test_a_server_may_offer_nothing_but_a_model_that_sees(
 def read(name: str, text: str) -> Trace:
     given = ModelInput(text, images=(Image.fromarray(sample(name)),))
     return loading.trace("shapes", given)
+
+
+HEAD = figures.stored().head
 
 
 def words_in(trace: Trace) -> list[int]:

@@ -12,7 +12,7 @@ from attnviz.app.models.images.samples import QUESTIONS, sample
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.trace import Trace
-from attnviz.trained.shapes.pictures import HEAD
+from attnviz.trained.shapes import figures
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -25,6 +25,7 @@ from tests.browser.visit import (
 )
 from tests.capture.tiny import tiny
 
+HEAD = figures.stored().head
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
 
 

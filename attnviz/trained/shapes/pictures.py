@@ -13,12 +13,6 @@ from numpy.typing import NDArray
 FOLDER = Path(__file__).parent / "weights"
 """Where the model lies that answers them."""
 
-FIGURES = FOLDER.parent / "figures.json"
-"""What was measured of it."""
-
-HEAD = (1, 1)
-"""The head of its decoder whose word attends to the patch that it names, from 1."""
-
 GRID = 5
 """Rows and columns of a picture; the model's patches are its cells."""
 

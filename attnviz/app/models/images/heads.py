@@ -17,7 +17,7 @@ from attnviz.app.state.choices import PATCH
 from attnviz.models.catalogue import SHAPES
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
-from attnviz.trained.shapes.pictures import HEAD
+from attnviz.trained.shapes import figures
 
 _STRETCHED = 0.02  # in the logarithm of width : height; less is invisible
 _CUT = 0.005  # of a side; whole percents show no less
@@ -26,7 +26,7 @@ _LISTED = 3  # tokens named in a sentence
 
 def opening(chosen: ImageSelection) -> tuple[int, int]:
     """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
-    return HEAD if chosen.entry.name == SHAPES and not chosen.mean else (1, 1)
+    return figures.stored().head if chosen.entry.name == SHAPES and not chosen.mean else (1, 1)
 
 
 def describe_answer(chosen: ImageSelection) -> None:
@@ -46,6 +46,7 @@ def describe_model(chosen: ImageSelection) -> None:
     controls.describe(chosen.entry)
     if chosen.entry.images:
         if chosen.entry.name == SHAPES:
+            _describe_figures()
             selection.describe_real_models()
         return
     message, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
@@ -57,6 +58,19 @@ def describe_model(chosen: ImageSelection) -> None:
             "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
         )
     cited_markdown(f":small[{message}]")
+
+
+def _describe_figures() -> None:
+    found = figures.stored()
+    low, high = map(percent, found.interval)
+    least, most = map(percent, found.other_heads)
+    st.markdown(
+        f":small[Of {found.pictures} pictures that its training did not see, it answers {found.right} right. "
+        f"In head {found.head[0]}-{found.head[1]}, the word that names a shape gives {percent(found.weight)} "
+        f"of its weight to the patch with that shape, on average (95 % interval: {low} to {high}). Uniform "
+        "attention would give "
+        f"{percent(found.uniform)}, the other heads give {least} to {most}.]"
+    )
 
 
 def received(chosen: ImageSelection, query: int) -> bool:
