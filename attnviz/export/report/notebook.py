@@ -214,7 +214,7 @@ def show(
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace has its tokens. Remove tokens=.")
     given = trace if tokens is None else Trace.from_weights(trace, tokens)
-    minus = checked_trace(given.minus) if isinstance(given, Difference) else None
+    minus = without_vision(checked_trace(given.minus)) if isinstance(given, Difference) else None
     trace = without_vision(checked_trace(given.trace if isinstance(given, Difference) else given))
     _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
