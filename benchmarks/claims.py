@@ -246,7 +246,7 @@ def shapes_measured_again() -> str:
     least, most = map(percent, found.other_heads)
     same = _near(found._asdict(), figures.stored()._asdict())
     return (
-        f"{found.right} of {found.pictures} right; head {found.head[0]}-{found.head[1]}: {weight}, from {low} "
+        f"{found.right} of {found.pictures} right; head {'-'.join(map(str, found.head))}: {weight}, from {low} "
         f"to {high}, uniform {uniform}, others {least} to {most}; as written down: {same}"
     )
 
