@@ -4,7 +4,8 @@
 #              attnviz brings, work on Ray, and a short run of each benchmark
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
 # make lock    writes requirements.lock anew, after a change of requirements.txt or constraints.txt
-# make docs    builds the documentation site into build/site
+# make docs    builds the documentation into build/docs
+# make site    builds Explore as static files with the documentation beside it into build/site, for any web host
 # make check   format, lint and types, the number of lines (budget.toml), words to
 #              avoid (wording.toml), and whether the bundles are up to date
 # make bundles makes them
@@ -23,7 +24,7 @@ test test-all: export HF_HUB_OFFLINE := 1
 # as long as everything else before the first test.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: app test test-all claims lock docs check format bundles
+.PHONY: app test test-all claims lock docs site check format bundles
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -54,6 +55,10 @@ lock: $(VENV)/.made
 
 docs: $(VENV)/.dev
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+
+site: $(VENV)/.dev
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --site-dir build/site/docs
+	@$(PYTHON) -m attnviz site --out build/site
 
 check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .

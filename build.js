@@ -7,7 +7,9 @@ import { build, transform } from "esbuild";
 
 const BUNDLES = [
   { entry: "attnviz/app/app.js", to: "attnviz/widgets/bundle/app.js", format: "esm" },
-  { entry: "attnviz/export/report/report.js", to: "attnviz/widgets/bundle/report.js", format: "iife" },
+  { entry: "attnviz/export/report/file.js", to: "attnviz/widgets/bundle/report.js", format: "iife" },
+  { entry: "attnviz/site/site.js", to: "attnviz/widgets/bundle/site.js", format: "esm" },
+  { entry: "attnviz/site/worker.js", to: "attnviz/widgets/bundle/worker.js", format: "iife" },
 ];
 
 /** An imported style sheet is its text: a widget puts it into its own shadow root, which is enlarged as a whole. */

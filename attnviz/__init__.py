@@ -317,7 +317,7 @@ def patching(
     ('encoder 2-1', 1.0)
 
     Args:
-        clean, corrupted: two sentences with equally many tokens, which differ in a word or a few.
+        clean, corrupted: Two sentences with the same number of tokens that differ in one or a few words.
         model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
             None: with what the model writes for the clean one.
         place: the token at which the outcome is measured, from 0; the decoder's, where there is one.

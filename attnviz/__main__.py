@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 try:
@@ -20,6 +21,7 @@ import attnviz
 from attnviz import importing
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
+from attnviz.cli.output import written
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
@@ -101,6 +103,22 @@ def serve_app(
     from attnviz.app.server import serving
 
     serving.run(port, host)
+
+
+@app.command("site")
+def write_site(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or that of an earlier site.")],
+) -> None:
+    """Write Explore as static files that need no server: the bundled BERT runs in the visitor's browser.
+
+    Any static host serves them, also under a sub-path. The page links to the documentation if it is in
+    DIR/docs.
+    """
+    importing.need_extra("app")
+    from attnviz.site.build import build
+
+    build(out)
+    sys.stdout.write(written(out / "index.html"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

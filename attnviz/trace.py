@@ -427,6 +427,7 @@ class Trace:
         blocks: every layer's attention, in the order the model ran them; "vision" comes last.
         edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
             changed ones.
+        notes: how it was made, where a reader might expect something else: sentences.
         pictures: those that were read, as PNG files, made smaller.
         without_weights: of a hybrid model, what its layers without attention weights are, by number from 0.
 
@@ -442,6 +443,7 @@ class Trace:
     target: str | None = None
     written: int = 0
     edits: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     pictures: tuple[bytes, ...] = ()
     without_weights: Mapping[int, str] = field(default_factory=dict)
 
@@ -546,7 +548,7 @@ class Trace:
         found = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
         if self.without_weights:
             found.append(f"without attention weights: {layers_by_kind(self.without_weights, first=0)}")
-        return found
+        return [*found, *self.notes]
 
     def __sub__(self, other: Trace) -> Difference:
         """Return this trace minus another one of the same tokens, for `attnviz.show`.
@@ -803,6 +805,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         "target": trace.target,
         "written": trace.written,
         "edits": trace.edits,
+        **({"notes": trace.notes} if trace.notes else {}),
         **({"pictures": len(trace.pictures)} if trace.pictures else {}),
         **({"without_weights": [*trace.without_weights.items()]} if trace.without_weights else {}),
         "sequences": [[*map(_token, tokens)] for tokens in sequences],
@@ -853,13 +856,15 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
                 **numbers,
             )
         )
-    edits = tuple(header["edits"])
-    if not all(isinstance(edit, str) for edit in edits):
-        raise trace_io.damaged("an edit is no text")
+    edits, notes = tuple(header["edits"]), tuple(header.get("notes", ()))
+    if not all(isinstance(text, str) for text in (*edits, *notes)):
+        raise trace_io.damaged("an edit or a note is no text")
     others = dict(header.get("without_weights", ()))
     if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
         raise trace_io.damaged("a layer without weights has no number or no name")
-    return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks), without_weights=others)
+    return Trace(
+        **_typed(Trace, header), edits=edits, notes=notes, blocks=tuple(blocks), without_weights=others
+    )
 
 
 def _token(token: Token) -> dict[str, Any]:

@@ -245,9 +245,10 @@ def shapes_measured_again() -> str:
     weight, low, high, uniform = map(percent, (found.weight, *found.interval, found.uniform))
     least, most = map(percent, found.other_heads)
     same = _near(found._asdict(), figures.stored()._asdict())
+    name = "-".join(map(str, found.head))
     return (
-        f"{found.right} of {found.pictures} right; head {'-'.join(map(str, found.head))}: {weight}, from {low} "
-        f"to {high}, uniform {uniform}, others {least} to {most}; as written down: {same}"
+        f"{found.right} of {found.pictures} right; head {name}: {weight}, from {low} to {high}, "
+        f"uniform {uniform}, others {least} to {most}; as written down: {same}"
     )
 
 

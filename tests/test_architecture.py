@@ -16,7 +16,8 @@ STEPS = {
     "app.py": 13,
     "pages": 12,
     "app": 11,
-    "__main__": 12,  # the command line
+    "site": 12,
+    "__main__": 13,  # the command line
     "training": 10,  # makes the weights of the small models; not in the wheel
     "cli": 10,
     "attnviz": 9,  # the public API

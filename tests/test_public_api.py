@@ -22,6 +22,30 @@ def test_importing_loads_nothing_heavy() -> None:
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 
+IMPORTS = """
+import sys
+import attnviz
+from attnviz.importing import gate
+
+outside = set()
+
+
+def hook(event, arguments):
+    if event == "import" and arguments[0].startswith("transformers") and not gate._lock._is_owned():
+        outside.add(arguments[0])
+
+
+sys.addaudithook(hook)
+attnviz.decomposition("The dog was too tired.", "translator")
+print("transformers" in sys.modules, outside)
+"""
+
+
+def test_one_thread_at_a_time_imports_transformers_for_our_own_models() -> None:
+    run = subprocess.run([sys.executable, "-c", IMPORTS], stdout=subprocess.PIPE, text=True, check=True)
+    assert run.stdout == "True set()\n"
+
+
 @pytest.mark.parametrize(
     ("module", "examples"),
     [

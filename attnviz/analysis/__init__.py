@@ -1,8 +1,6 @@
-"""What can be read off a trace: which tokens are shown, what heads do, and where each number comes from.
+"""Analysis of a trace or of weights, without a model: entropy, distances, norms, rollout, behaviour of heads.
 
-All of it is computed from a trace, or from weights, without a model; what runs a model is in
-`attnviz.experiments`. These are public; everything else in the modules may change with the pages that
-need it.
+Only the names in `__all__` are public. `attnviz.experiments` has the functions that run a model.
 """
 
 from attnviz.analysis.behaviour import Behaviour, behaviour

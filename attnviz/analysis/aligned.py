@@ -1,4 +1,4 @@
-"""Align the words of two texts, or of one text as two tokenizers split it: same, exchanged, only in one."""
+"""Align the words of two texts, or of one text split by two tokenizers: same, replaced, only in one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.trace import Floats, Token
 Side = Literal["first", "second"]
 
 Word = tuple[bool, str]
-"""What a word is known by: whether the tokenizer added it, and how it is spelled."""
+"""The identity of a word: whether the tokenizer added it, and its spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Place:
     """One row or column of an aligned picture.
 
     Attributes:
-        first, second: the index of this word in each text; None where it has none.
+        first, second: Index of the word in each text; None if the text has none here.
         same: True if both have the same word.
     """
 
@@ -38,23 +38,22 @@ class Place:
 
     @property
     def shared(self) -> bool:
-        """True if both texts have a word here, be it the same or another in its place."""
+        """True if both texts have a word here, the same or a replacement."""
         return self.first is not None and self.second is not None
 
     def of(self, side: Side) -> int | None:
-        """Which word one of the texts has here."""
+        """Return the index of one text's word here; None if it has none."""
         return self.first if side == "first" else self.second
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many words two texts share; punctuation and what a tokenizer added are no words.
+    """Numbers of words that two texts share, without punctuation and special tokens.
 
     Attributes:
-        same: words that are the same in both.
-        aligned: words of one text that match a word of the other: the same ones, and others in
-            their place.
-        first, second: how many words each text has.
+        same: Number of words that are the same in both.
+        aligned: Number of words matched with a word of the other text: the same, or a replacement.
+        first, second: Number of words in each text.
     """
 
     same: int
@@ -64,12 +63,12 @@ class Overlap:
 
     @property
     def enough(self) -> bool:
-        """Whether the texts can be aligned: at least half of the shorter one's words are the same in both."""
+        """True if at least half of the shorter text's words are the same in both, as alignment requires."""
         return self.same > 0 and 2 * self.same >= min(self.first, self.second)
 
     @property
-    def little(self) -> bool:
-        """Whether fewer than half of the longer one's words have a place in the other."""
+    def is_low(self) -> bool:
+        """True if fewer than half of the longer text's words are matched."""
         return 2 * self.aligned < max(self.first, self.second)
 
 
@@ -78,8 +77,8 @@ class Grid:
     """The rows and columns that two texts share, and those that only one has.
 
     Attributes:
-        rows, columns: the places of queries and keys.
-        queries, keys: what they are called: "dog", "tired → narrow", "+ very".
+        rows, columns: Places of queries and keys.
+        queries, keys: Labels of rows and columns: "dog", "tired → narrow", "+ very".
     """
 
     rows: tuple[Place, ...]
@@ -89,39 +88,39 @@ class Grid:
 
     @property
     def shared(self) -> list[int]:
-        """The rows that can be compared."""
+        """The indices of the rows that both texts have."""
         return [at for at, place in enumerate(self.rows) if place.shared]
 
     @property
     def shared_queries(self) -> tuple[DisplayToken, ...]:
-        """What these are called."""
+        """The labels of these rows."""
         return tuple(self.queries[at] for at in self.shared)
 
     def place(self, numbers: Floats, side: Side) -> Floats:
-        """One text's numbers, [..., query, key], on the grid; NaN where it has no such word."""
+        """Return one text's numbers, [..., query, key], on the grid; NaN where it has no such word."""
         return on_places(
             numbers, [place.of(side) for place in self.rows], [place.of(side) for place in self.columns]
         )
 
     def place_rows(self, numbers: Floats, side: Side) -> Floats:
-        """The same for one number for each query, [..., query]."""
+        """Return one text's numbers per query, [..., query], on the grid."""
         return on_places(numbers[..., None], [place.of(side) for place in self.rows], [0])[..., 0]
 
 
 def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) -> tuple[Place, ...]:
-    """The places of two texts: as many same words as possible, each text in its own order.
+    """Align two texts so that as many equal words as possible are matched, each text in its own order.
 
-    The same words are a longest common subsequence (Wagner & Fischer 1974); of several, one in which most
-    neighbours stay neighbours. So a word that occurs twice goes with the occurrence that its neighbours
-    go with. Between two of them, equally many words are matched one by one, unless one would match
-    punctuation or a token that a tokenizer added; with unequal numbers no words are matched.
+    The equal words are a longest common subsequence (Wagner & Fischer 1974) that keeps the most neighbours
+    together, so that a repeated word is matched along with its neighbours. Between two of these words,
+    different words are matched one by one if both texts have the same number of them, and if no word would
+    be matched with punctuation or a special token.
 
     Args:
-        exchange: whether different words may be matched.
+        exchange: Allow matches of different words.
 
     Returns:
-        Every word of either text exactly once; align(second, first) is the same with the sides exchanged,
-        but for the order of those that are unmatched between the same two words.
+        Every word of either text exactly once; align(second, first) is the same with the sides swapped,
+        except for the order of unmatched words between the same two words.
     """
     anchors = _common(list(first), list(second))
     places: list[Place] = []
@@ -143,23 +142,21 @@ def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) 
 
 
 def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
-    """The places of two texts that one model reads; capital letters make no other word.
+    """Align two texts that one model reads, ignoring case.
 
     Raises:
-        AttnvizError: they have too few words in common, or none; see `Overlap.enough`.
+        AttnvizError: the texts have too few words in common; see `Overlap.enough`.
     """
     places = align([_word(group) for group in first.groups], [_word(group) for group in second.groups])
     shared = overlap(places, first.groups, second.groups)
     if not shared.same:
         raise AttnvizError(
-            "The two texts have no word in common, so their words cannot be matched. "
-            "Compare texts that share most of their words."
+            "The two texts have no word in common. Compare texts that share most of their words."
         )
     if not shared.enough:
         raise AttnvizError(
             f"Of the {min(shared.first, shared.second)} words of the shorter text, only {shared.same} "
-            f"{'is' if shared.same == 1 else 'are'} in the other in the same order. At least half of "
-            "them must; otherwise the words cannot be matched. "
+            f"{'is' if shared.same == 1 else 'are'} in the other in the same order; at least half must be. "
             "Compare texts that share most of their words."
         )
     return places
@@ -171,12 +168,12 @@ def grid(
     align: Callable[[DisplayTokens, DisplayTokens], tuple[Place, ...]] = aligned_sentences,
     between: str = " → ",
 ) -> Grid:
-    """The words of two texts on one grid.
+    """Align the rows and columns of two texts.
 
     Args:
-        first, second: what is shown of each: queries and keys, or one for both (self-attention).
-        align: finds the places; it may raise an `AttnvizError`.
-        between: the separator between two different words.
+        first, second: Shown queries and keys of each text, or one for both (self-attention).
+        align: Aligns two sides; may raise an `AttnvizError`.
+        between: Separator between two different words.
     """
     sides = [
         (places := align(one, other), named(places, one.groups, other.groups, between))
@@ -189,10 +186,10 @@ def grid(
 def overlap(
     places: Sequence[Place], first: Sequence[DisplayToken], second: Sequence[DisplayToken]
 ) -> Overlap:
-    """How many words the two texts share.
+    """Count the words that two texts share.
 
     Args:
-        places: where `align` put the words.
+        places: Result of `align`.
     """
     own = [place for place in places if place.first is not None and _is_word(first[place.first])]
     return Overlap(
@@ -206,13 +203,13 @@ def overlap(
 def in_common_words(
     first: Sequence[Token], second: Sequence[Token], text: str
 ) -> tuple[tuple[Token, ...], ...]:
-    """Two tokenizers' tokens of one text, with their words numbered alike.
+    """Return two tokenizers' tokens of one text with common word numbers.
 
-    Tokens that share a character form one word: the smallest parts of the text at whose borders both
-    tokenizers have a border. Tokens without characters stay alone.
+    A word is the smallest part of the text whose ends are token boundaries of both tokenizers. Tokens
+    without characters belong to no word.
 
     Returns:
-        Both sides' tokens; two of them have the same `word` if and only if they belong together.
+        Both sides' tokens; two of them have the same `word` if and only if they belong to the same word.
     """
     spans = [_typed(token, text) for token in (*first, *second)]
     borders = _apart([span for span in spans if span is not None])
@@ -220,7 +217,7 @@ def in_common_words(
     for tokens in (first, second):
         typed = [_typed(token, text) for token in tokens]
         words = [None if span is None else bisect_right(borders, span[0]) - 1 for span in typed]
-        for at in range(1, len(words) - 1):  # a sign without characters inside of a word goes with it
+        for at in range(1, len(words) - 1):  # a token without characters inside a word belongs to it
             if words[at] is None and not tokens[at].special and words[at - 1] == words[at + 1]:
                 words[at] = words[at - 1]
         sides.append(tuple(replace(token, word=word) for token, word in zip(tokens, words, strict=True)))
@@ -228,12 +225,12 @@ def in_common_words(
 
 
 def aligned_tokenizers(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
-    """The places of one text that two tokenizers have split, after `in_common_words`.
+    """Align one text split by two tokenizers, after `in_common_words`.
 
-    Tokens that a tokenizer added are matched by position: before the text, or after it.
+    Special tokens are matched by position: before the text, or after it.
 
     Raises:
-        AttnvizError: the two have not one word in common.
+        AttnvizError: the two have no word in common.
     """
     places = align(list(_known(first, "first")), list(_known(second, "second")), exchange=False)
     if not any(place.same and not first.groups[place.first or 0].special for place in places):
@@ -249,11 +246,11 @@ def named(
     second: Sequence[DisplayToken],
     between: str = " → ",
 ) -> tuple[DisplayToken, ...]:
-    """What each place is called: "dog", "tired → narrow", "− big" (only the first has it), "+ very".
+    """Return the label of each place: "dog", "tired → narrow", "− big" (only in the first), "+ very".
 
     Args:
-        places: rows or columns.
-        between: the separator between two different words.
+        places: Rows or columns.
+        between: Separator between two different words.
     """
 
     def name(place: Place) -> DisplayToken:
@@ -273,18 +270,18 @@ def named(
 
 
 def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
-    """The words at one place of two texts, named after both where they differ."""
+    """Return the label of a place in both texts, with both words if they differ."""
     label = one.label if same else in_order(one.label, between, other.label)
     title = one.title if one.title == other.title else in_order(one.title, between, other.title)
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 
 
 def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
-    """One text's weights in the aligned rows and columns; NaN where it has no such word.
+    """Return one text's weights in the aligned rows and columns; NaN where it has no such word.
 
     Args:
         weights: [..., query, key].
-        queries, keys: for each row and column the word of this text, from 0; None: it has none.
+        queries, keys: Index of this text's word for each row and column, from 0; None if it has none.
 
     Returns:
         float32 [..., row, column].
@@ -296,19 +293,19 @@ def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int
 
 
 def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where there is a word, and which."""
+    """Return the indices of places with a word, and the words there."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]
     return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
 
 
 def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
-    """A longest common subsequence as pairs of places; of several, the one with most neighbours kept."""
-    if second < first:  # one order for both, so that exchanging the texts exchanges the sides and no more
+    """Return the longest common subsequence that keeps the most neighbours, as pairs of indices."""
+    if second < first:  # a fixed order, so that swapping the texts only swaps the sides
         return [(one, other) for other, one in _common(second, first)]
     n, m = len(first), len(second)
-    worth = min(n, m) + 1  # one more pair is worth more than all neighbours together
-    best = [[0] * (m + 1) for _ in range(n + 1)]  # of what follows i and j
-    taken = [[-2] * (m + 1) for _ in range(n + 1)]  # the same if i and j themselves are a pair
+    worth = min(n, m) + 1  # one more pair counts more than all neighbours together
+    best = [[0] * (m + 1) for _ in range(n + 1)]  # the best score from i and j on
+    taken = [[-2] * (m + 1) for _ in range(n + 1)]  # the same if i and j are a pair
     for i in reversed(range(n)):
         for j in reversed(range(m)):
             if first[i] == second[j]:
@@ -316,7 +313,7 @@ def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
             best[i][j] = max(taken[i][j], best[i + 1][j], best[i][j + 1])
     pairs, i, j, inside = [], 0, 0, False
     while i < n and j < m:
-        # Right behind a pair, the next one keeps two neighbours together.
+        # Directly after a pair, another pair keeps two neighbours together.
         if taken[i][j] + inside >= best[i][j]:
             pairs.append((i, j))
             i, j, inside = i + 1, j + 1, True
@@ -331,7 +328,7 @@ def _word(group: DisplayToken) -> Word:
 
 
 def _sort_of(word: Word) -> tuple[bool, bool]:
-    """Words of one kind can be matched: tokens that a tokenizer added, punctuation, or a word proper."""
+    """Return whether a word is a special token, and whether it is punctuation; only equal kinds match."""
     special, spelled = word
     return special, all(unicodedata.category(sign).startswith("P") for sign in spelled)
 
@@ -341,7 +338,7 @@ def _is_word(group: DisplayToken) -> bool:
 
 
 def _typed(token: Token, text: str) -> tuple[int, int] | None:
-    """The characters of a token without the space around them; None if it has none."""
+    """Return the span of a token without surrounding space; None if it has no characters."""
     if token.special or token.start == token.end:
         return None
     typed = text[token.start : token.end]
@@ -350,7 +347,7 @@ def _typed(token: Token, text: str) -> tuple[int, int] | None:
 
 
 def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Where, in order, each run of overlapping spans begins."""
+    """Return the start of each run of overlapping spans, in order."""
     begins: list[int] = []
     reached = -1
     for start, end in sorted(spans):
@@ -361,7 +358,7 @@ def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _known(shown: DisplayTokens, side: Side) -> Iterator[Word]:
-    """What the words of one tokenizer are known by to the other's."""
+    """Yield the identity of each word of one tokenizer, comparable with the other's."""
     count = len(shown.groups)
     first = next((place for place, group in enumerate(shown.groups) if not group.special), count)
     for place, group in enumerate(shown.groups):

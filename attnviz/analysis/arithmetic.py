@@ -1,4 +1,4 @@
-"""Why this number? One weight, taken apart into every step from two vectors to the share on the screen."""
+"""One attention weight, with every intermediate value from the two vectors to the shown number."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class SoftmaxRow(NamedTuple):
     """The softmax of one query's scores, step by step: each weight is its exponential / total.
 
     Attributes:
-        largest: the largest score that the mask allows, or the sink.
+        largest: Maximum of the unmasked scores and the sink.
         exponentials: [key], exp(score − largest), 0 where masked.
-        total: their sum, with the sink's.
-        sink: exp(sink − largest), of a learned score that belongs to no token; None where there is none.
+        total: Sum of the exponentials, including the sink's.
+        sink: exp(sink − largest) for the head's learned sink score; None without a sink.
     """
 
     largest: float
@@ -28,11 +28,12 @@ class SoftmaxRow(NamedTuple):
 
 
 def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> SoftmaxRow:
-    """The softmax over the keys that a query may attend to, and the head's sink, where it has one.
+    """Compute the softmax over the unmasked keys and the head's sink, if any.
 
     Args:
-        scores: [key], the scaled scores, before the mask.
-        mask: [key], True where the query may look; at least once.
+        scores: [key], scaled scores before masking.
+        mask: [key], True where not masked; at least one.
+        sink: Learned sink score; None without a sink.
     """
     largest = max(scores[mask].max(), -np.inf if sink is None else sink)
     exponentials = np.exp(np.where(mask, scores, np.float32(-np.inf)) - largest)
@@ -45,26 +46,27 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightArithmetic:
-    """Every number between a query vector, a key vector and the weight that the picture shows.
+    """Every intermediate value between a query vector, a key vector and the displayed weight.
 
     Attributes:
-        query_position, key_position: the two tokens, from 0 (of merged words, the chosen pieces).
+        query_position, key_position: Positions of the two tokens, from 0 (in merged words, of the chosen
+            pieces).
         query_vector, key_vector: [d_head].
-        products: [d_head], query · key dimension by dimension.
-        dot_product: their sum.
-        scale, bias: scaled = dot_product · scale + bias; bias is None where the model has none.
-        cap: score = cap · tanh(scaled / cap); None where the model caps none, and score = scaled.
-        scaled, score: before the cap, and after it.
-        mask_row: [key], where the query may look.
-        score_row: [key], the scores of the whole row, before the mask.
-        sink: the head's learned score that belongs to no token; None where there is none.
-        softmax: the softmax of that row, with the sink.
-        weight: exponential / total: the model's weight between the two tokens.
+        products: [d_head], elementwise product of query and key.
+        dot_product: Sum of the products.
+        scale, bias: scaled = dot_product · scale + bias; bias is None if the model has none.
+        cap: score = cap · tanh(scaled / cap); None if scores are not capped, and score = scaled.
+        scaled, score: Score before and after the cap.
+        mask_row: [key], True where not masked.
+        score_row: [key], scores of the whole row, before masking.
+        sink: Learned sink score of the head; None without a sink.
+        softmax: Softmax of the row, including the sink.
+        weight: exponential / total, the model's weight between the two tokens.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
-            one cell where neither was merged.
-        merged_weight: the sum over key pieces, averaged over query pieces.
-        left_share: what is left of the row after special tokens are hidden, and the sink; 1 where none are.
-        shown_weight: merged_weight / left_share: the number on the screen.
+            one cell if neither is merged.
+        merged_weight: Sum over key pieces, averaged over query pieces.
+        left_share: Fraction of the row that is shown, without hidden tokens and the sink; 1 without these.
+        shown_weight: merged_weight / left_share, the displayed number.
     """
 
     query_position: int
@@ -90,7 +92,7 @@ class WeightArithmetic:
 
     @property
     def hidden_share(self) -> float:
-        """What the row gives to hidden tokens and to a sink, 0 to 1."""
+        """Fraction of the row that goes to hidden tokens and the sink, 0 to 1."""
         return 1 - self.left_share
 
 
@@ -104,12 +106,12 @@ def why(
     query_piece: int = 0,
     key_piece: int = 0,
 ) -> WeightArithmetic:
-    """Takes one shown weight apart (Vaswani et al. 2017, eq. 1, for one query and one key).
+    """Compute every step of one displayed weight (Vaswani et al. 2017, eq. 1, for one query and one key).
 
     Args:
-        head, query, key: the head, the shown row and the shown column, from 0.
-        queries, keys: which of them are shown; no keys: the same (self-attention).
-        query_piece, key_piece: of a merged word, the piece to take the vector from, from 0.
+        head, query, key: Head, shown row and shown column, from 0.
+        queries, keys: Shown queries and keys; `keys` is None for self-attention.
+        query_piece, key_piece: Piece of a merged word whose vector is used, from 0.
     """
     keys = queries if keys is None else keys
     from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions

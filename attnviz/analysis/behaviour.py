@@ -1,4 +1,4 @@
-"""What each head attends to: the token before, itself, the same place of another text, or many tokens."""
+"""What each head attends to: the previous token, itself, the same position in another text, many tokens."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
 @dataclass(frozen=True, eq=False)
 class Behaviour:
-    """One thing a head can do, and which heads do it.
+    """A behaviour of heads, and the heads that show it.
 
     Attributes:
-        rule: what is measured, and Explore's bounds for it.
-        sentence: the rule in words, with its bounds.
-        score: float32 [layer, head]: what is compared with the bounds.
-        raw: float32 [layer, head], of a share, that of all attention; see `Rule.amount`.
-        even: float32 [layer], what a head with even attention scores.
-        raw_even: float32 [layer], of a share, that of all attention.
+        rule: The rule, with Explore's bounds.
+        sentence: The rule in words, with its bounds.
+        score: float32 [layer, head], scores, which are compared with the bounds.
+        raw: float32 [layer, head], the same without rescaling; see `Rule.amount`.
+        even: float32 [layer], score of a head with uniform attention.
+        raw_even: float32 [layer], the same without rescaling.
         found: bool [layer, head], the heads that satisfy the rule.
     """
 
@@ -44,11 +44,11 @@ class Behaviour:
 
     @property
     def name(self) -> str:
-        """The rule's."""
+        """Name of the rule."""
         return self.rule.name
 
     def described(self) -> list[str]:
-        """The amount of each head as it is read, layer by layer."""
+        """Return the formatted score of each head, layer by layer."""
         scores = zip(self.score.ravel().tolist(), self.raw.ravel().tolist(), strict=True)
         return [self.rule.amount(score, raw) for score, raw in scores]
 
@@ -58,19 +58,19 @@ FILTERS = tuple(rule for rule in RULES if rule.minimum is not None)
 
 
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
-    """What heads do in one text, rule by rule: attend to the previous token, to punctuation and so on.
+    """Measure the behaviour of heads in one text: attention to the previous token, punctuation and so on.
 
-    Each rule that applies to this text has a `name`, the `sentence` that describes it
-    measures, the `score` of every head [layer, head], what `even` attention would score [layer], and which
-    heads are `found` by it, as on Explore, [layer, head]. Clark et al. (2019, section 3) count such things.
+    Each rule that applies to the text has a `name`, a `sentence`, the `score` of every head [layer, head],
+    the score of uniform attention, `even` [layer], and the heads `found` by Explore's filter [layer, head].
+    Compare Clark et al. 2019, section 3.
 
     Args:
-        trace: of any model.
-        kind: "encoder", "decoder" or "cross"; None: the only one that there is.
+        trace: A trace of any model.
+        kind: "encoder", "decoder" or "cross"; None if the model has only one.
 
     Raises:
-        InvalidTrace: there is no such attention, or several kinds and none is named.
-        TypeError: it is no trace.
+        InvalidTrace: there is no such attention, or `kind` is None and there are several.
+        TypeError: `trace` is not a trace.
     """
     blocks = checked_trace(trace).of_kind(kind)
     shown = queries_and_keys(trace, blocks[0].kind)
@@ -80,16 +80,16 @@ def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
 def behaviours(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, mask: Mask | None = None
 ) -> tuple[Behaviour, ...]:
-    """Every behaviour that is possible, with the heads that show it, in the order of `FILTERS`.
+    """Return every applicable behaviour, with the heads that show it, in the order of `FILTERS`.
 
-    Hiding special tokens in the picture changes nothing. Where word pieces are merged, "token" means word.
+    Hidden special tokens do not affect the result. If word pieces are merged, "token" means word.
 
     Args:
         weights: [layer, head, query, key], the model's.
-        queries: the tokens that look.
-        keys: the key tokens; None means the same (self-attention).
-        mask: [layer, query, key] or [query, key], the model's: True where a query may look; None if
-            everywhere. A rule about what it forbids everywhere, or what the text has not, is not returned.
+        queries: Query tokens.
+        keys: Key tokens; None for self-attention.
+        mask: [layer, query, key] or [query, key], True where not masked; None without a mask. Rules for
+            cells that are all masked, or for tokens that the text does not have, are not returned.
     """
     own = keys is None
     keys = queries if keys is None else keys
@@ -138,18 +138,18 @@ def behaviours(
 def facts(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, left: Floats | None = None
 ) -> tuple[str, ...]:
-    """One short description per head, layer by layer, of what the picture shows of it.
+    """Return one short description per head, layer by layer, of the displayed weights.
 
     Args:
-        weights: [layer, head, shown query, shown key], as shown: a hidden token is never named.
-        queries, keys: which of them are shown; no keys: the same (self-attention).
-        left: [layer, head, shown query], the part of each row that goes to what is shown, where rows were
-            rescaled; see `left_share`. Then there are two shares: of all attention, and of what goes there.
+        weights: [layer, head, shown query, shown key], as displayed; hidden tokens are never named.
+        queries, keys: Shown queries and keys; `keys` is None for self-attention.
+        left: [layer, head, shown query], fraction of each row that is shown, if rows were rescaled; see
+            `left_share`. The description then has two fractions: of all attention, and of the shown part.
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
         "attends to itself (8 % of its attention, 61 % of what goes to tokens shown)", "spreads widely (like
-        9 of 15 tokens sharing equally)", …; each share is the mean over all shown queries.
+        9 of 15 tokens sharing equally)", …; each percentage is the mean over all shown queries.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
     of_all = places if left is None else _places(weights, queries, keys, left)
@@ -185,7 +185,7 @@ _WIDE = 0.8
 def _places(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, left: Floats
 ) -> dict[str, Floats]:
-    """What heads give, [layer, head], to neighbours or their own place, and to each token by its name."""
+    """Return attention, [layer, head], to neighbours, to the own position, and to each token by its name."""
     places: dict[str, Floats] = {}
     if keys is None:
         token = "word" if queries.merges else "token"
@@ -205,23 +205,22 @@ def _places(
 
 
 def _marks(shown: DisplayTokens) -> Mask:
-    """[group], True where all its tokens are punctuation."""
+    """Return [group], True where all its tokens are punctuation."""
     marks = punctuation(shown.tokens, (shown.text, shown.second or ""))
     return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
 
 
 def _alike(shown: DisplayTokens) -> Mask:
-    """[group, group], True where both belong to words that are spelled alike; a word is not its own twin."""
+    """Return [group, group], True where both belong to different words with the same spelling."""
     first = [group.positions[0] for group in shown.all_groups]
     return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]
 
 
 def _spread(weights: Floats) -> tuple[Floats, Floats]:
-    """The entropy of each row, [layer, head, query], and its maximum: log₂ of the number of unmasked cells.
+    """Return the entropy of each row, [layer, head, query], and its maximum, log₂ of the unmasked cells.
 
-    Cells that a mask forbids are exactly 0, so they do not count as cells that attention could spread to.
-    The weight of a sink is excluded.
+    Masked cells are exactly 0 and do not count. The weight of a sink is excluded.
     """
-    # One head at a time stays in the processor's cache.
+    # One head at a time fits in the processor's cache.
     spread = np.array([[bits(rescaled(head)) for head in layer] for layer in weights], dtype=np.float32)
     return spread, np.log2(np.maximum(np.count_nonzero(weights, axis=-1), 1)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What changes between two sentences: the signed difference of their weights, word by word."""
+"""The signed difference between the weights of two sentences, word by word."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from attnviz.trace import Floats
 
 @dataclass(frozen=True, eq=False)
 class Change(Grid):
-    """The second sentence's weights minus the first's, on the grid of both.
+    """The second sentence's weights minus the first's, on a common grid.
 
     Attributes:
-        values: float32 [..., query, key]; −inf where either sentence's mask forbids the cell, or where a word
+        values: float32 [..., query, key]; −inf where the cell is masked in either sentence, or where a word
             is in one sentence only.
     """
 
@@ -30,12 +30,12 @@ def change(
     second_weights: Floats,
     second: Sequence[DisplayTokens],
 ) -> Change:
-    """Second − first, word by word.
+    """Return second − first, word by word.
 
     Args:
-        first_weights: [..., query, key] of the first sentence, as shown (or scores, as shown).
-        first: what is shown of the first sentence: queries and keys, or one for both (self-attention).
-        second_weights, second: the same of the second sentence.
+        first_weights: [..., query, key], displayed weights or scores of the first sentence.
+        first: Shown queries and keys of the first sentence, or one for both (self-attention).
+        second_weights, second: The same for the second sentence.
 
     Raises:
         AttnvizError: the sentences share too few words; see `aligned.aligned_sentences`.
@@ -50,11 +50,11 @@ def change(
 def largest_moves(
     values: Floats, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken]
 ) -> tuple[tuple[str, str, float], ...]:
-    """For every head, layer by layer, the link that moves most: (query label, key label, signed change).
+    """Return each head's largest change, layer by layer: (query label, key label, signed change).
 
     Args:
-        values: [layer, head, query, key]; not finite where there is no change to speak of.
-        queries, keys: of the rows and columns.
+        values: [layer, head, query, key]; not finite where undefined.
+        queries, keys: Rows and columns.
     """
     heads = values.reshape(-1, *values.shape[-2:])
     size = np.where(np.isfinite(heads), np.abs(heads), 0).reshape(len(heads), -1)

@@ -1,8 +1,8 @@
-"""A token's output as a sum: what each head, feed-forward network, embedding and bias adds to it.
+"""A token's output as a sum of contributions: heads, feed-forward networks, embeddings and biases.
 
-The vector of a token, its residual stream, is a sum to which every part of a layer adds (Elhage et al. 2021).
-There are norms between the additions. With its divisor kept, a norm is linear, so each part can pass through
-all later norms alone (Kobayashi et al. 2021).
+Every part of a layer adds a vector to a token's residual stream (Elhage et al. 2021). With a fixed divisor,
+the norms between the additions are affine, so each contribution can pass through all later norms separately
+(Kobayashi et al. 2021).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ PartKind = Kind | Literal["embeddings", "feed-forward", "biases"]
 
 
 class Addition(NamedTuple):
-    """What one part of a layer adds to a token's vector.
+    """The vector that one part of a layer adds to a token's residual stream.
 
     Attributes:
-        block: the attention that made it; None: a feed-forward network.
-        vector: [d_model].
-        bias: [d_model], what of the attention's vector is b_O, which belongs to no head; else 0.
+        block: The attention block; None for a feed-forward network.
+        vector: [d_model], the added vector.
+        bias: [d_model], the output bias b_O, included in `vector` but part of no head; 0 for a feed-forward
+            network.
     """
 
     block: Block | None
@@ -33,11 +34,11 @@ class Addition(NamedTuple):
 
 
 class ResidualStream(NamedTuple):
-    """What happens to one token's vector from the embeddings to the output.
+    """All changes to one token's vector from the embeddings to the output.
 
     Attributes:
-        embeddings: [d_model], what it begins as.
-        steps: what is added to it, and the norms that all of it goes through, one after the other.
+        embeddings: [d_model], the initial vector.
+        steps: Additions and norms, in order.
     """
 
     embeddings: Floats
@@ -48,11 +49,10 @@ class Part(NamedTuple):
     """One summand of a token's output.
 
     Attributes:
-        kind: an attention's kind, "embeddings", "feed-forward" or "biases". The last are those
-            alone, b_O and β: b_V is in what a head takes from each token, and b₁ and b₂ are in what a
-            feed-forward network adds.
-        layer: from 0; of embeddings and biases 0.
-        vectors: what has become of it in the output: [head, key, d_model] of an attention, else [d_model].
+        kind: Kind of attention, "embeddings", "feed-forward" or "biases". "biases" has b_O and β only: b_V is
+            part of the heads' vectors, and b₁ and b₂ are part of a feed-forward network's.
+        layer: from 0; 0 for embeddings and biases.
+        vectors: Contribution to the output: [head, key, d_model] of an attention, else [d_model].
     """
 
     kind: PartKind
@@ -61,12 +61,12 @@ class Part(NamedTuple):
 
 
 class Contributions(NamedTuple):
-    """What each part adds to a number that is linear in the output: direct logit attribution, for a logit.
+    """The contribution of each part to a linear function of the output; for a logit, logit attribution.
 
     Attributes:
-        attention: of each kind, [layer, head, key].
+        attention: [layer, head, key], by kind.
         feed_forward: [layer].
-        embeddings, biases: one number each.
+        embeddings, biases: One number each.
     """
 
     attention: Mapping[PartKind, Floats]
@@ -76,16 +76,16 @@ class Contributions(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All of them added: the number itself, but for a bias of its own."""
+        """Sum of all contributions: the value of the function without its own bias."""
         parts = (self.feed_forward, *self.attention.values())
         return self.embeddings + self.biases + sum(float(part.sum()) for part in parts)
 
 
 def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
-    """Each part's share of output @ direction.
+    """Return the contribution of each part to output @ direction.
 
     Args:
-        direction: [d_model]: a row of the unembedding, or the difference of two.
+        direction: [d_model], a row of the unembedding, or the difference between two.
     """
     found: dict[PartKind, list[Floats]] = {}
     for part in parts:
@@ -99,13 +99,13 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
 
 
 def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
-    """The parts: all their vectors, added, are the token's output.
+    """Return the parts, whose vectors sum to the token's output.
 
     Args:
-        token: which one it is, from 0.
+        token: Position of the token, from 0.
 
     Raises:
-        AttnvizError: an attention's W_O was not found.
+        AttnvizError: the trace has no W_O.
     """
     parts = [Part("embeddings", 0, stream.embeddings)]
     biases = np.zeros_like(stream.embeddings)
@@ -124,7 +124,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
 
 
 def around_attention(stream: ResidualStream) -> Iterator[tuple[Block, Floats, FrozenNorm | None]]:
-    """Each attention with xᵢ, [d_model], which goes around it, and the norm that their sum goes through."""
+    """Yield each attention, the residual input that bypasses it, [d_model], and the norm after their sum."""
     vector = stream.embeddings
     for step, following in zip(stream.steps, (*stream.steps[1:], None), strict=True):
         if isinstance(step, FrozenNorm):

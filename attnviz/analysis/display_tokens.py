@@ -1,6 +1,6 @@
-"""Which tokens a picture shows, and what they are called there: special tokens hidden, word pieces merged.
+"""The tokens of a picture and their labels: special tokens hidden, word pieces merged.
 
-Where the keys are None they are the same as the queries: self-attention.
+`keys=None` means self-attention: the keys are the queries.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
 MIN_KEPT = 0.1
-"""Of a row of which less than this goes to what is shown, pictures show that hardly anything is left of it.
+"""Minimum shown fraction of a row; rows below it are drawn faintly.
 
-Rescaling would make its weights more than ten times as large as the model's.
+Rescaling would multiply their weights by more than ten.
 """
 
 Index = slice | NDArray[np.intp]
@@ -41,16 +41,16 @@ class DisplayToken:
     """One row or column of a picture: a token, or the pieces of one word.
 
     Attributes:
-        label: the token as a person reads it. A piece inside a word begins with ##, as BERT's tokenizer
-            spells it; a byte of a character has its number ("😀 1/3"); what the tokenizer
-            cannot spell is quoted. For merged pieces, the word.
-        title: one line of plain text: which token it is, what was typed, where, and the tokenizer's own
-            spelling if the label has another.
+        label: Readable label. A piece inside a word begins with ##, as in BERT's tokenizer; a byte of a
+            character has its number ("😀 1/3"); an unknown token includes the typed text. For merged pieces,
+            the word.
+        title: One line of plain text: the position, the typed text and its characters, and the tokenizer's
+            spelling if it differs from the label.
         special: True if the tokenizer added it.
-        number: the position of its first token, from 1.
-        positions: the tokens of the group, from 0.
-        characters: where in its text it begins and ends; 0 and 0 for what is not typed, and for a group that
-            consists of tokens of two texts.
+        number: Position of its first token, from 1.
+        positions: Positions of the group's tokens, from 0.
+        characters: Start and end in its text; (0, 0) for special tokens, and for a group with tokens of two
+            texts.
     """
 
     label: str
@@ -63,25 +63,25 @@ class DisplayToken:
 
 @dataclass(frozen=True)
 class DisplayTokens:
-    """The tokens of one text, or of a pair of sentences, as a picture shows them.
+    """The displayed tokens of one text, or of a pair of sentences.
 
     Args:
-        tokens: all tokens, in order.
-        text: what was typed, and what the model wrote behind it; a token's characters are `text[start:end]`.
-        hide_special: hide the tokens that the tokenizer added.
-        merge_words: show the pieces of a word as one.
-        second: the second sentence of a pair.
-        only_sentence: show the tokens of this sentence alone, 0 or 1; None: of all. A special token goes with
-            its sentence: BERT's [CLS] and first [SEP] with the first one, its last [SEP] with the second.
-        written: how many of the last tokens the model wrote.
-        sink: whether heads also give a part of each row to a sink, which is no token (`Block.sinks`).
+        tokens: All tokens, in order.
+        text: The typed text followed by the generated text; a token's characters are `text[start:end]`.
+        hide_special: Hide the tokens that the tokenizer added.
+        merge_words: Merge the pieces of a word.
+        second: The second sentence of a pair.
+        only_sentence: Show the tokens of one sentence only, 0 or 1; None shows both. Special tokens belong to
+            a sentence: BERT's [CLS] and first [SEP] to the first one, its last [SEP] to the second.
+        written: Number of generated tokens at the end.
+        sink: True if heads have a sink, which takes part of each row without a token (`Block.sinks`).
 
     Attributes:
-        groups: what is shown, in order.
-        all_groups: the same, before anything is hidden.
+        groups: Displayed groups, in order.
+        all_groups: All groups, including hidden ones.
 
     Raises:
-        AttnvizError: nothing is left to show, or the second sentence is missing.
+        AttnvizError: no token is left to show, or the second sentence is missing.
     """
 
     tokens: tuple[Token, ...]
@@ -97,21 +97,21 @@ class DisplayTokens:
 
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
-            raise AttnvizError("These are the tokens of two sentences. Give the second one, too.")
+            raise AttnvizError("These are the tokens of two sentences, but the second one is missing.")
         everything = tuple(self._group(positions) for positions in self._runs())
         object.__setattr__(self, "all_groups", everything)
         object.__setattr__(self, "groups", tuple(everything[index] for index in self.visible))
         if not any(self._is_selected(group) for group in everything):
-            raise AttnvizError("There is no second sentence here. Type one, or show all tokens.")
+            raise AttnvizError("There is no second sentence. Enter one, or show all tokens.")
         if not self.groups:
-            raise AttnvizError("Every token here is a special one. Show the special tokens to see a picture.")
+            raise AttnvizError("All tokens are special tokens. Show special tokens to see a picture.")
 
     def __len__(self) -> int:
         return len(self.groups)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of what is shown."""
+        """The labels of the displayed groups."""
         return tuple(group.label for group in self.groups)
 
     @property
@@ -130,7 +130,7 @@ class DisplayTokens:
 
     @property
     def hidden(self) -> str:
-        """The tokens excluded by rescaling, in words: "[CLS] and [SEP]"; "" if no token is."""
+        """The tokens excluded by rescaling, in words: "[CLS] and [SEP]"; "" if none."""
         shown = set(self.visible)
         omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
         names = list(dict.fromkeys(group.label for group in omitted))
@@ -140,14 +140,14 @@ class DisplayTokens:
 
     @property
     def merges(self) -> bool:
-        """True if a shown group really has several pieces."""
+        """True if a group has several pieces."""
         return any(len(group.positions) > 1 for group in self.all_groups)
 
     @property
     def explanation(self) -> str:
-        """How the weights in the picture were made from the model's, in words."""
+        """How the displayed weights were computed from the model's, in words."""
         last = (
-            "the softmax gives a part of each row to the head’s sink, if it has one, and not to a token"
+            "part of each row goes to the head’s sink, if it has one, which is not a token"
             if self.sink
             else ""
         )
@@ -157,11 +157,11 @@ class DisplayTokens:
 
     @property
     def explanation_of_scores(self) -> str:
-        """The same for scores, which are hidden, never rescaled or merged."""
+        """The same for scores, which are never rescaled or merged."""
         return "; ".join(self._choices()) or "nothing hidden, merged or rescaled"
 
     def index_of(self, position: int) -> int | None:
-        """Where the token at `position` (from 0) is shown, from 0; None if it is hidden or does not exist."""
+        """Return the index of the group with the token at `position`, from 0; None if hidden or missing."""
         for index, group in enumerate(self.groups):
             if position in group.positions:
                 return index
@@ -185,7 +185,7 @@ class DisplayTokens:
         return tuple(choices)
 
     def _runs(self) -> list[tuple[int, ...]]:
-        """Positions, grouped: neighbours of the same word together when words are merged."""
+        """Return groups of positions: the pieces of a word together if words are merged."""
 
         def together(position: int) -> object:
             word = self.tokens[position].word
@@ -204,11 +204,11 @@ class DisplayTokens:
         return DisplayToken(label, title, special, first, positions, characters)
 
     def _described(self, positions: tuple[int, ...], label: str) -> str:
-        """The title after the number."""
+        """Return the title after the number."""
         pieces = [self.tokens[position] for position in positions]
         spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
         sentence = "" if self.second is None else _SENTENCES[pieces[0].sentence]
-        author = ", written by the model" if positions[-1] >= len(self.tokens) - self.written else ""
+        author = ", generated by the model" if positions[-1] >= len(self.tokens) - self.written else ""
         if start == end:
             added = f", added by the tokenizer{sentence and f' to the {sentence}'}"
             return f"{isolated(visible_text(spelling))}{author or (added if pieces[0].special else '')}"
@@ -223,12 +223,12 @@ class DisplayTokens:
         return f'"{isolated(visible_text(typed))}", {where}{read}{author}'
 
     def _typed(self, positions: Sequence[int]) -> str:
-        """The characters of these neighbouring tokens."""
+        """Return the typed text of adjacent tokens."""
         first, last = self.tokens[positions[0]], self.tokens[positions[-1]]
         return (self.text, self.second or "")[first.sentence][first.start : last.end]
 
     def _word(self, positions: tuple[int, ...]) -> str:
-        """The label of a word that is shown as one."""
+        """Return the label of a merged word."""
         pieces = [self.tokens[position] for position in positions]
         if any(piece.text in UNKNOWN for piece in pieces):
             return self._quoted(_spelled(pieces), positions)
@@ -239,7 +239,7 @@ class DisplayTokens:
         return _drawn(self._typed(positions)) if exact else _spelled(pieces)
 
     def _label(self, position: int) -> str:
-        """What one token is called."""
+        """Return the label of one token."""
         token = self.tokens[position]
         if token.special or token.text.startswith("##") or token.start == token.end:
             return token.text
@@ -249,7 +249,7 @@ class DisplayTokens:
         run = self._bytes_around(position)
         if len(run) > 1:
             return f"{_drawn(typed)} {run.index(position) + 1}/{len(run)}"
-        if (parts := _part(token.text)) and BROKEN in typed:  # a model wrote what is no character
+        if (parts := _part(token.text)) and BROKEN in typed:  # generated bytes that are not a character
             return numbered(parts)
         label = _drawn(typed) if _spells(token.text, typed) else _spelled([token])
         return f"##{label}" if typed.strip() and self._goes_on(position) else label
@@ -259,13 +259,13 @@ class DisplayTokens:
         return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
     def _goes_on(self, position: int) -> bool:
-        """True if the token is inside of a word that tokens before it have begun."""
+        """Return whether the token continues a word that an earlier token began."""
         before = self.tokens[position - 1] if position else None
         word = self.tokens[position].word
         return before is not None and word is not None and before.word == word and before.start < before.end
 
     def _bytes_around(self, position: int) -> range:
-        """The token with its neighbours that have the other bytes of its characters."""
+        """Return the positions of adjacent tokens that share the bytes of a character."""
         first = last = position
         while first > 0 and self._share_a_character(first - 1, first):
             first -= 1
@@ -280,13 +280,13 @@ class DisplayTokens:
 
 
 def _part(spelling: str) -> bytes | None:
-    """The bytes of a token that may be a part of a character; None if it is more, or something else."""
+    """Return the bytes of a token that is part of a character; None for other tokens."""
     spelled = spelled_bytes(spelling)
     return None if spelled is None or whole(spelled) is not None else spelled
 
 
 def _spells(spelling: str, typed: str) -> bool:
-    """True if the tokenizer's spelling means these very characters, but for the space around them."""
+    """Return whether the tokenizer's spelling equals the typed text, ignoring surrounding space."""
     if spelling.strip(SPACES) == typed.strip():
         return True
     if _part(spelling) and BROKEN in typed:
@@ -297,7 +297,7 @@ def _spells(spelling: str, typed: str) -> bool:
 
 
 def _drawn(typed: str) -> str:
-    """Typed characters as a label: white space is drawn as a sign, a lone accent on a circle."""
+    """Return typed text as a label: white space as a symbol, a lone accent on a circle."""
     signs = typed.translate(_SPACE_SIGNS)
     if unicodedata.category(signs[0]).startswith("M"):
         signs = f"◌{signs}"
@@ -312,13 +312,13 @@ def queries_and_keys(
     hide_special: bool = False,
     merge_words: bool = False,
 ) -> tuple[DisplayTokens, ...]:
-    """The query and the key tokens; one for both where they are the same.
+    """Return the displayed query and key tokens; one for both if they are the same.
 
-    The second text of an encoder–decoder is what its decoder's tokens are tokens of.
+    The decoder's tokens of an encoder–decoder are those of its target text.
 
     Args:
-        between: of a pair, the sentences of queries and of keys: 0 or 1; None: both sentences'.
-        hide_special, merge_words: as `DisplayTokens` takes them; and its errors.
+        between: Sentences of queries and of keys in a pair, 0 or 1; None for both sentences.
+        hide_special, merge_words: as for `DisplayTokens`, with the same errors.
     """
     block = trace.of_kind(kind)[0]
     of_queries, of_keys = between
@@ -341,15 +341,15 @@ def queries_and_keys(
 
 
 def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """The weights as the picture shows them: pieces merged, then special tokens hidden, then rows rescaled.
+    """Return the displayed weights: pieces merged, then special tokens hidden, then rows rescaled.
 
-    Attention *to* a word is the sum over its pieces, attention *from* a word their mean (Clark et al.
-    2019). Without special tokens, each row is divided by its remaining sum, so that it sums
-    to 1 again; a row of which nothing is left stays 0.
+    Attention *to* a word is the sum over its pieces, attention *from* a word the mean (Clark et al.
+    2019). Without special tokens, each row is divided by its remaining sum, so that it sums to 1; a row of
+    zeros stays 0.
 
     Args:
         weights: [..., query, key], the model's.
-        queries, keys: which of them are shown.
+        queries, keys: Shown queries and keys.
 
     Returns:
         float32 [..., shown query, shown key].
@@ -360,7 +360,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
 
 
 def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """How much of each shown row goes to tokens that are shown: what rescaling divides by.
+    """Return the fraction of each shown row that goes to shown tokens, the divisor of rescaling.
 
     Returns:
         float32 [..., shown query], 0 to 1; exactly 1 where no token is hidden.
@@ -371,30 +371,30 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
 
 
 def aside(left: float, hidden: str) -> str:
-    """The note on a row that is almost entirely hidden: "97.3 % of this row went to [CLS]"; else ""."""
+    """Return the note on an almost entirely hidden row: "97.3 % of this row went to [CLS]"; else ""."""
     return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_KEPT else ""
 
 
 def faint_rows(hidden: str) -> str:
-    """The note on the faint rows of a picture; "" if nothing is hidden."""
+    """Return the note on the faint rows of a picture; "" if nothing is hidden."""
     return f"; faint, with *: more than {percent(1 - MIN_KEPT)} of the row went to {hidden}" if hidden else ""
 
 
 def faint(weights: Floats, left: Floats) -> Floats:
-    """The rows as pictures draw them: where hardly anything of one is left, as strong as the model's own.
+    """Undo the rescaling of rows below `MIN_KEPT`, for drawing.
 
-    The very same array, if no row is faint.
+    Returns the same array if there are none.
 
     Args:
         weights: [..., shown query, shown key], rescaled.
-        left: [..., shown query], as `left_share` returns it.
+        left: [..., shown query], from `left_share`.
     """
     few = left < MIN_KEPT
     return weights * np.where(few, left, np.float32(1))[..., None] if few.any() else weights
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """The weights with pieces merged if requested, nothing hidden: [..., all groups, all groups]."""
+    """Return the weights, [..., all groups, all groups], with pieces merged if requested, nothing hidden."""
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
     merged = weights
@@ -407,45 +407,44 @@ def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens 
 
 
 def rescaled(rows: Floats) -> Floats:
-    """Each row divided by its sum, so that it sums to 1; a row of zeros stays 0."""
+    """Divide each row by its sum; a row of zeros stays 0."""
     left = _sum(rows)[..., None]
     left[left == 0] = 1
     return rows / left
 
 
 def only(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> NDArray[Value]:
-    """The wanted rows and columns of [..., query, key]."""
+    """Select rows and columns of [..., query, key]."""
     return array[..., index_of_places(queries), :][..., index_of_places(keys)]
 
 
 def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Scores (of any stage before the softmax) as the picture shows them: rows and columns hidden.
+    """Return displayed scores (of any stage before the softmax), without hidden rows and columns.
 
     Args:
         scores: [..., query, key].
-        queries, keys: which of them are shown.
+        queries, keys: Shown queries and keys.
 
     Raises:
-        AttnvizError: word pieces are to be merged; the score of a whole word does not exist.
+        AttnvizError: word pieces are merged; a whole word has no score.
     """
     keys = queries if keys is None else keys
     if queries.merges or keys.merges:
         raise AttnvizError(
-            "Only weights can be merged into words: the softmax comes after the scores, piece by piece. "
-            "Show the word pieces, or choose the weights."
+            "Only weights can be merged into words, not scores. Show word pieces, or choose the weights."
         )
     _check(scores.shape, queries, keys)
     return np.ascontiguousarray(only(scores, queries.visible, keys.visible), dtype=np.float32)
 
 
 def shown_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
-    """Where a shown query may look, [shown query, shown key]; a word may look if one of its pieces may."""
+    """Return the displayed mask, [shown query, shown key]; a word is unmasked if one of its pieces is."""
     keys = queries if keys is None else keys
     return only(merged_mask(mask, queries, keys), queries.visible, keys.visible)
 
 
 def merged_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
-    """The mask with pieces merged if requested, nothing hidden: [all groups, all groups]."""
+    """Return the mask, [all groups, all groups], with pieces merged if requested, nothing hidden."""
     keys = queries if keys is None else keys
     _check(mask.shape, queries, keys)
     to_words = np.logical_or.reduceat(mask, _starts(keys), axis=-1)
@@ -453,7 +452,7 @@ def merged_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None =
 
 
 def visible_text(text: str) -> str:
-    """The text on one line, with every control character drawn as a sign (␀, ␊) instead of obeyed."""
+    """Return the text on one line, with control characters replaced with symbols (␀, ␊)."""
     return "".join(_sign(character) for character in text)
 
 
@@ -466,7 +465,7 @@ def _sign(character: str) -> str:
 
 
 def _spelled(pieces: list[Token]) -> str:
-    """The pieces as one word, without the marks that tokenizers add: ##, Ġ and ▁."""
+    """Return the pieces as one word, without the tokenizer's markers ##, Ġ and ▁."""
     joined = ""
     for piece in pieces:
         text = piece.text
@@ -483,7 +482,7 @@ def _sum(rows: Floats) -> Floats:
 
 
 def index_of_places(wanted: Sequence[int] | NDArray[np.intp]) -> Index:
-    """Rising places as an index: a slice where one will do, which views, while a list of numbers copies."""
+    """Return ascending positions as an index: a slice if they are contiguous, which avoids a copy."""
     if len(wanted) and wanted[-1] - wanted[0] == len(wanted) - 1:
         return slice(int(wanted[0]), int(wanted[-1]) + 1)
     return np.array(wanted, dtype=np.intp)
@@ -494,9 +493,9 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sums the pieces of each group: takes every first piece, then adds second pieces to it, then third ones.
+    """Sum the pieces of each group: take all first pieces, then add all second ones, then all third ones.
 
-    Most words are one piece, so this touches little; `np.add.reduceat` takes several times as long.
+    Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """
     summed = weights.take(_starts(shown), axis=axis)
     longest = max(len(group.positions) for group in shown.all_groups)

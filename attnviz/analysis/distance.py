@@ -1,4 +1,4 @@
-"""How far two heads' rows of weights are from each other, and which heads are most alike."""
+"""Distances between the attention weights of heads, and rankings of heads."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from attnviz.trace import Floats, checked_array
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
-    """½ Σⱼ |pⱼ − qⱼ|: the share of the weight that lies elsewhere, 0 to 1; a sink is one of the keys.
+    """Return the total variation distance ½ Σⱼ |pⱼ − qⱼ|, 0 to 1; a sink counts as a key.
 
     >>> total_variation(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array(0.5, dtype=float32)
 
     Args:
-        first, second: [..., key] (broadcast against each other); what a row lacks of 1 went to a sink.
+        first, second: [..., key] (broadcast against each other); a row that sums to less than 1 has a sink.
 
     Raises:
-        InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
+        InvalidTrace, TypeError: the arrays are invalid, or cannot be broadcast.
     """
     return _variation(*_checked(first, second))
 
@@ -48,14 +48,14 @@ def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def rows_on(weights: Floats, rows: Sequence[Place], columns: Sequence[Place], side: Side) -> Floats:
-    """One text's weights on the shared rows, over all columns: what distances are measured on.
+    """Return one text's weights in the shared rows and all columns, for distances.
 
     Args:
         weights: [..., query, key] of this text.
-        side: "first" or "second": the model of these weights.
+        side: "first" or "second", the text of these weights.
 
     Returns:
-        float32 [..., shared row, column]; 0 in a column that does not count, or that this text does not have.
+        float32 [..., shared row, column]; 0 in a column that this text does not have.
     """
     shared = [place.of(side) for place in rows if place.shared]
     placed = on_places(weights, shared, [place.of(side) for place in columns])
@@ -68,9 +68,9 @@ def changes(
     rows: Sequence[Place],
     columns: Sequence[Place],
 ) -> Floats:
-    """How far each head's rows are from each other in two texts that one model reads.
+    """Return the distance between each head's rows in two texts that one model reads.
 
-    A word that only one text has counts with weight 0 in the other: what it takes, the others lose.
+    A word that only one text has counts with weight 0 in the other.
 
     Args:
         first, second: [layer, head, query, key].
@@ -87,7 +87,7 @@ def largest_difference(
     rows: Sequence[Place],
     columns: Sequence[Place],
 ) -> float:
-    """The largest |second − first| of a cell that both texts have, of any head: the end of a colour scale."""
+    """Return the largest |second − first| over all heads and shared cells, the end of a colour scale."""
     shared = [place.shared for place in columns]
     layers = _layers(first, second, rows, columns)
     return max((float(np.abs(new - old)[..., shared].max(initial=0.0)) for old, new in layers), default=0.0)
@@ -96,7 +96,7 @@ def largest_difference(
 def _layers(
     first: Floats, second: Floats, rows: Sequence[Place], columns: Sequence[Place]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Layer by layer: of a long text, all heads with all their columns would be held several times over."""
+    """Yield both texts' rows layer by layer, to save memory in long texts."""
     for one, other in zip(first, second, strict=True):
         yield (
             rows_on(one, rows, columns, "first"),
@@ -105,7 +105,7 @@ def _layers(
 
 
 def from_one_head(head: Floats, heads: Floats) -> Floats:
-    """How far one head is from each of many, on average over the rows.
+    """Return the mean distance over rows between one head and each of many.
 
     Args:
         head: [row, column].
@@ -118,11 +118,11 @@ def from_one_head(head: Floats, heads: Floats) -> Floats:
 
 
 def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int, int], ...]:
-    """Every head (layer, head; from 0) in the order of its number; equal heads by layer, then head.
+    """Return all heads (layer, head; from 0) sorted by value; ties by layer, then head.
 
     Args:
         values: [layer, head].
-        largest_first: or the smallest.
+        largest_first: Sort in descending order.
     """
     order = np.argsort(-values.ravel() if largest_first else values.ravel(), kind="stable")
     return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)

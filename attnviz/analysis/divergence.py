@@ -1,4 +1,4 @@
-"""The Jensen–Shannon divergence between the weights of every two heads."""
+"""The Jensen–Shannon divergence between the weights of each pair of heads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from attnviz.trace import Doubles, Floats, Trace, weights_of
 
 
 def divergence(weights: Floats | Trace) -> Doubles:
-    """How far the weights of every two heads are from each other: the Jensen–Shannon divergence (Lin 1991).
+    """Return the Jensen–Shannon divergence between the weights of each pair of heads (Lin 1991).
 
-    Of the rows of each token, JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2 in bits, and the mean over all
-    tokens (Clark et al. 2019, section 6): 0 for equal heads, 1 for heads that share nothing.
+    JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2 in bits for the two rows of each token, averaged over
+    tokens (Clark et al. 2019, section 6): 0 for equal heads, 1 for heads with disjoint support.
 
-    >>> far = divergence(np.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]]))
-    >>> far.shape, far[0, 0, 0, 1]  # of head 1 and head 2: 1 bit for the first token, 0 for the second
+    >>> distance = divergence(np.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]]))
+    >>> distance.shape, distance[0, 0, 0, 1]  # heads 1 and 2: 1 bit for the first token, 0 for the second
     ((1, 2, 1, 2), np.float64(0.5))
 
     Args:
@@ -25,15 +25,15 @@ def divergence(weights: Floats | Trace) -> Doubles:
         float64 [layer, head, layer, head].
 
     Raises:
-        InvalidTrace, TypeError: it is neither.
+        InvalidTrace, TypeError: `weights` is neither.
     """
     weights = weights_of(weights)
-    # [head, all cells], and half of the weights: the mean of two is then their sum.
+    # [head, cell], and half of the weights, so that the mean of two heads is their sum.
     rows = np.concatenate([with_sink(layer) for layer in weights])
     cells = rows.reshape(len(rows), -1)
     own, half = bits(cells), cells / np.float32(2)
     total = np.zeros((len(rows), len(rows)))
-    # One head against all after it at a time: all pairs at once would not fit.
+    # Compare one head at a time with all later ones: all pairs at once would not fit in memory.
     for head in range(len(rows) - 1):
         of_mean = bits(half[head + 1 :] + half[head])
         total[head, head + 1 :] = np.maximum(of_mean - (own[head + 1 :] + own[head]) / 2, 0)

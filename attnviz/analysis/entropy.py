@@ -1,4 +1,4 @@
-"""How widely weights are spread, and how far they reach."""
+"""Entropy of attention weights, and attention distance."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from attnviz.trace import Doubles, Floats, Trace, checked_array, refuse_cross, weights_of
 
-_MIN_WEIGHT = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be no number
+_MIN_WEIGHT = np.float32(1e-30)  # avoids log 0; below it w log w is negligible
 
 
 def entropy(weights: Floats | Trace) -> Doubles:
-    """−Σ w log₂ w over the last axis, in bits (Shannon 1948): [...], for weights [..., key] or a trace.
+    """Return the entropy −Σ w log₂ w in bits (Shannon 1948), [...], of weights [..., key] or a trace.
 
-    0: one key gets everything; log₂ n: n keys get the same. In a trace with sinks, the sink is one key more.
+    It is 0 if one key has all the weight, and log₂ n if n keys have equal weights. A sink counts as a key.
 
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([-0.,  1.])
 
     Raises:
-        InvalidTrace, TypeError: it is no such array, or a row of it does not sum to 1.
+        InvalidTrace, TypeError: the array is invalid, or a row does not sum to 1.
     """
     if not isinstance(weights, Trace):
         return bits(checked_array(weights, "weights", ("...", "key")))
@@ -27,34 +27,34 @@ def entropy(weights: Floats | Trace) -> Doubles:
 
 
 def bits(rows: Floats) -> Doubles:
-    """−Σ w log₂ w over the last axis, [...], of rows [..., key] that need not sum to 1."""
-    logarithms = np.log(np.maximum(rows, _MIN_WEIGHT))  # NumPy computes it faster than log₂
+    """Return −Σ w log₂ w, [...], of rows [..., key] that need not sum to 1."""
+    logarithms = np.log(np.maximum(rows, _MIN_WEIGHT))  # faster in NumPy than log₂
     return np.asarray(-np.einsum("...k,...k->...", rows, logarithms, dtype=np.float64) / np.log(2))
 
 
 def with_sink(weights: Floats) -> Floats:
-    """The rows with what each lacks of 1 as one more key: a sink's share, or else nothing but rounding."""
+    """Append 1 − (sum of the row) as one more key: the weight of a sink, or else a rounding error."""
     rest = np.maximum(1 - weights.sum(axis=-1, keepdims=True), 0)
     return np.concatenate([weights, rest], axis=-1)
 
 
 def attention_distance(weights: Floats | Trace) -> Doubles:
-    """Σⱼ wᵢⱼ |i − j|, the mean over all queries i, in tokens (compare Vig & Belinkov 2019).
+    """Return Σⱼ wᵢⱼ |i − j| in tokens, averaged over queries i (compare Vig & Belinkov 2019).
 
-    What goes to a sink goes no distance. Special tokens count as others do. (The rule “distance” of the pages
-    and of `behaviour` leaves them out.)
+    The weight of a sink counts as distance 0. Special tokens are included, unlike in the rule “distance” of
+    `behaviour`.
 
     >>> attention_distance(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
     array([[0.25]])
 
     Args:
-        weights: [layer, head, query, key] of a self-attention, or a trace that has no other attention.
+        weights: Self-attention weights [layer, head, query, key], or a trace with only self-attention.
 
     Returns:
         float64 [layer, head].
 
     Raises:
-        InvalidTrace, TypeError: it is neither, or queries and keys are not the same tokens.
+        InvalidTrace, TypeError: `weights` is neither, or queries and keys are not the same tokens.
     """
     weights = weights_of(weights)
     refuse_cross(weights)

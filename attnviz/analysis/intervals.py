@@ -1,4 +1,4 @@
-"""Confidence intervals of shares and means, and a paired test."""
+"""Confidence intervals of proportions and means, and a paired test."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 from attnviz.trace import Counts, Doubles
 
 CONFIDENCE = 0.95
-"""Of the intervals that are shown."""
+"""Confidence level of all intervals."""
 
 SIGNIFICANT = 1 - CONFIDENCE
-"""Where a paired test's p value is smaller, two heads differ."""
+"""Significance level of paired tests."""
 
 MAX_DRAWS = 2_000
-"""Samples of a bootstrap."""
+"""Number of bootstrap samples."""
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
-    """Wilson's score interval for a share (Wilson 1927, “Probable inference, the law of succession”).
+    """Return Wilson's score interval for a proportion (Wilson 1927, “Probable inference …”).
 
-    All shares p that a test would not reject: |right/total − p| ≤ z·√(p(1 − p)/total), which is
+    It contains all proportions p that a test would not reject, |p̂ − p| ≤ z·√(p(1 − p)/n), and its ends are
 
         (p̂ + z²/2n ± z·√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n).
 
-    Unlike p̂ ± z·√(p̂(1 − p̂)/n) it stays between 0 and 1, and is right for few answers too.
+    Unlike p̂ ± z·√(p̂(1 − p̂)/n), it stays between 0 and 1 and is accurate for small n.
 
     Args:
-        right: how many answers are right.
-        total: of how many, each independent of the others.
+        right: Number of correct answers.
+        total: Number of independent answers.
 
     Returns:
-        Its ends, 0 to 1; (0, 1) without answers. It contains the true share with probability `CONFIDENCE`.
+        The ends, 0 to 1; (0, 1) without answers. The confidence level is `CONFIDENCE`.
 
     Raises:
         ValueError: `right` is not between 0 and `total`.
@@ -51,19 +51,19 @@ def wilson(right: int, total: int) -> tuple[float, float]:
 
 
 MIN_FOR_MEAN = 30
-"""Of fewer numbers the interval of a mean is not given: it rests on the central limit theorem."""
+"""Minimum sample size for the interval of a mean, which relies on the central limit theorem."""
 
 
 def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
     """Return the confidence interval of a mean: mean ± z·√(variance/(n − 1)).
 
     Args:
-        mean: of the numbers.
-        variance: of the numbers, over n.
-        count: how many, n, each independent of the others.
+        mean: Mean of the numbers.
+        variance: Variance of the numbers, divided by n.
+        count: Number n of independent numbers.
 
     Returns:
-        Its ends; NaN of fewer than `MIN_FOR_MEAN` numbers.
+        The ends; NaN for fewer than `MIN_FOR_MEAN` numbers.
     """
     if count < MIN_FOR_MEAN:
         return math.nan, math.nan
@@ -72,17 +72,17 @@ def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
 
 
 def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
-    """Return the confidence interval of a share by a bootstrap over examples (Efron 1979).
+    """Return the confidence interval of a proportion by a bootstrap over examples (Efron 1979).
 
-    Items of one example are not independent, so whole examples are drawn again. Where every draw has the same
-    share, as where all items are right, it is Wilson's interval over the examples.
+    Items of one example are not independent, so whole examples are resampled. If all samples have the same
+    proportion, for example if all items are right, it is Wilson's interval over the examples.
 
     Args:
-        counts: [example, layer], items of each.
-        totals: [example, layer, head], those that are right.
+        counts: [example, layer], number of items.
+        totals: [example, layer, head], number of correct items.
 
     Returns:
-        Its ends, two float64 [layer, head].
+        The ends, two float64 [layer, head].
     """
     examples, layers, heads = totals.shape
     draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), MAX_DRAWS)
@@ -96,10 +96,10 @@ def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def sign_test(more: int, fewer: int) -> float:
-    """Return the p value of the exact two-sided sign test; of right and wrong pairs it is McNemar's.
+    """Return the p value of the exact two-sided sign test (McNemar's test for paired binary answers).
 
     Args:
-        more, fewer: how many examples favour either side; the others do not count.
+        more, fewer: Number of examples in favour of either side; ties do not count.
     """
     total = more + fewer
     tail = sum(math.comb(total, each) for each in range(min(more, fewer) + 1))

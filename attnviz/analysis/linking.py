@@ -1,4 +1,4 @@
-"""Which heads link two tokens, and which two tokens a whole model links most."""
+"""The heads with the largest weight between two tokens, and a model's strongest links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Link(NamedTuple):
 
 
 class LinkChange(NamedTuple):
-    """How much one head's link moves between two sentences; `change` is after − before."""
+    """The change of one head's weight between two sentences; `change` is after − before."""
 
     layer: int
     head: int
@@ -31,7 +31,7 @@ class LinkChange(NamedTuple):
 
 
 def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
-    """Every head by the weight from `query` to `key`, strongest first; equal heads by layer, then head.
+    """Return all heads by the weight from `query` to `key`, largest first; ties by layer, then head.
 
     Args:
         weights: [layer, head, query, key].
@@ -42,7 +42,7 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
 
 def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[LinkChange, ...]:
-    """Every head by how much the weight from `query` to `key` moves, largest move (up or down) first.
+    """Return all heads by the change of the weight from `query` to `key`, largest absolute change first.
 
     Args:
         before, after: [layer, head, query, key] of the first sentence and of the second.
@@ -53,8 +53,8 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     """
     if before.shape != after.shape:
         raise AttnvizError(
-            f"The first sentence shows {before.shape[2]} tokens and the second {after.shape[2]}: "
-            "there is no same place in both to compare."
+            f"The first sentence has {before.shape[2]} tokens and the second {after.shape[2]}: "
+            "positions cannot be compared."
         )
     first, second = before[:, :, query, key], after[:, :, query, key]
     pairs = [(at, float(first[at]), float(second[at])) for at in ranked(np.abs(second - first))]
@@ -72,14 +72,14 @@ class Strongest(NamedTuple):
 
 
 def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
-    """The pairs of tokens with the strongest links, each in its strongest head, strongest first.
+    """Return the pairs of tokens with the strongest links, each in its strongest head, strongest first.
 
-    Excluded are special tokens, what a token gives to itself, and what a decoder gives to its first token:
-    there heads look that found nothing to do (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
+    Special tokens, a token's attention to itself, and a decoder's attention to its first token are excluded:
+    they serve as default targets (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
 
     Args:
-        blocks: of one kind, and so of the same tokens.
-        maximum: how many pairs at most; fewer, where there are no more.
+        blocks: Blocks of one kind.
+        maximum: Maximum number of pairs.
     """
     best: Floats = np.zeros_like(blocks[0].weights[0])
     layers, heads = np.zeros((2, *best.shape), dtype=np.intp)
@@ -103,7 +103,7 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
 
 
 def _counts(block: Block) -> Mask:
-    """[query, key]: True where a link is of interest."""
+    """Return [query, key], True for links that are not excluded."""
     of_queries, of_keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )

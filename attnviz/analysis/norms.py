@@ -11,18 +11,18 @@ from attnviz.trace import Block, Floats, checked_place
 
 
 def weighted_vectors(block: Block, query: int) -> Floats:
-    """αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O, head by head (Kobayashi et al. 2020).
+    """Return αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O for each head (Kobayashi et al. 2020).
 
     Args:
-        block: one layer's attention; its values hold b_V already.
-        query: the token i that reads, from 0.
+        block: One layer's attention; its values include b_V.
+        query: Position i of the query token, from 0.
 
     Returns:
-        [head, key, d_model]; summed over heads and keys it is what the token reads, but for W_O's bias.
+        [head, key, d_model]; the sum over heads and keys is the block's output without W_O's bias.
 
     Raises:
-        AttnvizError: the model's W_O was not found, or there is no such token.
-        TypeError: it is no block, or the token no whole number.
+        AttnvizError: the trace has no W_O, or there is no such token.
+        TypeError: `block` is not a block, or `query` not an integer.
     """
     if not isinstance(block, Block):
         raise TypeError(
@@ -32,35 +32,34 @@ def weighted_vectors(block: Block, query: int) -> Floats:
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(
-            "The trace has no W_O, and the lengths cannot be computed: it was saved without, the model does "
-            "something else with its heads’ outputs before it mixes them, or the layer that mixes them is no "
-            "matrix (8-bit layers round what they are given)."
+            "The trace has no W_O, so the norms cannot be computed: it was saved without W_O, the model "
+            "transforms head outputs before W_O, or W_O is not a matrix (8-bit layers round their input)."
         )
     carried: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
     return carried
 
 
 def head_norms(block: Block, query: int) -> Floats:
-    """‖αᵢⱼ f(xⱼ)‖ of each head, [head, key]; arguments and errors as in `weighted_vectors`."""
+    """Return ‖αᵢⱼ f(xⱼ)‖ for each head, [head, key]; arguments and errors as for `weighted_vectors`."""
     return _length(weighted_vectors(block, query))
 
 
 def layer_norms(block: Block, query: int) -> Floats:
-    """‖Σₕ αᵢⱼ f(xⱼ)‖, [key]: the heads' vectors are added before the length is taken, as in the paper.
+    """Return ‖Σₕ αᵢⱼ f(xⱼ)‖, [key], the norm of the sum over heads, as in the paper.
 
-    What two heads take from a token can cancel. Arguments and errors as in `weighted_vectors`.
+    Vectors of different heads can cancel. Arguments and errors as for `weighted_vectors`.
     """
     return _length(weighted_vectors(block, query).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A norm at one token with its divisor kept: x ↦ (x − mean(x)) / deviation ⊙ γ + β, linear but for β.
+    """A norm at one token with a fixed divisor: x ↦ (x − mean(x)) / deviation ⊙ γ + β, affine.
 
     Attributes:
         gain, shift: [d_model], γ and β.
-        deviation: what it divided the token's vector by, √(σ² + ε).
-        centred: whether it takes off the mean; a root mean square norm does not (Zhang & Sennrich 2019).
+        deviation: The divisor √(σ² + ε) at this token.
+        centred: True if the mean is subtracted; False for a root mean square norm (Zhang & Sennrich 2019).
     """
 
     gain: Floats
@@ -69,27 +68,24 @@ class FrozenNorm:
     centred: bool = True
 
     def linear(self, vectors: Floats) -> Floats:
-        """What becomes of parts of the token's vector, [..., d_model], each by itself; β is not added."""
+        """Apply the norm without β to summands of the token's vector, [..., d_model]."""
         if self.centred:
             vectors = vectors - vectors.mean(axis=-1, keepdims=True)
         return np.asarray(vectors / self.deviation * self.gain, dtype=np.float32)
 
 
 def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
-    """The same after the residual connection and the layer norm (Kobayashi et al. 2021).
+    """Return the norms, [key], including the residual connection and layer norm (Kobayashi et al. 2021).
 
-    The token's own vector xᵢ goes around the attention and is added to what it hands itself.
+    The residual input xᵢ is added to the token's contribution to itself.
 
     Args:
-        query: the token i that reads, from 0.
+        query: Position i of the query token, from 0.
         residual: [d_model], xᵢ.
-        norm: the one that the sum goes through, as it was at this token; None: none follows.
-
-    Returns:
-        [key].
+        norm: The layer norm at this token; None without one.
 
     Raises:
-        AttnvizError: as in `weighted_vectors`.
+        AttnvizError: as for `weighted_vectors`.
     """
     parts = weighted_vectors(block, query).sum(axis=0)
     parts[query] += residual

@@ -1,4 +1,4 @@
-"""Principal components: many vectors as points of a map with two axes."""
+"""Principal components: vectors as points on a map with two axes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class PrincipalComponents:
     """The two directions along which some vectors vary most (Pearson 1901).
 
     Attributes:
-        mean: float64 [d], of the vectors.
-        axes: float64 [2, d], unit vectors; an axis along which nothing varies may be zero.
-        explained: each axis' part of the variance, 0 to 1; of vectors that are all equal, 0.
+        mean: float64 [d], mean of the vectors.
+        axes: float64 [2, d], unit vectors; an axis without variance may be zero.
+        explained: Fraction of the variance along each axis, 0 to 1; 0 if all vectors are equal.
     """
 
     mean: Doubles
@@ -33,10 +33,9 @@ class PrincipalComponents:
 
 
 def principal_components(vectors: ArrayLike) -> PrincipalComponents:
-    """Fit the axes to vectors, [n, d] with at least one; the farthest point of an axis is positive.
+    """Fit the axes to vectors, [n, d] with n ≥ 1; the farthest point along an axis is positive.
 
-    They are eigenvectors of the covariance matrix, [d, d], which is small for the vectors of one head,
-    however many there are.
+    The axes are eigenvectors of the covariance matrix, [d, d], which is small for the vectors of one head.
     """
     every = np.asarray(vectors, np.float64)
     mean = every.mean(axis=0)

@@ -1,4 +1,4 @@
-"""From numbers to picture levels: one byte a cell, small enough to send every head to the browser."""
+"""Quantize numbers to picture levels of one byte per cell, small enough to send all heads to the browser."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MASKED = 255
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Cells as bytes, for drawing only: every printed number comes from the floats themselves.
+    """Cells as bytes, for drawing only; printed numbers come from the floats.
 
     Attributes:
-        levels: uint8 [..., query, key], 0 to 254; 255 is a cell that the mask forbids.
+        levels: uint8 [..., query, key], 0 to 254; 255 is masked.
         kind: "sequential" (level 0 is 0, level 254 is `high`) or "diverging" (127 is 0, 0 and 254 are −high
-            and +high). In both, levels grow with the square root of the size: weak links can be seen, and a
-            change is read beside the weights that it is a change of as they are.
-        high: float32 [...], the value of level 254, one per head; all equal on a shared scale.
+            and +high). In both, levels grow with the square root, so that weak links are visible, and
+            changes and weights have comparable colours.
+        high: float32 [...], value of level 254 for each head; all equal on a shared scale.
     """
 
     levels: Levels
@@ -37,21 +37,20 @@ class Picture:
 
 
 def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = None) -> Picture:
-    """Weights as levels: 254 · √(weight / high).
+    """Convert weights to levels, 254 · √(weight / high).
 
     Args:
         weights: [..., query, key], 0 to 1.
-        scale: "shared" compares heads (and sentences) with each other: high is 1 for all;
+        scale: "shared" makes heads and sentences comparable: high is 1 for all;
             "per head" shows each head's own pattern: high is its largest weight.
-        mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
-            everywhere.
+        mask: Broadcast to [..., query, key]; True where not masked; None without a mask.
     """
     if scale == "shared":
         high = np.ones(weights.shape[:-2], dtype=np.float32)
     else:
         high = _positive(weights.max(axis=(-1, -2), initial=0.0))
     levels = np.empty(weights.shape, np.uint8)
-    for place in np.ndindex(high.shape):  # one head at a time: what is in between stays in the processor
+    for place in np.ndindex(high.shape):  # one head at a time fits in the processor's cache
         cells = np.clip(weights[place] / high[place], 0, 1)
         np.sqrt(cells, out=cells)
         cells *= HIGHEST
@@ -64,14 +63,13 @@ def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = Non
 def diverging(
     values: Floats, scale: Scale = "shared", mask: Mask | None = None, end: float | None = None
 ) -> Picture:
-    """Signed numbers (changes, scores) as levels: 127 ± 127 · √(|value| / high).
+    """Convert signed numbers (changes, scores) to levels, 127 ± 127 · √(|value| / high).
 
     Args:
-        values: [..., query, key]. −inf and NaN count as masked.
+        values: [..., query, key]; −inf and NaN are masked.
         scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
-        mask: [query, key], or [..., query, key] that broadcasts; True where a query may look; None if
-            everywhere.
-        end: high of all heads, whatever the scale; None: by the scale.
+        mask: Broadcast to [..., query, key]; True where not masked; None without a mask.
+        end: Overrides high for all heads; None uses `scale`.
     """
     allowed = np.isfinite(values) if mask is None else np.isfinite(values) & mask
     high = _positive(np.abs(values).max(axis=(-1, -2), initial=0.0, where=allowed))
@@ -88,21 +86,20 @@ def diverging(
 
 
 def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
-    """Pictures of at most size × size pixels in which no strong link is lost.
+    """Downsample pictures to at most size × size pixels by max pooling, so that strong links stay visible.
 
-    Each pixel covers a block of cells and takes the strongest of them: the highest level, or for a
-    diverging picture the level farthest from 0 (of two equally far, the positive one). Masked cells
-    count only where a whole block is masked.
+    Each pixel is the strongest cell of its block: the highest level, or in a diverging picture the level
+    farthest from 0 (the positive one in a tie). A pixel is masked only if its whole block is.
 
     Args:
         levels: [n, query, key].
         kind: "sequential" or "diverging".
-        size: the most pixels along a side.
+        size: Maximum pixels along a side.
 
     Returns:
         uint8 [n, min(query, size), min(key, size)].
     """
-    # Bytes wrap around: 255 + 1 = 0 puts masked cells below every level while the maximum is taken.
+    # Bytes wrap around: 255 + 1 = 0 puts masked cells below every level during max pooling.
     highest = _pool(_pool(levels + np.uint8(1), np.maximum, size, 1), np.maximum, size, 2) - np.uint8(1)
     if kind == "sequential":
         return highest
@@ -121,7 +118,7 @@ def _rounded(cells: Floats) -> Levels:
 
 
 def _pool(levels: Levels, strongest: np.ufunc, size: int, axis: int) -> Levels:
-    """The strongest level of each of `size` nearly equal blocks along one axis."""
+    """Return the strongest level of each of `size` nearly equal blocks along one axis."""
     length = levels.shape[axis]
     if length <= size:
         return levels

@@ -10,22 +10,20 @@ from attnviz.trace import Floats, Trace, refuse_cross, weights_of
 
 
 def mixed(weights: Floats | Trace) -> Floats:
-    """Ã = ½ (W̄ + I): the mixing of a layer, half by attention and half by the residual connection.
+    """Return Ã = ½ (W̄ + I) for each layer: half attention, half residual connection.
 
-    W̄ is the mean over the layer's heads, as in the paper. That hides what single heads do (Voita et al.
-    2019); rollout is defined on it all the same: it needs one number for each pair of tokens.
-    What goes to a sink brings nothing along: each row of Ã is divided by its sum, so that the way around has
-    more than half.
+    W̄ is the mean over the layer's heads, as in the paper, although the mean hides differences between heads
+    (Voita et al. 2019). A sink contributes no vector, so each row of Ã is divided by its sum; the residual
+    connection then has more than half.
 
     Args:
-        weights: [layer, head, query, key] of a self-attention, so that queries and keys are the same tokens;
-            or a trace that has no other attention.
+        weights: Self-attention weights [layer, head, query, key], or a trace with only self-attention.
 
     Returns:
         [layer, query, key]; every row sums to 1.
 
     Raises:
-        InvalidTrace, TypeError: it is neither.
+        InvalidTrace, TypeError: `weights` is neither.
     """
     weights = weights_of(weights)
     refuse_cross(weights)
@@ -35,22 +33,22 @@ def mixed(weights: Floats | Trace) -> Floats:
 
 
 def rollout(weights: Floats | Trace) -> Floats:
-    """Attention rollout: R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
+    """Return the attention rollout R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
 
     >>> rollout(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
     array([[[1.  , 0.  ],
             [0.25, 0.75]]], dtype=float32)
 
     Args:
-        weights: [layer, head, query, key] of a self-attention, the first layer first; or a trace that has no
-            other attention. Of the heads the mean is taken.
+        weights: Self-attention weights [layer, head, query, key], first layer first, or a trace with only
+            self-attention. Heads are averaged.
 
     Returns:
-        float32 [layer, query, input]: after each layer, how much of every input token there is at every
-        token. Rows sum to 1. Under a causal mask, later tokens get 0.
+        float32 [layer, query, input], contribution of every input token to every token after each layer.
+        Rows sum to 1. With a causal mask, later tokens have 0.
 
     Raises:
-        InvalidTrace, TypeError: it is neither, or a trace of a model with layers that have no weights.
+        InvalidTrace, TypeError: `weights` is neither, or a trace of a model with layers without weights.
     """
     if isinstance(weights, Trace) and weights.without_weights:
         raise InvalidTrace(

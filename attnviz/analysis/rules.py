@@ -1,7 +1,7 @@
-"""The rules that describe heads: one table, and one way to measure them, for one text or many.
+"""The rules that describe heads, and their measurement in one text or many.
 
-A share of attention is given twice: of a token's whole attention, and of its attention to words, with special
-tokens excluded and the rows rescaled, since [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
+Attention is measured twice: as a fraction of a token's whole attention, and as a fraction of its attention to
+words, without special tokens, because [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from attnviz.trace import Doubles, Floats, Mask, Token
 Places = NDArray[np.intp]
 
 OF_ALL, OF_WORDS = "of its attention", "of what goes to words"
-"""What a share is a share of: all that a token gives, or what it gives to ordinary tokens."""
+"""The denominator of a fraction: all of a token's attention, or its attention to ordinary tokens."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Special:
     """The tokens that the model's tokenizer adds to each text.
 
     Attributes:
-        first: the first token, where it is one of them ("[CLS]"); "" where it is the text's own.
-        separators: those behind the first, each once ("[SEP]").
+        first: The first token, if it is special ("[CLS]"), else "".
+        separators: The other special tokens, without duplicates ("[SEP]").
     """
 
     first: str
     separators: tuple[str, ...]
 
     def fill(self, words: str, amount: str = "") -> str:
-        """A rule's words with these tokens, and with how much it is."""
+        """Fill the special tokens and an amount into a rule's text."""
         first = f"the first token, {self.first}," if self.first else "the first token"
         separators = joined(self.separators) or "special tokens behind the first"
         return words.format(amount, first=first, separators=separators).rstrip(",")
@@ -47,15 +47,15 @@ class Special:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The positions of tokens, in texts of equal length with special tokens in the same places.
+    """The positions of tokens in texts of equal length, with special tokens at the same positions.
 
     Attributes:
-        queries, keys: [n], the positions of ordinary tokens among queries and among keys.
-        separators: [n], the places of special keys behind the first.
-        marks: bool [text, key], which ordinary keys are punctuation.
-        alike: bool [text, query, key], which keys are other occurrences of the query's word.
-        apart: bool [query, key], which are of different sentences of a pair.
-        own: whether a text attends to itself; between two different texts no place means anything.
+        queries, keys: [n], positions of ordinary tokens among queries and among keys.
+        separators: [n], positions of special keys after the first token.
+        marks: bool [text, key], whether an ordinary key is punctuation.
+        alike: bool [text, query, key], whether a key is another occurrence of the query's word.
+        apart: bool [query, key], whether both are in different sentences of a pair.
+        own: True for self-attention; otherwise positions cannot be compared.
     """
 
     queries: Places
@@ -71,11 +71,11 @@ class _Weights(NamedTuple):
     """The weights of one layer.
 
     Attributes:
-        layout: of the texts.
-        open: bool [query, key], where an ordinary query may attend to an ordinary key.
-        rows: float32 [text, head, query, key], of ordinary queries, to all keys.
-        words: the same, to ordinary keys.
-        size: how many queries there are, the special ones too.
+        layout: Layout of the texts.
+        open: bool [query, key], True where not masked, for ordinary queries and keys.
+        rows: float32 [text, head, query, key], weights from ordinary queries to all keys.
+        words: The same, to ordinary keys.
+        size: Number of all queries, including special ones.
     """
 
     layout: Layout
@@ -86,22 +86,22 @@ class _Weights(NamedTuple):
 
 
 Rows = tuple[Floats, Mask]
-"""What each query gives, [text, head, query], and which queries count, [text or 1, query]."""
+"""The measure of each query, [text, head, query], and which queries count, [text or 1, query]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that is measured of every head, as one number, the score: a mean over queries.
+    """A measure of heads with one number, the score: a mean over queries.
 
     Attributes:
-        name: one word or two.
-        does: what a head does, as the end of the sentence “On average a token …”; {} is how much.
-        measure: what each query gives. A score is the mean of it; in `words`, divided by what goes to words.
-        words: whether special tokens are excluded and rows rescaled, or counted as keys.
-        minimum, even: Explore's filter finds a head that scores `minimum` or more, and `even` times what even
-            attention scores; no `minimum`: there is no such filter.
-        unit: "attention": a share of it; "share": of something else; "tokens": 0 or more.
-        single: whether it means something for a single sentence; else it needs a pair, or two texts.
+        name: One or two words.
+        does: End of the sentence “On average a token …”; {} is the amount.
+        measure: Measure of each query. The score is its mean, for `words` divided by the attention to words.
+        words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
+        minimum, even: Explore's filter finds heads that score at least `minimum` and `even` times the score
+            of uniform attention; without a `minimum` there is no filter.
+        unit: "attention" (fraction of attention), "share" (another fraction) or "tokens" (0 or more).
+        single: Applies to a single sentence; otherwise only to a pair, or to two texts.
     """
 
     name: str
@@ -115,25 +115,25 @@ class Rule:
 
     @property
     def of(self) -> str:
-        """What its score is a share of, `OF_WORDS` or `OF_ALL`; "" where it is no share of attention."""
+        """Denominator of the score, `OF_WORDS` or `OF_ALL`; "" if it is not a fraction of attention."""
         return "" if self.unit != "attention" else OF_WORDS if self.words else OF_ALL
 
     @property
     def kind(self) -> str:
-        """What its score is: "share of what goes to words", "share of its attention", "share", "tokens"."""
+        """Kind of score: "share of what goes to words", "share of its attention", "share", "tokens"."""
         return f"share {self.of}" if self.of else self.unit
 
     @property
     def treatment(self) -> str:
-        """What becomes of special tokens."""
+        """Treatment of special tokens, in words."""
         if self.words:
             return "special tokens excluded, rows rescaled"
         return "special tokens excluded as queries, counted as keys"
 
     def amount(self, score: float, raw: float) -> str:
-        """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words".
+        """Format a score: "17 % of its attention, 64 % of what goes to words".
 
-        Where both are equal, since nothing goes to special tokens, there is one.
+        If both are equal, because nothing goes to special tokens, only one is given.
         """
         if np.isnan(score):
             return "no value"
@@ -144,21 +144,21 @@ class Rule:
         return f"{both}{number} {self.of}".rstrip()
 
     def defined(self, special: Special) -> str:
-        """What the score is, as the end of the sentence “On average a token …”."""
+        """Return the definition of the score, as the end of the sentence “On average a token …”."""
         this = "this many tokens" if self.unit == "tokens" else f"this {self.kind}"
         return f"{special.fill(self.does, this)} ({self.treatment})"
 
     def filtered(self, special: Special) -> str:
-        """What the filter finds, as the end of the same sentence."""
+        """Return the condition of the filter, as the end of the same sentence."""
         bounds = [f"at least {percent(self.minimum)}{self.of and f' {self.of}'}"] if self.minimum else []
         if self.even:
             times = "twice" if self.even == 2 else f"{self.even:g} times"
-            bounds.append(f"at least {times} what even attention would")
+            bounds.append(f"at least {times} the score of uniform attention")
         return f"{special.fill(self.does, ', and '.join(bounds))} ({self.treatment})"
 
 
 def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
-    """To some cells, [text or 1, query, key]; the queries count that may attend to one."""
+    """Measure attention to some cells, [text or 1, query, key]; queries with an unmasked cell count."""
     counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     given = np.zeros(weights.shape[:-1], dtype=np.float32)
     some = np.broadcast_to(counts.any(axis=-1), len(weights))
@@ -173,7 +173,7 @@ def _all_count(given: Floats, possible: bool = True) -> Rows:
 
 
 def _beside(here: _Weights, offset: int) -> Rows:
-    """To the key so many places on."""
+    """Measure attention to the key at an offset."""
     queries, keys = here.open.shape
     places = np.arange(queries)
     there = (places + offset).clip(0, keys - 1)
@@ -215,9 +215,9 @@ def _alike(here: _Weights) -> Rows:
 
 
 def _bits(here: _Weights) -> Rows:
-    """The entropy of each row over the mean of the largest possible ones.
+    """Measure the entropy of each row, relative to the mean maximum entropy.
 
-    With w / s for the weights of a row that sums to s, it is log s − Σ w log w / s; this is s times as much.
+    The entropy of a row w / s with s = Σ w is log s − Σ w log w / s; the result is multiplied by s.
     """
     whole = here.words.sum(axis=-1, dtype=np.float64)
     found = bits(here.words) + whole * np.log2(np.maximum(whole, 1e-30))
@@ -236,9 +236,9 @@ def _relative_distance(here: _Weights) -> Rows:
     return np.asarray(given / max(len(here.open) - 1, 1), dtype=np.float32), counts
 
 
-# The filters' bounds were set on a dozen sentences so that each finds some heads of the bundled BERT, but not
-# half of all. Even attention enters because 40 % of three tokens is next to nothing. The separator's filter
-# has nothing else: in this BERT [CLS], not [SEP], is where attention rests.
+# The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
+# fewer than half. They include uniform attention because 40 % is little with three tokens. The separator's
+# filter has no other bound: in this BERT attention goes to [CLS] by default, not to [SEP].
 RULES = (
     Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), minimum=0.40),
     Rule("next", "gives the token after it {}", partial(_beside, offset=1), minimum=0.40),
@@ -271,18 +271,17 @@ RULES = (
 """Every rule; a new one is a row here, with its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
-"""Those that mean something in a single sentence."""
+"""The rules that apply to a single sentence."""
 
 
 class Measured(NamedTuple):
-    """The rules' scores of one layer. Where a rule does not apply to a text, its numbers are meaningless.
+    """The rules' scores in one layer; meaningless where a rule does not apply to a text.
 
     Attributes:
-        counts: bool [rule, text], whether the rule means something there.
-        score: float64 [rule, text, head], the rules' scores.
-        raw: float64 [rule, text, head], the same, but never rescaled: of a share, that of all attention.
-        even, raw_even: float64 [rule, text], those of a head that shares its attention evenly among all that
-            the mask allows.
+        counts: bool [rule, text], whether the rule applies.
+        score: float64 [rule, text, head], scores.
+        raw: float64 [rule, text, head], the same without rescaling.
+        even, raw_even: float64 [rule, text], the same for uniform attention over unmasked cells.
     """
 
     counts: Mask
@@ -295,14 +294,14 @@ class Measured(NamedTuple):
 def measured(
     rules: Sequence[Rule], layout: Layout, weights: Iterable[Floats], masks: Sequence[Mask]
 ) -> Iterator[Measured]:
-    """The scores of these rules, layer by layer.
+    """Yield the scores of these rules, layer by layer.
 
     Args:
-        rules: some of `RULES`.
-        weights: of each layer, [text, head, query, key], special tokens included.
-        masks: of each layer, [query, key], True where a query may look.
+        rules: Some of `RULES`.
+        weights: Weights of each layer, [text, head, query, key], including special tokens.
+        masks: Mask of each layer, [query, key], True where not masked.
     """
-    evens: dict[bytes, tuple[Doubles, Doubles]] = {}  # mostly one for all layers
+    evens: dict[bytes, tuple[Doubles, Doubles]] = {}  # usually one for all layers
     for here, mask in zip(weights, masks, strict=True):
         counts, score, raw = _scores(rules, layout, here, mask)
         if (known := mask.tobytes()) not in evens:
@@ -316,11 +315,11 @@ def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout
     """Return the positions of tokens in sentences of equal length.
 
     Raises:
-        ValueError: the sentences' lengths or the places of their special tokens differ.
+        ValueError: the sentences differ in length or in the positions of special tokens.
     """
     places = {tuple(token.special for token in sentence) for sentence in tokens}
     if len(places) != 1:
-        raise ValueError("Only sentences of equal length, with special tokens in the same places, together.")
+        raise ValueError("The sentences must have equal lengths, and special tokens at equal positions.")
     special = np.array(places.pop(), dtype=np.bool_)
     ordinary = np.flatnonzero(~special)
     both = list(zip(tokens, texts, strict=True))
@@ -335,7 +334,7 @@ def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout
 
 
 def even_weights(mask: Mask) -> Doubles:
-    """Weights that are shared evenly among what the mask allows."""
+    """Return uniform attention over unmasked cells."""
     return np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float64)
 
 
@@ -358,10 +357,10 @@ def _scores(
     return np.asarray(counts, dtype=np.bool_), score, raw
 
 
-BESIDE = 3  # keys: the one at the same place, and one on each side
+BESIDE = 3  # keys: the one at the same position, and one on each side
 
 
 def near(queries: int, keys: int) -> Mask:
-    """[query, key], True for the keys around a query's place in the other text, from first to last."""
+    """Return [query, key], True for the keys around a query's relative position in the other text."""
     place = np.linspace(0, keys - 1, queries)[:, None]
     return np.asarray(np.abs(np.arange(keys) - place) < BESIDE / 2)

@@ -1,4 +1,4 @@
-"""The picture in one sentence: which tokens attend to which, with percentages, as plain text."""
+"""Attention weights as plain text: which tokens attend to which, with percentages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SMALL_WORDS = frozenset(_SMALL.split())
 
 @dataclass(frozen=True, slots=True)
 class StrongestKeys:
-    """What one query attends to: its name, and the names and weights of its strongest keys."""
+    """One query, with the names and weights of its strongest keys."""
 
     query: str
     keys: tuple[tuple[str, float], ...]
@@ -39,7 +39,7 @@ class StrongestKeys:
 
 @dataclass(frozen=True, slots=True)
 class ChangedKeys:
-    """What one query attends to more, and what less; None where nothing moves by half a point or more."""
+    """The largest increase and decrease of one query's weights; None below half a percentage point."""
 
     query: str
     gain: tuple[str, float] | None
@@ -55,29 +55,28 @@ class ChangedKeys:
         return f"{self.query} attends " + (" and ".join(parts) if parts else "to the same tokens as before")
 
 
-def to_guess_from(
+def quiz_options(
     row: Floats, groups: Sequence[DisplayToken], maximum: int = 5, best: int | None = None
 ) -> list[int]:
-    """The places, in order, among which one can guess the largest weight of a row.
+    """Return the positions, in order, of the options of a quiz about the largest weight of a row.
 
-    They are the two largest weights, and then of all words that name something those with the largest. Left
-    out are tokens that get nothing, and those that get as much as the first of the largest: one answer is
-    right.
+    They are the two largest weights and then the content words with the largest weights. Tokens with weight 0
+    and ties with the best are excluded, so that one answer is correct.
 
     Args:
         row: [key], one row of weights.
-        maximum: how many places at most.
-        best: which of several largest weights is among them; None: the first.
+        maximum: Maximum number of options.
+        best: Position of the correct answer; None for the first largest weight.
     """
     best = int(row.argmax()) if best is None else best
     other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
     by_weight = sorted((int(place) for place in other), key=lambda place: -row[place])
-    rest = sorted(by_weight[1:], key=lambda place: not names_something(groups[place]))
+    rest = sorted(by_weight[1:], key=lambda place: not is_content_word(groups[place]))
     return sorted([best, *by_weight[:1], *rest][:maximum])
 
 
-def names_something(group: DisplayToken) -> bool:
-    """Whether it is a whole word, and no function word."""
+def is_content_word(group: DisplayToken) -> bool:
+    """Return whether a token is a whole word and not a function word."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
     return whole and word not in _SMALL_WORDS
@@ -91,13 +90,14 @@ def strongest_keys(
     maximum: int = 3,
     minimum: float = 0.05,
 ) -> StrongestKeys:
-    """The strongest keys of one query: at most `maximum`, each at least `minimum`, but always the first.
+    """Return the strongest keys of one query.
 
     Args:
-        weights: [query, key] of one head, as shown.
-        query: the shown query, from 0.
-        queries, keys: what the rows and the columns are; no keys: the same.
-        maximum, minimum: how many keys at most, and the smallest weight worth telling.
+        weights: [query, key], displayed weights of one head.
+        query: Shown query, from 0.
+        queries, keys: Rows and columns; `keys` is None for self-attention.
+        maximum: Maximum number of keys.
+        minimum: Minimum weight, except for the first key.
     """
     keys = queries if keys is None else keys
     row = weights[query]
@@ -111,15 +111,15 @@ def strongest_keys(
 def moves(
     change: Floats, query: int, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken] | None = None
 ) -> ChangedKeys:
-    """The key that one query attends to most more, and the one it attends to most less.
+    """Return the keys whose weight from one query increases and decreases most.
 
     Args:
         change: [query, key] of one head, after − before.
-        query: the shown query, from 0.
-        queries, keys: what the rows and the columns are; no keys: the same.
+        query: Shown query, from 0.
+        queries, keys: Rows and columns; `keys` is None for self-attention.
     """
     keys = queries if keys is None else keys
-    row = np.where(np.isfinite(change[query]), change[query], 0)  # nothing that is masked, or in a gap
+    row = np.where(np.isfinite(change[query]), change[query], 0)  # without masked and unmatched cells
     up, down = int(row.argmax()), int(row.argmin())
     gain = (name_of(up, keys), float(row[up])) if row[up] >= 0.005 else None
     loss = (name_of(down, keys), float(row[down])) if row[down] <= -0.005 else None
@@ -127,7 +127,7 @@ def moves(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Each token's label, isolated; with its number where the sentence has the same label twice."""
+    """Return each token's label, isolated; with its number if the sentence has the label twice."""
     times = Counter(group.label for group in groups)
     return [
         isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")
@@ -136,5 +136,5 @@ def names_of(groups: Sequence[DisplayToken]) -> list[str]:
 
 
 def name_of(index: int, groups: Sequence[DisplayToken]) -> str:
-    """One token's name, as `names_of` has it."""
+    """Return one token's name, as in `names_of`."""
     return names_of(groups)[index]

@@ -1,4 +1,4 @@
-"""The stages of one head's attention, from the dot product to the weights; and how far a mask reaches."""
+"""The stages of one head's attention, from the dot product to the weights; and the window of a mask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.trace import Block, Floats, Mask
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: its name, what happens in it, and the unit of its numbers."""
+    """One stage: its name, explanation, and the unit of its numbers."""
 
     name: str
     explanation: str
@@ -24,13 +24,13 @@ class Stage:
 STAGES = (
     Stage("dot product", "q · k: how well each query matches each key, positive or negative", "score"),
     Stage("scaled", "q · k divided by √d_head", "score"),
-    Stage("masked", "the scaled scores, with −∞ wherever the query may not look", "score"),
-    Stage("weights", "the softmax of each row: what each query reads, in shares of 100 %", "percent"),
+    Stage("masked", "the scaled scores, with −∞ where masked", "score"),
+    Stage("weights", "the softmax of each row: attention weights that sum to 100 %", "percent"),
 )
 
 
 def stages(block: Block) -> tuple[Stage, ...]:
-    """The stages of this block, each explained with what this model does there."""
+    """Return the stages of a block, explained for this model."""
     dot_product, _, masked, weights = STAGES
     if block.weights_alone:
         return (weights,)
@@ -40,26 +40,23 @@ def stages(block: Block) -> tuple[Stage, ...]:
     scale = "q · k divided by √d_head" if divides else f"q · k times {block.scale:.4g}"
     between = [Stage("scaled", scale if block.bias is None else f"{scale}, plus the bias", "score")]
     if block.bias is not None:
-        between.insert(
-            0, Stage("bias", "what is added to each score for the positions of the two tokens", "score")
-        )
+        between.insert(0, Stage("bias", "a bias that depends on the positions of the two tokens", "score"))
     if block.cap is not None:
         how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
         between.append(Stage("capped", how, "score"))
-        masked = Stage("masked", "the capped scores, with −∞ wherever the query may not look", "score")
+        masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the head’s sink, a learned score that belongs to no token and"
+        how = "the masked scores minus the head’s sink, a learned score without a token that"
         between.append(Stage("above the sink", f"{how} enters the softmax of every row, here as 0", "score"))
     return dot_product, *between, weights
 
 
 def at_stage(block: Block, name: str) -> Floats:
-    """The numbers of one stage, float32 [head, query, key].
+    """Return the numbers of one stage, float32 [head, query, key].
 
-    "bias" is what is added to the scaled dot product, 0 where a block has none.
-    "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scaled`; "capped" is
-    `block.scores`; "masked" holds −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from
+    "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1, from
     the inside out). With the numbers x of "above the sink", a weight is eˣ / (1 + Σ eˣ).
 
     Raises:
@@ -84,12 +81,12 @@ def at_stage(block: Block, name: str) -> Floats:
 
 
 def window(mask: Mask) -> tuple[int, int] | None:
-    """How many tokens before and after itself a query sees; None where distance does not limit it.
+    """Return the numbers of tokens before and after a query in its sliding window; None without a window.
 
-    A window wider than the text equals none.
+    A window wider than the text is no window.
 
     Args:
-        mask: [query, key] of one text, True where a query may look.
+        mask: [query, key] of one text, True where not masked.
     """
     tokens = len(mask)
     queries, keys = np.nonzero(mask)

@@ -1,4 +1,4 @@
-"""Tables as CSV text; that of one head describes itself."""
+"""Tables as CSV text; the table of one head includes its metadata."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Where ";" parts the columns, as in much of Europe, a cell can begin in the midst of what we wrote as one.
+# Where ";" separates columns, as in much of Europe, a new cell can begin inside a cell written here.
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
 def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
-    """A table as CSV text, in which no spreadsheet finds a formula, whatever parts its columns.
+    """Return a table as CSV text, safe against formula injection with any column separator.
 
-    What would begin one gets an apostrophe before it: "a;=1+1" is written as "a;'=1+1". None is an empty
-    cell.
+    The first character of a formula is preceded by an apostrophe: "a;=1+1" becomes "a;'=1+1". None is an
+    empty cell.
     """
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(
@@ -34,10 +34,10 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 
 
 def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
-    """A table as CSV text of which each row begins with the facts, which are the same in all.
+    """Return a table as CSV text whose rows all begin with the same facts.
 
-    Nothing precedes the header, so that every program reads it; spreadsheets recognize by the first character
-    that it is UTF-8.
+    Nothing precedes the header, so that every program can read it; the first character marks the text as
+    UTF-8 for spreadsheets.
     """
     return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))
 
@@ -62,28 +62,27 @@ def head_table(
     left: Floats | None = None,
     hidden: str = "",
 ) -> str:
-    """CSV: a header, then one row per query, each of which begins with what the table is (`facts_text`).
+    """Return the table of one head as CSV: a header, then one row per query with the facts (`facts_text`).
 
-    Every token is labelled "12:it", its position first: two equal tokens stay apart. Numbers
-    have 9 significant digits, enough to give every float32 back exactly. A cell that the mask forbids (−inf)
-    is empty.
+    Tokens are labelled with their position, "12:it", so that equal tokens differ. Numbers have 9 significant
+    digits, enough to restore every float32 exactly. Masked cells (−inf) are empty.
 
     Args:
-        values: [query, key], as shown.
-        queries, keys: what the rows and the columns are.
-        text, model: what was typed, and what read it.
+        values: [query, key], as displayed.
+        queries, keys: Rows and columns.
+        text, model: The input text and the name of the model.
         layer, head: from 0; the file counts from 1.
-        stage: what the numbers are: "weights", "scaled", …
-        explanation: what was hidden, merged and rescaled (`DisplayTokens.explanation`).
-        compared_with: the first sentence, where the values are a change from it to `text`.
-        second: the sentence that was read together with `text`.
-        target: the second text of an encoder–decoder.
-        attention: "encoder", "decoder" or "cross", where the model has several kinds.
-        written: the end of the text, which the model wrote.
-        drawn: how it chose what it wrote: temperature, top k, top p, seed.
-        left: [query], how much of each row is shown, where rows are rescaled: a last column has the rest,
-            of a change the larger one of the two sentences.
-        hidden: what the rest went to.
+        stage: Stage of the numbers: "weights", "scaled", …
+        explanation: What was hidden, merged and rescaled (`DisplayTokens.explanation`).
+        compared_with: The first sentence, if the values are a change from it to `text`.
+        second: The second sentence of a pair with `text`.
+        target: The target text of an encoder–decoder.
+        attention: "encoder", "decoder" or "cross", if the model has several kinds.
+        written: The end of the text that the model generated.
+        drawn: Sampling settings of the generated text: temperature, top k, top p, seed.
+        left: [query], fraction of each row that is shown, if rows are rescaled; a last column has the hidden
+            rest, for a change the larger one of the two sentences.
+        hidden: Names of the hidden tokens.
     """
     texts = (
         ("text", text),
@@ -112,7 +111,7 @@ def head_table(
 
 
 def numbered(group: DisplayToken, base: int = 1) -> str:
-    """A token with its position before it, "12:it", as the rows and columns of tables are called.
+    """Return a token with its position, "12:it", the label of rows and columns in tables.
 
     `base`: the position of the first token.
     """

@@ -1,4 +1,4 @@
-"""Words in a text: their tokens, the weight between two of them, punctuation, and repetitions."""
+"""Words in a text: their tokens, the weight between two words, punctuation, and repetitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from attnviz.trace import Floats, Mask, Token
 
 _NONE = -1
-_MARKS = frozenset("$+<=>^`|~")  # what BERT counts as punctuation besides Unicode's (Devlin et al. 2019)
+_MARKS = frozenset("$+<=>^`|~")  # BERT's punctuation besides Unicode's (Devlin et al. 2019)
 
 
 class Span(NamedTuple):
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
-    """The tokens, from 0, that cover some of these characters; of a pair, in the first sentence."""
+    """Return the positions, from 0, of the tokens that overlap a span, in the first sentence of a pair."""
     return tuple(
         place
         for place, token in enumerate(tokens)
@@ -32,13 +32,13 @@ def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
 
 
 def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int]) -> Floats:
-    """How much one word attends to another: the sum over the other's pieces, the mean over its own.
+    """Return the weight from one word to another: the sum over key pieces, averaged over query pieces.
 
-    As `analysis.display_tokens` merges pieces (Clark et al. 2019); nothing is hidden, nothing rescaled.
+    Pieces are merged as in `analysis.display_tokens` (Clark et al. 2019), without hiding or rescaling.
 
     Args:
         weights: [..., query, key].
-        queries, keys: the pieces of the query word and of the key word.
+        queries, keys: Pieces of the query word and of the key word.
 
     Returns:
         float32 [...].
@@ -48,12 +48,12 @@ def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int])
 
 
 def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
-    """For each [token], True where it is punctuation alone; never for a special token.
+    """Return [token], True for punctuation; False for special tokens.
 
-    Punctuation is what Unicode calls so (categories P…), and $ + < = > ^ ` | ~.
+    Punctuation is Unicode's (categories P…) and $ + < = > ^ ` | ~.
 
     Args:
-        texts: their texts, by `token.sentence`.
+        texts: The texts, by `token.sentence`.
     """
     found = [
         not token.special and _is_punctuation(texts[token.sentence][token.start : token.end])
@@ -63,18 +63,18 @@ def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
 
 
 def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
-    """For each [token, token], True where two tokens belong to two words that are spelled alike.
+    """Return [token, token], True where two tokens belong to different words with the same spelling.
 
-    Capitals do not count: “The” and “the” are alike. The pieces of one word are one word, not two, and
-    punctuation is no word.
+    Case is ignored: “The” equals “the”. Pieces of one word are not different words, and punctuation is not a
+    word.
 
     Args:
-        texts: their texts, by `token.sentence`.
+        texts: The texts, by `token.sentence`.
     """
     words = [_NONE if token.word is None or token.special else token.word for token in tokens]
     spans = _spans(tokens)
     known: dict[str, int] = {}
-    # Words that are spelled alike get one number; what is no word gets none.
+    # Words with the same spelling have the same number; other tokens have none.
     alike = {_NONE: _NONE}
     for number, (sentence, start, end) in spans.items():
         typed = texts[sentence][start:end]
@@ -85,7 +85,7 @@ def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     return np.asarray(same, dtype=np.bool_)
 
 
-@lru_cache(1 << 14)  # in a text of many sentences the same few thousand come again and again
+@lru_cache(1 << 14)  # a corpus repeats the same few thousand strings
 def _is_punctuation(typed: str) -> bool:
     letters = typed.strip()
     return bool(letters) and all(
@@ -94,7 +94,7 @@ def _is_punctuation(typed: str) -> bool:
 
 
 def _spans(tokens: Sequence[Token]) -> dict[int, tuple[int, int, int]]:
-    """Of each word, by its number: its sentence, and where it begins and ends there."""
+    """Return the sentence, start and end of each word, by its number."""
     spans: dict[int, tuple[int, int, int]] = {}
     for token in tokens:
         if token.word is not None and not token.special:

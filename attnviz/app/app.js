@@ -1,18 +1,18 @@
-/* app: what the app brings to the browser once, for all its pages. */
+/* app: one-time client-side setup, shared by all pages. */
 
 import { room } from "./classroom/room.js";
-import { mendBrowsing } from "./components/browsing.js";
-import { mendLostConnection } from "./components/lost_connection.js";
-import { mendPrinting } from "./components/printing.js";
+import { installHistoryHandler } from "./components/browsing.js";
+import { installReconnectMessage } from "./components/lost_connection.js";
+import { installPrintHandlers } from "./components/printing.js";
 import { withFile } from "./components/saved_picture.js";
 import { addTeachersView } from "./components/teachers_view.js";
 import * as widgets from "./widgets.js";
 
-// A page's code may be run again after another page: what the widgets keep must stay theirs.
+// This module may run again after a change of page; the widgets must keep their state.
 if (!window.attnvizCode) {
-  mendBrowsing();
-  mendLostConnection();
-  mendPrinting();
+  installHistoryHandler();
+  installReconnectMessage();
+  installPrintHandlers();
   room.begin();
   addTeachersView();
   window.attnvizCode = Object.fromEntries(

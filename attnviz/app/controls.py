@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.sentence import names_something
+from attnviz.analysis.sentence import is_content_word
 from attnviz.app import markdown
 from attnviz.app.models import lookup
 from attnviz.app.state import choices, link, memory
@@ -286,7 +286,7 @@ def _middle(groups: Sequence[DisplayToken]) -> int:
         and place not in cut
         and any(map(str.isalnum, group.label))
     ]
-    words = [place for place in words if names_something(groups[place])] or words
+    words = [place for place in words if is_content_word(groups[place])] or words
     return words[len(words) // 2] if words else len(groups) // 2
 
 

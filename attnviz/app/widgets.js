@@ -1,6 +1,5 @@
 /* widgets: every widget of the app, under the name by which Python mounts it. */
 
-export { default as arrow } from "./lessons/cause/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as head_map } from "./components/head_map.js";
@@ -9,7 +8,6 @@ export { default as passage } from "./explore/passage.js";
 export { default as patches } from "../widgets/patches.js";
 export { default as room_bar } from "./classroom/room_bar.js";
 export { default as share_table } from "./components/share_table.js";
-export { default as shares } from "./lessons/many_heads/shares.js";
 export { default as steps } from "./components/steps.js";
 export { default as store } from "../widgets/store.js";
 export { default as translation } from "./lessons/translate/translation.js";

@@ -74,7 +74,8 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     the object, so several threads may lend one, and train it on afterwards.
 
     Args:
-        model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
+        model: of transformers, perhaps compiled, with adapters of peft, in a DataParallel, a pipeline or a
+            SentenceTransformer, of which the tokenizer is used if none is given. Its own hooks run along.
         wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
             image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that reads
             pictures together with a text, its processor.
@@ -83,7 +84,20 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         TypeError: it is no model, or no tokenizer or processor, of transformers.
         ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
     """
-    theirs = _inner(model)
+    theirs, path = _inner(model)
+    notes = [f"What was traced is inside of {type(model).__name__}: {path}."] if theirs is not model else []
+    if wrapper is None and _holds_one(model):
+        wanted = _TOKENIZER if theirs.main_input_name == "input_ids" else _PROCESSORS
+        place, wrapper = next(_held(model, wanted), ("", None))
+        notes.append(f"It reads with model{place}.")
+    found = _borrowed(theirs, wrapper)
+    found.notes = tuple(notes)
+    return found
+
+
+def _borrowed(
+    theirs: PreTrainedModel, wrapper: object
+) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
     if theirs.config.model_type in families.WITH_IMAGES:
         return _with_images(theirs, name, wrapper)
@@ -272,9 +286,19 @@ def _dtype(network: PreTrainedModel) -> DType:
     return cast("DType", str(network.dtype).removeprefix("torch."))
 
 
-def _inner(model: object) -> Any:
-    """The model of transformers inside of what compiles it or adds adapters to it."""
-    model = getattr(model, "_orig_mod", model)  # torch.compile
+def _inner(holder: object) -> tuple[Any, str]:
+    """The model of transformers inside of what compiles, adapts or calls it, and where it is there."""
+    model: Any = holder
+    path = "model"
+    if hasattr(model, "_orig_mod"):  # torch.compile
+        model, path = model._orig_mod, f"{path}._orig_mod"  # noqa: SLF001 - it has no other name
+    if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        model, path = model.module, f"{path}.module"
+    if _holds_one(model):
+        found = [*_held(model, (PreTrainedModel,))]
+        parts = {id(part) for _, each in found[:1] for part in each.modules()}
+        if found and all(id(each) in parts for _, each in found):
+            model, path = found[0][1], f"{path}{found[0][0]}"
     adapter: Any = getattr(model, "active_peft_config", None)
     if adapter is not None and hasattr(model, "get_base_model"):
         if adapter.is_prompt_learning:
@@ -282,13 +306,19 @@ def _inner(model: object) -> Any:
                 f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
                 "What cannot be shown exactly is not shown."
             )
-        model = model.get_base_model()
+        model, path = model.get_base_model(), f"{path}.get_base_model(), with its adapters"
     if not isinstance(model, PreTrainedModel):
         raise TypeError(
             'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
             f"transformers, not {type(model).__name__}.{_hint(model)}"
         )
-    return model
+    return model, path
+
+
+def _holds_one(holder: object) -> bool:
+    """Whether an object does no more than to call a model of transformers, and knows its tokenizer."""
+    homes = {base.__module__.partition(".")[0] for base in type(holder).__mro__}
+    return isinstance(holder, Pipeline) or "sentence_transformers" in homes
 
 
 def _hint(holder: object) -> str:

@@ -128,6 +128,7 @@ class HuggingFaceModel(Model):
             written=read.written,
             blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
+            notes=self.notes,
             without_weights=dict(self.entry.without_weights),
         )
 
@@ -158,6 +159,7 @@ class HuggingFaceModel(Model):
                 text=one.text,
                 second=one.second,
                 blocks=blocks,
+                notes=self.notes,
                 without_weights=dict(self.entry.without_weights),
             )
 

@@ -264,12 +264,14 @@ class Model(ABC):
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
         weights_alone: why it gives its weights and nothing else of its attention; None: it gives all.
+        notes: sentences for each of its traces, such as inside of what a caller's model was found.
     """
 
     name: str
     dtype: DType = "float32"
     device: str = "cpu"
     weights_alone: str | None = None
+    notes: tuple[str, ...] = ()
 
     def need_vectors(self) -> None:
         """Refuse what is computed from queries, keys, values or masks.

@@ -1,8 +1,8 @@
-"""What heads do over many sentences, and what a model does without them.
+"""Public API of experiments that run a model: ablation, occlusion, gradients, search, scores of heads.
 
-These run a model; what is computed from a trace alone is in `attnviz.analysis`. They are for everybody; the
-modules have the same as iterators of `Progress`, for pages. Two more of the kind are `attnviz.patching`, what
-each head carries from one sentence into another, and `attnviz.decomposition`, an output as a sum of parts.
+The modules have the same functions as iterators of `Progress`. See also `attnviz.patching` (activation
+patching) and `attnviz.decomposition` (an output as a sum of parts). `attnviz.analysis` works on a trace
+alone.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ def ablate(
     target: str | None = None,
     tokenizer: object = None,
 ) -> Ablation:
-    """Ablate every head of a model, each alone, and see what moves (as Michel et al. 2019, section 3.2).
+    """Ablate each head of a model in turn and measure the change (as Michel et al. 2019, section 3.2).
 
-    A silent head puts out 0 for every token. How far a token's output turns is 1 − cos(before, after).
+    An ablated head outputs 0 for every token. The change of a token's output is 1 − cos(before, after).
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = ablate(tired)
     >>> found.moved.turned.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.moved.turned[:, 9].argmax()])  # without it, “it” turns furthest
+    >>> str(found.ablated[found.moved.turned[:, 9].argmax()])  # without it, “it” changes most
     'encoder 6-12'
 
     Args:
-        text, model, second, target, tokenizer: as `attnviz.trace` takes them.
-        place: where the model predicts a token, from 0; one of `Prediction.position`
-            of `attnviz.predictions`. None: it is not asked.
+        text, model, second, target, tokenizer: as for `attnviz.trace`.
+        place: Position of a prediction, from 0, as in `Prediction.position` of `attnviz.predictions`.
+            None skips predictions.
 
     Returns:
-        What was silent in each variant, and what moved. There are as many forward passes as heads.
+        The ablated head of each variant, and the changes. Runs one forward pass per head.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or nothing is expected at this place.
+        AttnvizError, TypeError: as `attnviz.trace` does; or the model has no prediction at this position.
     """
     given = model_input(text, second, target, None)
     with opened(model, tokenizer) as name:
         if place is not None and place not in (loaded := loading.load(name)).prediction_positions(given):
             raise AttnvizError(
-                f"{quoted(loaded.name)} expects nothing at token {place}, counted from 0. Leave the place "
-                "out, or choose one with predictions by attnviz.predictions."
+                f"{quoted(loaded.name)} has no prediction at token {place}, counted from 0. Omit `place`, or "
+                "use a position from attnviz.predictions."
             )
         *_, last = ablation.ablate(name, given, place)
     return last.found
@@ -82,7 +82,7 @@ def find(
 ) -> Neighbours:
     """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
 
-    All tokens are compared, in memory that does not grow with the text.
+    The search is exact, and its memory does not grow with the text.
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = find(tired, place=9, layer=3, head=1)
@@ -91,13 +91,13 @@ def find(
     ('The horse refused to enter the stable because it could smell smoke.', 9, 2)
 
     Args:
-        text, model, tokenizer: as `attnviz.trace` takes them; an encoder–decoder's encoder reads it.
-        place: the token, from 0.
+        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
+        place: Position of the token, from 0.
         layer, head: from 0.
-        vector: "query", "key" or "output": which vector of the token is compared by its cosine.
-        within: the text that is searched, one sentence a line; a `Path`: a file in UTF-8, of any length;
-            None: the sentences that come with attnviz. Tokens of `text` itself are not returned.
-        count: maximum number of tokens.
+        vector: "query", "key" or "output": the vector of the token to compare by cosine.
+        within: Text to search, one sentence per line, or the `Path` of a UTF-8 file of any length;
+            None searches the bundled sentences. Tokens of `text` itself are excluded.
+        count: Maximum number of tokens.
 
     Raises:
         AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, layer, head or vector, or
@@ -118,27 +118,27 @@ def find(
 
 
 def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:
-    """How strongly each token moves one token's output, or what the model expects there: by gradients.
+    """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
-    For a model with a next-token head, the logarithm of the probability of the token that
-    follows there (after the last one, of the likeliest); at a masked token, in that of the likeliest. Else
-    all numbers of the token's output are followed, and their slopes added as √Σ².
+    For a causal language model, the gradient is of the log-probability of the next token in the text, or of
+    the most likely token after the last one; at a masked token, of the most likely token there. Otherwise it
+    is of all components of the token's output, combined as √Σ².
 
-    >>> slopes = gradients("The dog slept.", place=3)
-    >>> slopes.words.shape, int(slopes.words.argmax())  # its own word moves “slept” most
+    >>> found = gradients("The dog slept.", place=3)
+    >>> found.words.shape, int(found.words.argmax())  # “slept” depends most on its own word
     ((6,), 3)
 
     Args:
-        text, model, tokenizer: as `attnviz.trace` takes them; of an encoder–decoder, its encoder reads it.
-        place: the token, from 0.
+        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
+        place: Position of the token, from 0.
 
     Returns:
-        float32 [token], three times: the length of the gradient at each word's vector, gradient × input, and
-        gradient × attention. With an output, there are as many backward passes as d_model.
+        float32 [token] each: norm of the gradient at each token's embedding, gradient × input, and
+        gradient × attention. For an output, runs d_model backward passes.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model takes no
-            word vectors in place of words.
+        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model does not
+            accept embeddings in place of tokens.
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
@@ -156,27 +156,30 @@ def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer:
 def occlusion(
     text: object, model: object = "minilm", place: int = 0, way: Way | None = None, tokenizer: object = None
 ) -> WordOcclusion:
-    """One token's output without each of the tokens in turn (Zeiler & Fergus 2014; Li et al. 2016).
+    """Remove each token in turn and measure the change of one token's output.
+
+    Zeiler & Fergus 2014; Li et al. 2016.
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> without = occlusion(tired, place=9)
     >>> without.replaced_by, without.turned.shape
     ('[MASK]', (15,))
-    >>> bool(without.turned[2] > without.turned[7])  # “it” turns further without “dog” than without “road”
+    >>> bool(without.turned[2] > without.turned[7])  # “it” depends more on “dog” than on “road”
     True
 
     Args:
-        text, model, tokenizer: as `attnviz.trace` takes them; of an encoder–decoder, its encoder reads it.
-        place: the token with the output in question, from 0.
-        way: "mask vector" or "mean vector", the masked token's vector or the mean of all word vectors takes
-            the token's place; "key masked", masked for all other tokens; "deleted", all later ones move up.
-            None: the first of these that the model has.
+        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
+        place: Position of the token whose output is measured, from 0.
+        way: "mask vector" or "mean vector" replace the token's embedding with that of the mask token or with
+            the mean of all embeddings; "key masked" masks the token for all others; "deleted" removes it.
+            None selects the first of these that the model supports.
 
     Returns:
         float64 [token], 1 − cosine of that output before and after.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or not this way.
+        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model does not
+            support the method.
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
@@ -194,19 +197,19 @@ def score_heads(
     ((6, 12), 1.0)
 
     Args:
-        test: the name of a test, such as "next token" or "object to verb"; `attnviz heads --help` has all.
-        model, tokenizer: as `attnviz.trace` takes them.
-        examples: a text. For a rule, one sentence a line; for pronouns, one pair a line, as above; for
-            grammar, each sentence on a line with its relations indented below it: "object cat>chased;
-            determiner the>dog". None: the examples that come with attnviz.
+        test: Name of a test, such as "next token" or "object to verb"; `attnviz heads --help` lists all.
+        model, tokenizer: as for `attnviz.trace`.
+        examples: Examples as text. For a rule, one sentence per line; for pronouns, one pair per line, as
+            above; for grammar, one sentence per line with its relations indented below it: "object
+            cat>chased; determiner the>dog". None uses the bundled examples.
 
     Returns:
         The scores of all heads with confidence intervals, the best baseline, and the best head, chosen on one
         half of the examples and scored on the other.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such test, a line cannot be read, or
-            the model reads no example.
+        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such test, a line is invalid, or
+            the model cannot read any example.
     """
     (one,) = head_tests.find(test)[:1]
     text = one.source.bundled() if examples is None else _one_text(examples, "examples")

@@ -1,4 +1,4 @@
-"""What moves if heads are silent: each token's output, and what the model expects there."""
+"""Ablation of heads: the change of each token's output and of a prediction."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeDistances:
-    """How far the outcomes of some variants are from those of the unchanged model.
+    """Differences between the outcomes of some variants and of the unchanged model.
 
     Attributes:
         turned: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
-            direction, 1 a right angle. Of an encoder–decoder, the decoder's tokens.
-        source: the same of the tokens that such a decoder attends to, else None.
-        expected: [variant], by how much the probability of the token changes that the unchanged model holds
-            for likeliest at the requested place; None without one.
-        variation: [variant], how much probability goes to other tokens there, ½ Σ |p − q|; 0 to 1.
-        divergence: [variant], the Kullback–Leibler divergence Σ p ln(p/q) there, in nats.
+            direction, 1 orthogonal. In an encoder–decoder, of the decoder's tokens.
+        source: The same for the encoder's tokens of an encoder–decoder; None for other models.
+        expected: [variant], change of the probability of the unchanged model's most likely token at the
+            requested position; None without a position.
+        variation: [variant], total variation distance there, ½ Σ |p − q|, 0 to 1.
+        divergence: [variant], Kullback–Leibler divergence there, Σ p ln(p/q), in nats.
     """
 
     turned: Numbers
@@ -42,11 +42,11 @@ class OutcomeDistances:
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """What ablating did, as far as it was tried.
+    """Effects of the ablations run so far.
 
     Attributes:
-        ablated: the head that was ablated in each variant.
-        moved: what that did.
+        ablated: The ablated head of each variant.
+        moved: The effect of each variant.
     """
 
     ablated: tuple[Edit, ...]
@@ -55,12 +55,11 @@ class Ablation:
 
 @dataclass(frozen=True, eq=False)
 class WordOcclusion:
-    """What leaving words out did to one token's output.
+    """Effect of removing each token on one token's output.
 
     Attributes:
-        turned: [token], 1 − cosine before and after, without each of the tokens; NaN where the way cannot
-            leave it out.
-        replaced_by: the token that replaced it, if any.
+        turned: [token], 1 − cosine before and after removing it; NaN where the method cannot remove it.
+        replaced_by: The token that replaced it, if any.
     """
 
     turned: Numbers
@@ -68,7 +67,7 @@ class WordOcclusion:
 
 
 def heads_of(model: str) -> tuple[Edit, ...]:
-    """Every head of a model, as the edit that ablates it: kind by kind, layer by layer.
+    """Return the edit that ablates each head of a model, by kind and layer.
 
     Raises:
         AttnvizError: there is no such model.
@@ -86,10 +85,10 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
     """Ablate every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
 
     Args:
-        place: one of `Model.prediction_positions`, for which it is asked; None: it is not asked.
+        place: A position of `Model.prediction_positions`; None skips predictions.
 
     Yields:
-        After each layer, what all heads up to it did.
+        The effects of all heads so far, after each layer.
 
     Raises:
         AttnvizError: the model or the text cannot be used.
@@ -105,14 +104,14 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
 
 
 def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
-    """One token's output without each of the words in turn: a scale for what ablating a head does to it.
+    """Remove each token in turn and measure the change of one token's output.
 
     Args:
-        place: the token with the output in question, from 0.
-        way: how a word is removed; None: the first available way.
+        place: Position of the token whose output is measured, from 0.
+        way: Occlusion method; None selects the first that the model supports.
 
     Raises:
-        AttnvizError: the model or the text cannot be used, or no word can be removed there.
+        AttnvizError: the model or the text cannot be used, or the model does not support the method.
     """
     loaded = loading.load(model)
     with loading.gate:  # our own models come without transformers
@@ -122,14 +121,14 @@ def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | Non
     stack = stack_of(loaded, text)
     way = stack.ways[0] if way is None else way
     if way not in stack.ways:
-        raise AttnvizError(f"This model leaves no word out by {way!r}; there are {', '.join(stack.ways)}.")
+        raise AttnvizError(f"This model does not support {way!r}. Choose one of: {', '.join(stack.ways)}.")
     *_, last = occlusion(stack, checked_place(place, len(stack.tokens)), None, way)
     replaced_by = stack.mask_token if way == "mask vector" else None
     return WordOcclusion(last.turned.astype(np.float64), replaced_by)
 
 
 def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
-    """How far outcomes, of any number of variants, are from the unchanged model's."""
+    """Return the differences between the outcomes of some variants and of the unchanged model."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
         expectation: dict[str, Numbers] = {}
@@ -148,9 +147,9 @@ def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
 
 
 def turned(before: Floats, after: Floats) -> Numbers:
-    """1 − cosine between vectors before and after.
+    """Return 1 − cosine between vectors before and after.
 
-    It is ½ ‖u − v‖² of the two, made of length 1: so that small angles do not drown in rounding.
+    Computed as ½ ‖u − v‖² of the unit vectors, which is accurate for small angles.
 
     Args:
         before: [token, d_model].
@@ -164,7 +163,7 @@ def turned(before: Floats, after: Floats) -> Numbers:
 
 
 def angles(turned: Numbers | float) -> Numbers:
-    """1 − cosine as an angle in degrees, of any shape: 0 is 0°, 1 is 90°, 2 is 180°."""
+    """Convert 1 − cosine, of any shape, to an angle in degrees: 0 is 0°, 1 is 90°, 2 is 180°."""
     degrees: Numbers = np.degrees(2 * np.arcsin(np.sqrt(np.clip(turned, 0, 2) / 2)))
     return degrees
 
@@ -185,7 +184,7 @@ def _unit(vectors: Floats) -> Numbers:
 
 
 def _divergence(p: Numbers, q: Numbers) -> Numbers:
-    """Σ p ln(p/q); a p of 0 adds nothing, and float32's smallest number replaces a q of 0."""
+    """Return Σ p ln(p/q); terms with p = 0 are 0, and float32's smallest number replaces q = 0."""
     least = np.finfo(np.float32).tiny
     ratio = np.log(np.maximum(p, least)) - np.log(np.maximum(q, least))
     divergence: Numbers = np.maximum((p * ratio).sum(axis=1), 0.0)

@@ -1,4 +1,4 @@
-"""All measures of one token: the weights, and the measures proposed beside them."""
+"""Importance measures for one token: attention weights, norms, rollout, gradients and occlusion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attnviz.trace import Doubles, Floats, Kind, Mask
 if TYPE_CHECKING:
     from attnviz.capture.stack import Stack
 
-OCCLUSION = "Leaving it out"
+OCCLUSION = "Occlusion"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"
 HEAD_NORMS, LAYER_NORMS = "Norms of the head", "Norms of the layer"
 NORMS_AROUND = "Norms after Add & Norm"
@@ -41,25 +41,25 @@ MEASURES = (
     GRADIENT_INPUT,
     GRADIENT,
 )
-"""All measures, the yardstick first; a link names them so."""
+"""All measures, occlusion first, by their names in links."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredToken:
-    """What has been measured so far, of one token of one text.
+    """Partial results for one token of one text.
 
     Attributes:
-        place: the token, from 0.
-        seen: [token], where it can look.
-        values: for each measure but the yardstick [token], [layer, token] or [layer, head, token], as far as
-            it goes.
-        omitted: the yardstick: for each way of leaving a token out [token], how far it moves what is
-            followed; NaN where a way cannot leave the token out.
-        missing: why this model cannot give a measure, or leave tokens out in a way.
-        mask_token: the token with the vector that replaces a word's in one of the ways, if there is one.
-        followed: the token with the measured probability; None: the chosen token's output is measured.
-        probabilities: for each way [token], that of the followed token without each of the tokens; empty
-            where none is.
+        place: Position of the token, from 0.
+        seen: [token], whether the mask lets the token attend to it in any layer.
+        values: Values of each finished measure except occlusion: [token], [layer, token] or
+            [layer, head, token].
+        omitted: Occlusion: for each method [token], the change of the output or of the log-probability; NaN
+            where the method cannot remove the token.
+        missing: Why the model does not support a measure or an occlusion method.
+        mask_token: The mask token whose vector replaces a token's in the method "mask vector", if any.
+        followed: The token whose probability is measured; None if the change of the output is measured.
+        probabilities: For each method [token], the probability of the followed token without each of the
+            tokens; empty if `followed` is None.
     """
 
     place: int
@@ -72,15 +72,15 @@ class MeasuredToken:
     probabilities: Mapping[Way, Floats] = field(default_factory=dict)
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
-        """The same with more values."""
+        """Return a copy with more values."""
         return replace(self, values={**self.values, **values})
 
     def without(self, measures: Sequence[str], reason: AttnvizError) -> MeasuredToken:
-        """The same with the reason why there are no values of these."""
+        """Return a copy with the reason why these measures are missing."""
         return replace(self, missing={**self.missing, **dict.fromkeys(measures, str(reason))})
 
-    def of(self, measure: str, layer: int, head: int) -> Floats | None:
-        """A measure's values [token], of a layer and a head (from 0) where it is of one; None: not there."""
+    def values_for(self, measure: str, layer: int, head: int) -> Floats | None:
+        """Return a measure's values [token] in a layer and head (from 0); None if not computed."""
         values = self.values.get(measure)
         if values is None:
             return None
@@ -89,15 +89,15 @@ class MeasuredToken:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One measure, or one way of the yardstick.
+    """One measure, or one occlusion method.
 
     Attributes:
-        measure: its name.
+        measure: Name of the measure.
         values: [token].
-        ranks: [token], 1 for the largest among those that are counted; 0 where a token is not.
-        agreements: [way], Spearman's ρ over those that are counted with each way of leaving tokens out; NaN
-            where there is none.
-        way: of a row of the yardstick, which one.
+        ranks: [token], 1 for the largest value among the counted tokens; 0 for other tokens.
+        agreements: [method], Spearman's ρ over the counted tokens with each occlusion method; NaN
+            if undefined.
+        way: The occlusion method; None for another measure.
     """
 
     measure: str
@@ -108,23 +108,23 @@ class Row:
 
     @property
     def lowest(self) -> float:
-        """The smallest of its agreements; NaN where one of them is, or where there are none."""
+        """The smallest agreement; NaN if any is NaN, or if there are none."""
         return float(self.agreements.min()) if self.agreements.size else float("nan")
 
     @property
     def highest(self) -> float:
-        """The largest of them."""
+        """The largest agreement; NaN as for `lowest`."""
         return float(self.agreements.max()) if self.agreements.size else float("nan")
 
 
 def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
-    """The yardstick, a row for each way, and every other measure that is there.
+    """Return a row for each occlusion method, then one for every other computed measure.
 
-    Those come first that agree best with the yardstick, by the lowest of their agreements.
+    Sorted by the minimum rank correlation with occlusion, highest first.
 
     Args:
         layer, head: from 0.
-        counted: [token], those that are ranked.
+        counted: [token], whether the token is ranked.
     """
 
     def ranked(values: Floats) -> Doubles:
@@ -133,40 +133,40 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
         return all_ranks
 
     none = np.zeros(0, dtype=np.float32)
-    yardstick = [
+    occluded = [
         Row(OCCLUSION, found.omitted[way], ranked(found.omitted[way]), none, way)
         for way in ways(found, counted)
     ]
     made = []
     for measure in found.values:
-        values = found.of(measure, layer, head)
-        assert values is not None  # noqa: S101 - it is there; for the type checker
+        values = found.values_for(measure, layer, head)
+        assert values is not None  # noqa: S101 - for the type checker
         made.append(Row(measure, values, ranked(values), _agreements(values, found, counted)))
-    return (*yardstick, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
+    return (*occluded, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
 
 
 def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
-    """The ways in which each of these tokens [token] could be removed."""
+    """Return the occlusion methods that could remove all of these tokens, [token]."""
     return tuple(way for way, values in found.omitted.items() if not np.isnan(values[counted]).any())
 
 
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
-    """[..., token] → [way, ...]."""
+    """Return the rank correlations with each occlusion method: [..., token] → [method, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
-    yardstick = [ranks(found.omitted[way][counted]) for way in ways(found, counted)]
-    each = [correlation_of_ranks(line, row) for row in yardstick for line in lines]
-    return np.array(each, dtype=np.float32).reshape(len(yardstick), *values.shape[:-1])
+    occluded = [ranks(found.omitted[way][counted]) for way in ways(found, counted)]
+    each = [correlation_of_ranks(line, row) for row in occluded for line in lines]
+    return np.array(each, dtype=np.float32).reshape(len(occluded), *values.shape[:-1])
 
 
 def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
-    """Every measure of one token, the quick ones first.
+    """Compute every measure of one token, the fast ones first.
 
     Args:
-        kind: which self-attention: "encoder", or "decoder" of a model without an encoder.
-        place: the token, from 0.
+        kind: "encoder", or "decoder" for a model without an encoder.
+        place: Position of the token, from 0.
 
     Yields:
-        What was found, again and again, each time with more; the steps are single computations.
+        Partial results, each a superset of the one before.
 
     Raises:
         AttnvizError: the model cannot be used, or cannot read the text.
@@ -182,7 +182,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    steps = len(WAYS) + 1  # long ones, which take longer the more tokens there are; and two quick ones
+    steps = len(WAYS) + 1  # long steps, proportional to the number of tokens; two more are short
     total = 2 + steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
@@ -237,7 +237,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 def _left_out(
     stack: Stack, followed: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Remove tokens in one way after the other; yield them when all are done."""
+    """Run each occlusion method in turn; the last result has the values of all."""
     from attnviz.capture.attribution import occlusion
 
     moved: dict[Way, Floats] = {}

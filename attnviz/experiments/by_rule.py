@@ -1,4 +1,4 @@
-"""What each head does over many sentences, by the rules of `attnviz.analysis.rules`."""
+"""Scores of heads over many sentences, by the rules of `attnviz.analysis.rules`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES = {"previous": "previous token", "next": "next token", "first": "first to
 
 @dataclass(frozen=True, eq=False)
 class ReadLines:
-    """Sentences of equal length as the model read them together."""
+    """Sentences of equal length that the model read in one batch."""
 
     batch: Batch
 
@@ -56,7 +56,7 @@ SENTENCES = Source(
     examples=lambda corpus: (corpus.lines, corpus),
     read=_read,
 )
-"""Plain sentences, one a line."""
+"""Plain sentences, one per line."""
 
 
 def _score(rule: Rule, read: ReadLines) -> Scored:

@@ -1,4 +1,4 @@
-"""A text of many sentences, one a line: read line by line, and refused if it is no text."""
+"""A text of many sentences, one per line: read line by line, and refused if it is not a text file."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from typing import TextIO
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText, quoted
 
 Source = str | bytes | Path
-"""A text, the bytes of a file, or where a file lies."""
+"""A text, the bytes of a file, or the path of a file."""
 
 MAX_DAMAGED_SHARE = 0.1
-"""Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
+"""Maximum fraction of lines with bytes that are not UTF-8; above it the file is in another encoding."""
 
 MAX_MEGABYTES = 8
-"""The largest file that may be uploaded."""
+"""Maximum size of an upload."""
 
 MAX_CHARACTERS = 200_000
-"""The longest text of annotated examples."""
+"""Maximum length of annotated examples."""
 
-NOT_UTF_8 = "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
+NOT_UTF_8 = "This line has bytes that are not UTF-8. Save the file as UTF-8."
 
 FILE = Path(__file__).with_name("sentences.txt")
-"""The sentences that come with attnviz."""
+"""The bundled sentences."""
 
 _CHUNK = 1 << 16
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _HALF = re.compile("[\ud800-\udfff]")
 
-# How files begin that are no plain text, and what to do with them.
+# First bytes of files that are not plain text, and what to do with them.
 _KNOWN = (
     (b"%PDF", "a PDF. Copy its text into a plain text file"),
-    (b"PK\x03\x04", "packed, as .docx, .xlsx and .zip are. Save it as plain text (.txt)"),
+    (b"PK\x03\x04", "a ZIP archive, like .docx and .xlsx. Save it as plain text (.txt)"),
     (b"\xd0\xcf\x11\xe0", "an old Office document. Save it as plain text (.txt)"),
     (b"{\\rtf", "rich text (RTF). Save it as plain text (.txt)"),
     (b"\x1f\x8b", "compressed. Unpack it first"),
@@ -47,15 +47,15 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text of many sentences, one a line, read line by line and never held twice.
+    """A text of many sentences, one per line, read line by line without a second copy in memory.
 
-    Made by `from_text` (pasted), `from_bytes` (an upload) or `from_file`; iterating it gives the lines.
+    Created by `from_text` (pasted), `from_bytes` (an upload) or `from_file`; iteration yields the lines.
 
     Attributes:
-        name: what messages call it.
-        lines: how many lines it has, empty ones included.
-        key: short and of its own for every text: the beginning of its SHA-256.
-        source: where the lines come from.
+        name: Name in messages.
+        lines: Number of lines, empty ones included.
+        key: Hash of the text: the beginning of its SHA-256.
+        source: Source of the lines.
     """
 
     name: str
@@ -65,31 +65,31 @@ class Corpus:
 
     @classmethod
     def from_text(cls, text: str, name: str = "the text", maximum: int | None = None) -> Corpus:
-        """A pasted text. Arguments and errors as for `from_bytes`."""
+        """Create a corpus from a pasted text. Arguments and errors as for `from_bytes`."""
         return cls._checked(text, name, maximum)
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str, maximum: int | None = None) -> Corpus:
-        """The bytes of an uploaded file.
+        """Create a corpus from an uploaded file.
 
         Args:
-            maximum: how many lines it may have; None: any number.
+            maximum: Maximum number of lines; None for no limit.
 
         Raises:
-            UnreadableText: it is no text, no UTF-8, or larger than `MAX_MEGABYTES`; see the message.
-            EmptyText: there is no sentence in it.
-            AttnvizError: it has too many lines.
+            UnreadableText: the file is not text, not UTF-8, or larger than `MAX_MEGABYTES`.
+            EmptyText: the file has no sentence.
+            AttnvizError: the file has too many lines.
         """
         refuse_other_files(content, name, MAX_MEGABYTES)
         return cls._checked(content, name, maximum)
 
     @classmethod
     def from_file(cls, file: Path) -> Corpus:
-        """A file, which is read as often as it is iterated, and never held.
+        """Create a corpus from a file, which each iteration reads again.
 
         Raises:
             UnreadableText, EmptyText: as for `from_bytes`.
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         refuse_other_files(file, file.name)
         return cls._checked(file, file.name, None)
@@ -103,7 +103,7 @@ class Corpus:
             damaged += broken(line)
         if damaged > MAX_DAMAGED_SHARE * lines:
             raise UnreadableText(
-                f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It "
+                f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines have other bytes. It "
                 "may be in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
             )
         if not filled:
@@ -123,7 +123,7 @@ class Corpus:
 
     @property
     def text(self) -> str:
-        """The whole text, for those that are not read line by line.
+        """The whole text, for formats that are not read line by line.
 
         Raises:
             AttnvizError: it has more than `MAX_CHARACTERS`, or a line is not in UTF-8.
@@ -140,14 +140,14 @@ class Corpus:
 
 
 def bundled() -> str:
-    """The sentences that ship with attnviz, of our own writing, one a line."""
+    """Return the bundled sentences, one per line."""
     return FILE.read_text("utf-8")
 
 
 def lines_of(source: Source) -> Iterator[str]:
-    """Line by line, without the line ends; bytes that are no UTF-8 come as half characters (surrogates).
+    """Yield the lines without line ends; bytes that are not UTF-8 become surrogates.
 
-    Only one line is held beside the source itself, and none of a file that lies somewhere.
+    Only one line is in memory at a time, beside the source itself.
     """
     if isinstance(source, str):
         for match in _LINE.finditer(source):
@@ -160,20 +160,19 @@ def lines_of(source: Source) -> Iterator[str]:
 
 
 def broken(line: str) -> bool:
-    """Whether a line holds what is no character."""
+    """Return whether a line has bytes that are not UTF-8."""
     return _HALF.search(line) is not None
 
 
 def refuse_other_files(source: Source, name: str, megabytes: int | None = None) -> None:
-    """Check the beginning of a file, and for the zeros that no text has.
+    """Refuse a file that is not plain text, by its first bytes or by null bytes.
 
     Args:
-        megabytes: the maximum size of an upload: other programs can ignore the browser's limit
-            may send more.
+        megabytes: Maximum size of an upload; only browsers enforce the limit of the upload control.
 
     Raises:
-        UnreadableText: it is no plain text in UTF-8, or too large; see the message.
-        OSError: it cannot be read.
+        UnreadableText: the file is not plain text in UTF-8, or too large.
+        OSError: the file cannot be read.
     """
     if megabytes and not isinstance(source, Path) and len(source) > megabytes * 2**20:
         raise UnreadableText(f"{quoted(name)} is larger than {megabytes} MB. Upload a part of it.")
@@ -186,8 +185,8 @@ def refuse_other_files(source: Source, name: str, megabytes: int | None = None) 
         begun = True
         if b"\0" in chunk:
             raise UnreadableText(
-                f"{quoted(name)} is no text in UTF-8: it holds zeros, as pictures, programs and texts in "
-                "UTF-16 do. Save it as plain text in UTF-8, and try again."
+                f"{quoted(name)} is not text in UTF-8: it has null bytes, like images, programs and texts in "
+                "UTF-16. Save it as plain text in UTF-8, and try again."
             )
 
 

@@ -1,4 +1,4 @@
-"""Grammatical relations: whether a head attends from a word to the word that it depends on."""
+"""Grammatical relations: whether a head attends from a dependent word to its head word."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
-"""The sentences that come with attnviz; its beginning describes the annotation."""
+"""The bundled sentences; the file's first lines describe the annotation."""
 
 SORTS = {
     "determiner": "noun",
@@ -30,14 +30,14 @@ SORTS = {
     "object": "verb",
     "preposition": "preposition",
 }
-"""The relations: the word that depends, and what it depends on; of a preposition, the noun depends on it."""
+"""The relations: the dependent word and its head word; the head word of "preposition" is the preposition."""
 
 Query = Literal["dependent", "head word"]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One word that depends on another: a name of `SORTS`, and the positions of both."""
+    """One dependency: a name of `SORTS`, and the positions of both words."""
 
     sort: str
     dependent: Span
@@ -54,18 +54,18 @@ class Annotated:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What every head answers in one sentence, for each of its relations.
+    """The answer of every attention head for each relation of a sentence.
 
-    A head's answer for a word is the word that it attends to most (or, where the head word is the query, the
-    word that attends to it most), with pieces merged into words. Special tokens and the word itself are
-    excluded, as in Clark et al. 2019.
+    The answer for a dependent word is the word with the largest weight from it; for a head word, the word
+    with the largest weight to the dependent word. Pieces are merged into words. Special tokens and the word
+    itself are excluded, as in Clark et al. 2019.
 
     Attributes:
         sorts: [relation], a name of `SORTS`.
-        offsets: [relation], how many words after the dependent one its head word is; negative: before.
-        hits: bool [query, relation, layer, head], whether the answer is the right word.
+        offsets: [relation], distance from dependent to head word, in words; negative if it comes before.
+        hits: bool [query, relation, layer, head], whether the answer is correct.
         unfiltered: bool [query, relation, layer, head], the same with no token excluded.
-        weights: float64 [query, relation, layer, head], between the two words.
+        weights: float64 [query, relation, layer, head], weight between the two words.
     """
 
     sorts: tuple[str, ...]
@@ -76,7 +76,7 @@ class Answers:
 
 
 def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
-    """Return what every head answers in one sentence.
+    """Return the answers of every attention head in one sentence.
 
     Raises:
         UnusableSentence: a word of a relation has no token.
@@ -93,14 +93,14 @@ def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
     words = np.where((special | itself)[:, None, None], 0, given)
     right = np.broadcast_to(heads[:, None, None], given.shape[:-1])
     between = np.take_along_axis(words, right[..., None], axis=-1)[..., 0]
-    # Where the mask forbids every word, the largest weight is 0, and there is no answer.
+    # If the mask excludes every word, the largest weight is 0, and there is no answer.
     hits, unfiltered = ((each.argmax(axis=-1) == right) & (between > 0) for each in (words, given))
     sorts = tuple(each.sort for each in sentence.relations)
     return Answers(sorts, heads - dependents, hits, unfiltered, between.astype(np.float64))
 
 
 def _score(sort: str, query: Query, read: Answers) -> Scored:
-    """Score 1 for each relation of this sort of which the answer is the right word."""
+    """Score 1 for each relation of this sort whose answer is correct."""
     chosen = [place for place, each in enumerate(read.sorts) if each == sort]
     at = 0 if query == "dependent" else 1
     offsets = read.offsets[chosen]
@@ -112,15 +112,15 @@ def _score(sort: str, query: Query, read: Answers) -> Scored:
 
 
 def _always(offset: int) -> str:
-    """The baseline that always answers with the word at this distance."""
+    """Return the name of the baseline that always answers with the word at this distance."""
     return f"always {plural(abs(offset), 'word')} {'later' if offset > 0 else 'earlier'}"
 
 
 def parse(text: str) -> tuple[Annotated, ...]:
-    """The sentences and relations that are written there, as in `relations.txt`.
+    """Parse sentences and relations in the format of `relations.txt`.
 
     Raises:
-        AttnvizError: a line cannot be read, and the message names it; or there is no sentence.
+        AttnvizError: a line is invalid, or there is no sentence.
     """
     found: list[Annotated] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -135,14 +135,14 @@ def parse(text: str) -> tuple[Annotated, ...]:
             raise AttnvizError(f"Line {number}: {error}") from error
     if not found:
         raise AttnvizError(
-            "There are no sentences here. Write each on a line, and its relations indented on the next, like "
-            "this: object cat>chased"
+            "There are no sentences here. Write one sentence per line, with its relations indented on the "
+            "next line, for example: object cat>chased"
         )
     return tuple(found)
 
 
 def _place(shown: DisplayTokens, span: Span) -> int:
-    """Return the index of the shown word there, from 0."""
+    """Return the index of the shown word at a span, from 0."""
     for place, group in enumerate(shown.groups):
         if group.special:
             continue
@@ -150,23 +150,23 @@ def _place(shown: DisplayTokens, span: Span) -> int:
         if pieces[0].start < span.end and pieces[-1].end > span.start:
             return place
     raise UnusableSentence(
-        f"The model’s tokenizer keeps nothing of {quoted(shown.text[span.start : span.end])}."
+        f"The model’s tokenizer has no token for {quoted(shown.text[span.start : span.end])}."
     )
 
 
 def _annotated(sentence: Annotated | None, line: str) -> Annotated:
-    """The sentence with the relations of one more line."""
+    """Return the sentence with the relations of one more line."""
     if sentence is None:
         raise AttnvizError("relations need a sentence above them.")
     return Annotated(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))
 
 
 def _relations(line: str, text: str) -> Iterator[Relation]:
-    """What is written of one sentence: "subject dog>chased; object cat>chased, mouse>chased"."""
+    """Parse relations, such as "subject dog>chased; object cat>chased, mouse>chased"."""
     for part in filter(None, map(str.strip, line.split(";"))):
         sort, _, links = part.partition(" ")
         if sort not in SORTS:
-            raise AttnvizError(f"{quoted(sort)} is none of {', '.join(SORTS)}.")
+            raise AttnvizError(f"{quoted(sort)} is not a relation. Choose one of: {', '.join(SORTS)}.")
         for link in links.split(","):
             dependent, arrow, head = map(str.strip, link.partition(">"))
             if not (dependent and arrow and head):
@@ -175,7 +175,7 @@ def _relations(line: str, text: str) -> Iterator[Relation]:
 
 
 def _find(named: str, text: str) -> Span:
-    """Return the position of the word; "the#2": of its second occurrence."""
+    """Return the position of a word; "the#2" is its second occurrence."""
     word, sign, which = named.partition("#")
     places = [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)]
     if not places:
@@ -184,12 +184,12 @@ def _find(named: str, text: str) -> Span:
         raise AttnvizError(f"{quoted(word)} occurs {len(places)} times. Write {word}#1 for the first.")
     number = int(which) if which.isdecimal() else 0 if sign else 1
     if not 1 <= number <= len(places):
-        raise AttnvizError(f"{quoted(named)}: there are {len(places)} of {quoted(word)}.")
+        raise AttnvizError(f"{quoted(named)}: {quoted(word)} occurs only {plural(len(places), 'time')}.")
     return Span(*places[number - 1])
 
 
 EXCLUDED = "special tokens and the word itself"
-"""What is no answer."""
+"""Tokens excluded from the answers."""
 
 
 def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
@@ -213,4 +213,4 @@ SOURCE = annotated(
 )
 
 TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
-"""As in table 1 of Clark et al. 2019, each relation also with the head word as the query."""
+"""Tests as in table 1 of Clark et al. 2019, and each relation also with the head word as the query."""

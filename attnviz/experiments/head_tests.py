@@ -1,4 +1,4 @@
-"""All tests of heads; a new one is a function in a file like those below, and an entry of its `TESTS`."""
+"""All tests of heads. To add one, write a function in a file like those below and add it to its `TESTS`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnviz.text import joined
 TESTS: dict[str, HeadTest[Any]] = {
     test.name: test for tests in (by_rule.TESTS, pronouns.TESTS, grammar.TESTS) for test in tests
 }
-"""By name, in the order of the menu."""
+"""Tests by name, in the order of the menu."""
 
 
 def beside(test: HeadTest[Any]) -> tuple[HeadTest[Any], ...]:
@@ -24,10 +24,10 @@ def find(name: str) -> tuple[HeadTest[Any], ...]:
     """Return the test of this name, or all tests of a group: "rules", "pronouns" or "grammar".
 
     Raises:
-        AttnvizError: there is neither.
+        AttnvizError: there is no such test or group.
     """
     if found := tuple(test for test in TESTS.values() if test.source.name == name):
         return found
     if name in TESTS:
         return (TESTS[name],)
-    raise AttnvizError(f"{quoted(name)} is no test of heads. Choose one of: {joined(list(TESTS))}.")
+    raise AttnvizError(f"{quoted(name)} is not a test of heads. Choose one of: {joined(list(TESTS))}.")

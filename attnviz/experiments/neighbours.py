@@ -1,9 +1,8 @@
 """Exact search for the tokens of a text at which a head has the most similar query, key or output.
 
-exBERT (Hoover et al. 2020) searches a corpus in the same way. A short text is read once and kept
-(`read_corpus`), so that other tokens are compared with it at once. A text of any length is streamed
-(`search`): memory holds the tokens found so far and the sentences being read. In both, vectors are rounded to
-float16, which changes a cosine by less than 0.001.
+exBERT (Hoover et al. 2020) searches a corpus in the same way. `read_corpus` keeps the vectors of a short
+text in memory for repeated searches; `search` streams a text of any length and keeps only the results.
+Both round vectors to float16, which changes a cosine by less than 0.001.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ Vector = Literal["query", "key", "output"]
 Halves = NDArray[np.float16]
 Places = NDArray[np.intp]
 Lines = Sequence[tuple[int, str]]
-"""Lines of a text, each with its number, from 0."""
+"""Lines of a text with their numbers, from 0."""
 
 Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
 """Applies a function to each item, as `map` does, in any order."""
 
 COUNT = 50
-"""How many tokens are found unless another number is chosen."""
+"""Default number of results."""
 
 MAX_TOKENS = 256
-"""Lines with more tokens are skipped."""
+"""Maximum tokens per line; longer lines are skipped."""
 
 MAX_REASONS = 50
-"""Of at most this many skipped lines the reason is kept."""
+"""Maximum number of skipped lines whose reason is kept."""
 
 _VECTORS: tuple[Vector, ...] = get_args(Vector)
 _BATCH = 16  # sentences; larger batches are no faster
@@ -63,15 +62,15 @@ _MAX_HALF = float(np.finfo(np.float16).max)
 
 
 class Neighbour(NamedTuple):
-    """A token that was found.
+    """A search result.
 
     Attributes:
-        similarity: cosine of its vector and the vector that was searched for.
-        line: number of its line in the text, from 0.
-        place: which token of the line, from 0.
-        sentence: the line.
-        attends_to: the token of the line with its largest attention weight, from 0; special tokens excluded.
-        weight: that weight.
+        similarity: Cosine between its vector and the search vector.
+        line: Number of its line in the text, from 0.
+        place: Position of the token in the line, from 0.
+        sentence: The line.
+        attends_to: Position of the token with its largest attention weight, from 0, special tokens excluded.
+        weight: That weight.
     """
 
     similarity: float
@@ -87,18 +86,18 @@ class TextVectors:
     """The vectors of all tokens of some sentences, in all heads of one layer.
 
     Attributes:
-        model: the model's name.
+        model: Name of the model.
         layer: from 0.
-        sentences: those that the model can read.
-        lines: number of each in the text, from 0.
+        sentences: Lines that the model can read.
+        lines: Number of each sentence's line in the text, from 0.
         starts: [sentence + 1], the first token of each sentence; the last entry is the number of tokens.
-        labels: [token], as pictures show them.
+        labels: [token], display labels.
         special: bool [token], whether the tokenizer added it.
         query, key, output: float16 [head, token, d_head].
-        attends_to: int16 [head, token], the token of its sentence, from 0, with the largest attention weight;
-            special tokens, to which many heads attend by default, are excluded.
+        attends_to: int16 [head, token], position in its sentence, from 0, of the token with the largest
+            attention weight; special tokens, to which many heads attend by default, are excluded.
         weight: float16 [head, token], that weight.
-        skipped: the lines that the model cannot read, with the reason.
+        skipped: Lines that the model cannot read, with the reason.
     """
 
     model: str
@@ -126,30 +125,30 @@ class TextVectors:
         return found
 
     def place_of(self, token: int) -> tuple[int, int]:
-        """Return which sentence a token belongs to, and which token of it it is; both from 0."""
+        """Return the sentence of a token and its position in it, both from 0."""
         sentence = int(np.searchsorted(self.starts, token, side="right")) - 1
         return sentence, token - int(self.starts[sentence])
 
     def nearest(
         self, head: int, vector: Vector, wanted: Floats, count: int, exclude: str = ""
     ) -> tuple[Places, Floats]:
-        """Return the tokens with the most similar vectors, the most similar first; of equals, the first.
+        """Return the tokens with the most similar vectors, most similar first; ties in order of position.
 
         Args:
             head: from 0.
-            vector: which vectors are compared.
-            wanted: [d_head], compared with each.
-            count: maximum number of tokens.
-            exclude: a sentence of which no token is returned.
+            vector: Vectors to compare.
+            wanted: [d_head], the search vector.
+            count: Maximum number of tokens.
+            exclude: Sentence whose tokens are excluded.
 
         Returns:
-            Places of the tokens, and their cosines.
+            Indices of the tokens, and their cosines.
         """
         allowed = np.repeat([sentence != exclude for sentence in self.sentences], np.diff(self.starts))
         return nearest(self.vectors(head, vector), wanted, count, allowed)
 
     def neighbour(self, head: int, token: int, similarity: float) -> Neighbour:
-        """Describe a token that was found in a head, from 0."""
+        """Return the search result for a token in a head, from 0."""
         sentence, place = self.place_of(token)
         return Neighbour(
             similarity,
@@ -166,11 +165,11 @@ class Neighbours:
     """The tokens of a text with the most similar vectors.
 
     Attributes:
-        nearest: the most similar first; of equals, the first in the text.
-        tokens: number of tokens compared.
-        lines: number of lines read, empty ones and skipped ones included.
-        skipped: number of lines that the model cannot read.
-        reasons: the first of those, with the reason; at most `MAX_REASONS`.
+        nearest: Results, most similar first; ties in order of position.
+        tokens: Number of tokens compared.
+        lines: Number of lines read, including empty and skipped ones.
+        skipped: Number of lines that the model cannot read.
+        reasons: The first `MAX_REASONS` of those, with the reason.
     """
 
     nearest: tuple[Neighbour, ...] = ()
@@ -198,16 +197,16 @@ def _order(found: Neighbour) -> tuple[float, int, int]:
 def nearest(
     vectors: NDArray[np.floating], wanted: Floats, count: int, allowed: Mask | None = None
 ) -> tuple[Places, Floats]:
-    """Return the vectors with the largest cosine, the largest first; of equals, the first.
+    """Return the vectors with the largest cosine, largest first; ties in order of position.
 
     Args:
         vectors: [token, d].
-        wanted: [d], compared with each.
-        count: maximum number of vectors.
-        allowed: [token], which of them may be returned; None: all.
+        wanted: [d], the search vector.
+        count: Maximum number of vectors.
+        allowed: [token], whether it may be returned; None allows all.
 
     Returns:
-        Their places and cosines, float32; the cosine with a vector of zeros is 0.
+        Their indices and cosines, float32; the cosine with a vector of zeros is 0.
     """
     single = vectors.astype(np.float32)
     lengths = np.maximum(np.linalg.norm(single, axis=-1) * np.linalg.norm(wanted), 1e-12)
@@ -230,17 +229,17 @@ def search(
     """Search a text of any length for the tokens with the most similar vectors; `done` counts lines.
 
     Args:
-        corpus: one sentence a line.
-        model: as `loading.load` takes it.
-        head: layer and head, from 0.
-        vector: which vectors are compared.
-        wanted: [d_head], compared with each.
-        count: maximum number of tokens.
-        exclude: a sentence of which no token is returned.
-        share: distributes the parts of the text, as `on_ray.share` does; `map`: all are read here.
+        corpus: One sentence per line.
+        model: Name of a model, as for `loading.load`.
+        head: Layer and head, from 0.
+        vector: Vectors to compare.
+        wanted: [d_head], the search vector.
+        count: Maximum number of tokens.
+        exclude: Sentence whose tokens are excluded.
+        share: Distributes the parts of the text, as `on_ray.share` does; `map` uses this process.
 
     Raises:
-        AttnvizError: the model cannot be used, has no such head, or can read no line.
+        AttnvizError: the model cannot be used, has no such head, or cannot read any line.
     """
     found = Neighbours()
     yield Progress(0, corpus.lines, found)
@@ -276,17 +275,17 @@ def _search_part(
 def read_corpus(
     corpus: Corpus, model: str, layer: int, max_bytes: int
 ) -> Iterator[Progress[TextVectors | None]]:
-    """Read a short text and keep its vectors; only the last step has them. `done` and `total` count lines.
+    """Read a short text and keep its vectors, which only the last step has. `done` and `total` count lines.
 
     Args:
-        corpus: one sentence a line.
-        model: as `loading.load` takes it.
+        corpus: One sentence per line.
+        model: Name of a model, as for `loading.load`.
         layer: from 0.
-        max_bytes: maximum size of the vectors.
+        max_bytes: Maximum size of the vectors.
 
     Raises:
-        AttnvizError: the model cannot be used, has no such layer, or can read no line; or the vectors of the
-            text are larger than `max_bytes`.
+        AttnvizError: the model cannot be used, has no such layer, or cannot read any line; or the vectors of
+            the text are larger than `max_bytes`.
     """
     parts: list[TextVectors] = []
     done = size = 0
@@ -314,7 +313,7 @@ def _parts(corpus: Corpus) -> Iterator[Lines]:
 
 
 def _joined(parts: Sequence[TextVectors]) -> TextVectors:
-    """Return several parts of a text as one; parts without sentences contribute their skipped lines."""
+    """Concatenate several parts of a text; parts without sentences contribute their skipped lines."""
     read = [part for part in parts if part.sentences] or parts[:1]
     lengths = np.concatenate([np.diff(part.starts) for part in read])
     return TextVectors(
@@ -338,9 +337,9 @@ def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
     """Read some lines of a text; empty ones are ignored.
 
     Args:
-        model: as `loading.load` takes it.
+        model: Name of a model, as for `loading.load`.
         layer: from 0.
-        lines: each with its number in the text.
+        lines: Lines with their numbers in the text.
 
     Raises:
         AttnvizError: the model cannot be used, or has no such layer.
@@ -419,7 +418,7 @@ def _vectors(
 def _unreadable(loaded: Model, line: str) -> str:
     """Return why the model cannot read a line; "" if it can."""
     if broken(line):
-        return "This line holds bytes that are not UTF-8."
+        return "This line has bytes that are not UTF-8."
     try:
         tokens = loaded.tokens(line)
     except AttnvizError as error:
@@ -471,6 +470,8 @@ def vector_of(block: Block, head: int, vector: str, place: int) -> Floats:
     if not 0 <= head < len(block.query):
         raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
     if vector not in _VECTORS:
-        raise AttnvizError(f"{quoted(vector)} is no vector of a head. Choose one of: {', '.join(_VECTORS)}.")
+        raise AttnvizError(
+            f"{quoted(vector)} is not a vector of a head. Choose one of: {', '.join(_VECTORS)}."
+        )
     found: Floats = getattr(block, vector)[head, place]
     return found

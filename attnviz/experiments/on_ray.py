@@ -1,4 +1,4 @@
-"""The same work on several processors or machines at once, by Ray: one model in each of its actors."""
+"""Parallel work on several processors or machines by Ray, with one model per actor."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 LOCAL = "local"
-"""The address that means: processes of this machine, begun for this work and ended with it."""
+"""Address of a temporary Ray instance on this machine, which ends with the work."""
 
-# 0 closes the ports to other machines.
-_DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-_REPORTS = "RAY_USAGE_STATS_ENABLED"
+_BIND_ALL_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0" binds Ray's ports to localhost
+_USAGE_STATS_VARIABLE = "RAY_USAGE_STATS_ENABLED"
 _TIMEOUT_SECONDS = 5.0
-_START_SECONDS = 120.0  # each actor imports torch, on a busy machine next to others
-_AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
-_MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
+_START_SECONDS = 120.0  # each actor imports torch, which is slow on a busy machine
+_AHEAD = 2  # queued parts per actor, so that none idles; more would keep more of the text in memory
+_MEMORY = 256 * 2**20  # bytes of Ray's object store, which transfers parts and results
 
 
 def share(
     workers: int, address: str = LOCAL
 ) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
-    """Return a `map` by so many actors, each with one processor, in the order in which they are done.
+    """Return a parallel `map` that yields results in order of completion.
 
-    Nothing is sent to Ray's makers, no dashboard is served, and unless an address is given nothing listens to
-    other machines.
+    Usage statistics and the dashboard are off, and with `LOCAL` no port is open to other machines.
 
     Args:
-        address: of a running cluster with attnviz on its machines; or `LOCAL`.
+        workers: Number of actors, each with one processor.
+        address: Address of a running cluster with attnviz on its machines, or `LOCAL`.
 
     Raises:
-        AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
-            not room for so many actors.
+        AttnvizError: Ray is not installed; or, when the work begins, there is no cluster at the address, or
+            it has too few processors.
     """
     ray = _imported(address)
 
@@ -54,14 +53,14 @@ def share(
 
 
 def _imported(address: str) -> ModuleType:
-    """Import Ray without usage reports; unless an address is given, it listens to this machine alone.
+    """Import Ray with usage statistics off; with `LOCAL`, its ports are bound to localhost.
 
     Raises:
-        AttnvizError: it is not installed.
+        AttnvizError: Ray is not installed.
     """
-    os.environ[_REPORTS] = "0"
+    os.environ[_USAGE_STATS_VARIABLE] = "0"
     if address == LOCAL:
-        os.environ[_DOORS] = "0"  # read when ray is imported
+        os.environ[_BIND_ALL_VARIABLE] = "0"  # read when ray is imported
     need_extra("ray")
     import ray
 
@@ -69,21 +68,21 @@ def _imported(address: str) -> ModuleType:
 
 
 class Worker:
-    """What each actor is: it loads the model with its first part."""
+    """An actor; it loads the model with its first part."""
 
     def ready(self) -> bool:
-        """True, once it has started."""
+        """Return True once the actor has started."""
         return True
 
     def do(self, work: Callable[[Given], Done], given: Given) -> Done:
-        """A piece of work."""
+        """Do one part of the work."""
         return work(given)
 
 
 def _shared_out(
     ray: ModuleType, work: Callable[[Given], Done], given: Iterator[Given], workers: int
 ) -> Iterator[Done]:
-    """Each piece goes to the actor that has least to do; what is found comes as it is done."""
+    """Give each part to the next free actor, and yield results in order of completion."""
     remote = ray.remote(num_cpus=1)(Worker)
     actors = [remote.remote() for _ in range(workers)]
     _wait_for(ray, actors)
@@ -104,29 +103,29 @@ def _shared_out(
             raise
         except ray.exceptions.RayActorError as error:
             raise AttnvizError(
-                "A worker of Ray ended before its work was done, for example out of memory."
+                "A Ray worker died before its work was done; it may have run out of memory."
             ) from error
         yield found
 
 
 def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
-    """An actor for which there is no processor would wait for one for good, and its parts with it."""
+    """Wait until all actors have started: one without a processor would wait forever."""
     _, missing = ray.wait(
         [actor.ready.remote() for actor in actors], num_returns=len(actors), timeout=_START_SECONDS
     )
     if missing:
         raise AttnvizError(
-            f"Of {len(actors)} workers {len(missing)} did not start within {_START_SECONDS:.0f} seconds; Ray "
-            f"has {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
+            f"{len(missing)} of {len(actors)} workers did not start within {_START_SECONDS:.0f} seconds. Ray "
+            f"has {ray.cluster_resources().get('CPU', 0):.0f} processors, and each worker needs one. "
             "Use fewer workers, or try again when the machines are less busy."
         )
 
 
 def _begin(ray: ModuleType, workers: int, address: str) -> None:
-    """Reach the cluster at an address, or begin one of so many processors `LOCAL`.
+    """Connect to the cluster at an address, or start one with this number of processors for `LOCAL`.
 
     Raises:
-        AttnvizError: there is none at the address.
+        AttnvizError: there is no cluster at the address.
     """
     alone: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _MEMORY}
     if address != LOCAL:
@@ -142,6 +141,6 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host, int(port)), _TIMEOUT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         raise AttnvizError(
-            f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "
-            "HOST:PORT; or leave --address out to use this machine alone."
+            f"Cannot connect to Ray at {address} ({error}). Start it there with “ray start --head” and use "
+            "HOST:PORT, or omit --address to use this machine only."
         ) from error

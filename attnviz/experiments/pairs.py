@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in the words that decide what the pronoun refers to."""
+"""Pairs of sentences that differ in the words that determine a pronoun's referent."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from attnviz.errors import AttnvizError, quoted
 from attnviz.text import joined
 
 FILE = Path(__file__).with_name("pairs.txt")
-"""The pairs that come with attnviz; its beginning describes the format."""
+"""The bundled pairs; the file's first lines describe the format."""
 
 MAX_PAIRS = 1_000
-"""The most pairs of one file."""
+"""Maximum number of pairs in one file."""
 
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
-"""A pair as it is written."""
+"""An example of the format."""
 
 _LIKE = f"For example: {EXAMPLE}"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
@@ -30,11 +30,11 @@ class SentenceOfPair:
     """One sentence of a pair.
 
     Attributes:
-        text: the sentence.
-        pronoun: the position of the pronoun.
-        candidates: the positions of the two words it could refer to, in the order of the text.
-        right: the right one of them, 0 or 1.
-        deciding: the words that decide it: "too tired" or "narrow".
+        text: The sentence.
+        pronoun: Position of the pronoun.
+        candidates: Positions of the two possible referents, in the order of the text.
+        right: Index of the correct referent, 0 or 1.
+        deciding: Position of the words that determine the referent: "too tired" or "narrow".
     """
 
     text: str
@@ -44,7 +44,7 @@ class SentenceOfPair:
     deciding: Span
 
     def word(self, span: Span) -> str:
-        """The characters there."""
+        """Return the characters at a position."""
         return self.text[span.start : span.end]
 
 
@@ -53,7 +53,7 @@ class Pair:
     """Two sentences in which the same pronoun refers to different words.
 
     Attributes:
-        readings: the two sentences.
+        readings: The two sentences.
     """
 
     readings: tuple[SentenceOfPair, SentenceOfPair]
@@ -66,25 +66,25 @@ class Pair:
 
 @cache
 def bundled() -> tuple[Pair, ...]:
-    """The pairs that come with attnviz."""
+    """Return the bundled pairs."""
     return parse(FILE.read_text("utf-8"))
 
 
 def parse(text: str) -> tuple[Pair, ...]:
-    """The pairs that are written there, as `pairs.txt` is.
+    """Parse pairs in the format of `pairs.txt`.
 
     Raises:
-        AttnvizError: there are none or too many, or a line cannot be read, and the message names it.
+        AttnvizError: there are no pairs or too many, or a line is invalid.
     """
     lines = [
         (number, written)
         for number, line in enumerate(text.splitlines(), 1)
         if (written := line.strip()) and not written.startswith("#")
     ]
-    if len(lines) > MAX_PAIRS:  # before they are read, which takes long
+    if len(lines) > MAX_PAIRS:  # before parsing, which is slow
         raise AttnvizError(f"There are {len(lines):,} pairs; at most {MAX_PAIRS:,} can be read at once.")
     if not lines:
-        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
+        raise AttnvizError(f"There are no pairs here. Write one per line, for example: {EXAMPLE}")
     found: dict[str, Pair] = {}
     for number, written in lines:
         try:
@@ -92,7 +92,7 @@ def parse(text: str) -> tuple[Pair, ...]:
         except AttnvizError as error:
             raise AttnvizError(f"Line {number}: {error}") from error
         if pair.text in found:
-            raise AttnvizError(f"Line {number}: this pair is there already. Delete one of them.")
+            raise AttnvizError(f"Line {number}: duplicate pair. Delete one of the two.")
         found[pair.text] = pair
     return tuple(found.values())
 
@@ -117,12 +117,12 @@ def _pair(line: str) -> Pair:
 
 
 def _choices(written: str) -> list[tuple[str, str]]:
-    """Return the words at this place in either sentence, with the pronoun's referent."""
+    """Return the deciding words of each sentence, with the pronoun's referent."""
     choices = [tuple(map(str.strip, each.split(">"))) for each in written.split("|")]
     if len(choices) != 2 or not all(len(each) == 2 and all(each) for each in choices):
         raise AttnvizError(
-            f"{quoted(written)} must have two parts with | between them, each with its meaning behind >, "
-            "like this: tired > dog | narrow > road."
+            f"{quoted(written)} must have two parts separated by |, each with its referent after >, for "
+            "example: tired > dog | narrow > road."
         )
     if choices[0][0] == choices[1][0]:
         raise AttnvizError(f"both sentences have the same words, {quoted(choices[0][0])}.")
@@ -130,7 +130,7 @@ def _choices(written: str) -> list[tuple[str, str]]:
 
 
 def _which(meaning: str, names: Sequence[str]) -> int:
-    """Which of the two marked words is meant."""
+    """Return the index of the referent among the two marked words."""
     word, sign, which = meaning.rpartition("#")
     if sign and which in ("1", "2") and names[int(which) - 1] == word:
         return int(which) - 1
@@ -146,7 +146,7 @@ def _which(meaning: str, names: Sequence[str]) -> int:
 
 
 def _reading(parts: Sequence[str], words: str, right: int) -> SentenceOfPair:
-    """One of the two sentences, with the places of what is marked in it."""
+    """Return one of the two sentences, with the positions of its marked words."""
     text = ""
     places: dict[str, list[Span]] = {"[": [], "*": [], "{": []}
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Activation patching: how much of the difference between two sentences does each head carry?"""
+"""Activation patching: the fraction of the difference between two sentences that each head accounts for."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from attnviz.text import plural
 from attnviz.trace import Floats, Kind, Token, Trace, checked_place
 
 MIN_SAME_TOKENS = 0.5
-"""The smallest share of tokens at the same places in both sentences, for the sentences to correspond."""
+"""Minimum fraction of tokens that are equal at equal positions in both sentences."""
 
-_MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: a smaller difference would drown in rounding
-_ROWS_AT_ONCE = 12  # that are tried between two steps
+_MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: smaller differences are rounding errors
+_ROWS_AT_ONCE = 12  # rows per progress step
 
 
 @dataclass(frozen=True)
 class ExpectedToken:
-    """A token that one of the sentences makes likelier, and how probable it is after either."""
+    """A token that one of the sentences makes more likely, and its probability after each sentence."""
 
     text: str
     id: int
@@ -37,19 +37,19 @@ class ExpectedToken:
 
 @dataclass(frozen=True, eq=False)
 class Patching:
-    """What each patch did: one head's output, of the clean sentence, in the run over the corrupted one.
+    """Effects of patching one head's output from the clean run into the corrupted run.
 
     Attributes:
-        patched: for each patch, the head, and the row if it was one row alone; written as the edit that would
-            ablate the same.
-        shares: [patch], how much of the whole difference the patch takes away: 0 where the outcome stays as
-            it was, 1 where it becomes the clean one. It can be negative, or above 1; since heads build on
-            each other, the shares of all need not sum to 1.
-        together: the share of all heads at once; None until all were tried, and where one row alone is.
-        whole: that difference: in nats of log odds between the two expected tokens; without these, 1 − cosine
-            between the token's outputs.
-        expected: the token with the largest probability increase after the clean sentence, and the one after
-            the corrupted sentence; None where the model expects nothing at this place.
+        patched: The head of each patch, and its row if only one row was patched, as the edit that would
+            ablate it.
+        shares: [patch], fraction of the whole difference that the patch removes: 0 if the outcome does not
+            change, 1 if it becomes the clean one. It can be negative or above 1; because heads depend on
+            each other, the fractions need not sum to 1.
+        together: The fraction for all heads at once; None until all are patched, and for single rows.
+        whole: The difference between both runs: in nats of log odds between the two expected tokens; without
+            these, 1 − cosine between the token's outputs.
+        expected: The token whose probability is higher after the clean sentence, and the one whose
+            probability is higher after the corrupted sentence; None if the model has no prediction here.
     """
 
     patched: tuple[Edit, ...]
@@ -62,36 +62,34 @@ class Patching:
 def patch(
     model: str, clean: ModelInput, corrupted: str, place: int, rows_of: Edit | None = None
 ) -> Iterator[Progress[Patching]]:
-    """Read a corrupted sentence with one head's output of the clean one, head by head.
+    """Patch each head's output from the clean run into the run on the corrupted sentence.
 
-    Called activation patching, or causal mediation (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023).
-    From clean to corrupted, as here, it is also called denoising: it finds what is enough to bring the clean
-    outcome back. With the sentences swapped, it is noising, and finds what is needed for it (Heimersheim &
-    Nanda 2024).
+    Also called causal mediation (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023). Patching clean
+    outputs into the corrupted run, as here, is denoising: it finds heads that are sufficient to restore the
+    clean outcome. With the sentences swapped it is noising, which finds heads that are necessary for it
+    (Heimersheim & Nanda 2024).
 
-    The outcome is the prediction at the place, as the log odds between the token with a probability that
-    rises most and the one that falls most; of a model that expects nothing there, the direction of the
-    token's output.
+    The outcome is the prediction at the position: the log odds between the token whose probability increases
+    most and the one whose probability decreases most. For a model without a prediction there, it is the
+    direction of the token's output.
 
-    The outputs of all heads together, of every kind and layer, give the clean outcome at each token with
-    word is the same in both sentences: all else in its residual stream comes from itself. (The other tokens
-    have embeddings of their own, which no head carries.) So it is in float32; in half precision, what heads
-    put out is rounded.
+    Patching all heads of every kind and layer restores the clean outcome at each token that is equal in both
+    sentences: everything else in its residual stream is computed from the token itself. (Tokens that differ
+    have different embeddings, which no head carries.) This holds in float32; half precision rounds head
+    outputs.
 
     Args:
-        clean: what it reads. An encoder–decoder without a target reads, with both sentences, what it writes
-            for this one.
-        corrupted: the sentence that differs, with as many tokens.
-        place: the token, from 0, of the decoder where there is one.
-        rows_of: a head, as the edit that ablates it: then its rows are tried, one after the other, and not
-            all heads.
+        clean: Input of the clean run. For an encoder–decoder without a target, both runs use the output that
+            the model writes for this input.
+        corrupted: The sentence that differs, with the same number of tokens.
+        place: Position of the token, from 0; in the decoder, if there is one.
+        rows_of: A head, as the edit that ablates it: patches its rows in turn, instead of all heads.
 
     Yields:
-        After each layer, or every few rows, what was found up to there. There are as many forward passes as
-        heads or rows.
+        The effects so far, after each layer or every few rows. Runs one forward pass per head or row.
 
     Raises:
-        AttnvizError: the model or a sentence cannot be used, or the two cannot be compared at this place.
+        AttnvizError: the model or a sentence cannot be used, or the two cannot be compared at this position.
     """
     loaded = loading.load(model)
     clean = with_target(clean, loaded.trace(clean))
@@ -103,7 +101,7 @@ def patch(
     if rows_of is None:
         patches, at_once = heads, resolve.entry(model).heads
     elif rows_of not in heads:
-        raise InvalidEdit(f"“{rows_of}” is no head of this model. The last one is “{heads[-1]}”.")
+        raise InvalidEdit(f"“{rows_of}” is not a head of this model. The last one is “{heads[-1]}”.")
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
         patches, at_once = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_AT_ONCE
@@ -129,7 +127,7 @@ def patch(
 
 
 def _output(edit: Edit, outputs: Floats) -> HeadOutput:
-    """What a head put out, [head, query, d_head] being that of all: of one row, or of all."""
+    """Return one row or all rows of a head's output from the outputs of all heads, [head, query, d_head]."""
     rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
     return HeadOutput(edit.kind, edit.layer, edit.head, outputs[edit.head, rows], edit.query)
 
@@ -137,14 +135,14 @@ def _output(edit: Edit, outputs: Floats) -> HeadOutput:
 def _measure(
     loaded: Model, clean: Outcomes, corrupted: Outcomes, place: int
 ) -> tuple[Callable[[Outcomes], Numbers], tuple[ExpectedToken, ExpectedToken] | None]:
-    """What is read off outcomes, [variant], and between which tokens; it is larger for the clean sentence.
+    """Return the measure of an outcome, [variant], and its two tokens; it is larger for the clean sentence.
 
     Raises:
-        AttnvizError: nothing differs.
+        AttnvizError: the outcomes are almost equal.
     """
     nothing = AttnvizError(
-        "At this token both sentences lead to almost the same outcome: there is no difference that a head "
-        "could carry. Choose another token; a model that looks only backwards differs after the changed word."
+        "At this token both sentences have almost the same outcome, so there is nothing to patch. "
+        "Choose another token; with a causal mask, outcomes differ only after the changed word."
     )
     if clean.probabilities is None or corrupted.probabilities is None:
         direction = clean.states[0, [place]]
@@ -174,29 +172,29 @@ def with_target(given: ModelInput, trace: Trace) -> ModelInput:
     """Return the input with the model's own output as target; unchanged without a separate decoder.
 
     Raises:
-        AttnvizError: it wrote nothing.
+        AttnvizError: the model's output is empty.
     """
     if trace.target == "":
-        raise AttnvizError("For the first sentence the model writes nothing. Give it a text (a target).")
+        raise AttnvizError("The model’s output for the first sentence is empty. Specify a target.")
     return replace(given, target=trace.target)
 
 
 def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
-    """Refuse two sentences between which nothing can be patched, or not for this token.
+    """Check that two sentences can be patched into each other at this token.
 
     Args:
-        clean, corrupted: what a model made of them; of an encoder–decoder, with the same target.
+        clean, corrupted: Traces of both sentences; for an encoder–decoder, with the same target.
         place: as in `patch`.
 
     Raises:
-        AttnvizError: see the message.
+        AttnvizError: the tokens do not correspond, are all equal, or differ at this position.
     """
     one, other = (_texts(trace)[0] for trace in (clean, corrupted))
     if len(one) != len(other):
         raise AttnvizError(
-            f"The first sentence has {plural(len(one), 'token')}, the second {len(other)}. What a head puts "
-            "out at a token goes to the same place in the other sentence, so both need equally many. Change "
-            "words into others of as many tokens."
+            f"The first sentence has {plural(len(one), 'token')}, the second {len(other)}. Patching copies "
+            "a head’s output to the same position, so both need the same number of tokens. Replace words "
+            "with words of as many tokens."
         )
     same = [first.id == second.id for first, second in zip(one, other, strict=True)]
     if all(same):
@@ -204,9 +202,8 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
     words = [alike for alike, token in zip(same, one, strict=True) if not token.special]
     if sum(words) < MIN_SAME_TOKENS * len(words):
         raise AttnvizError(
-            f"Too few tokens are the same at the same place in both sentences: {sum(words)} of {len(words)}. "
-            "What a head puts out at one has no place in the other. Write the second sentence as the first, "
-            "with a word or a few changed."
+            f"Too few tokens are equal at the same position in both sentences: {sum(words)} of {len(words)}. "
+            "Use the first sentence with one or a few words changed as the second."
         )
     first, second = (_texts(trace)[-1] for trace in (clean, corrupted))
     checked_place(place, len(first))
@@ -214,12 +211,12 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
         there = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(
             f"Token {place + 1} is {there[0]} in the first sentence and {there[1]} in the "
-            "second: it differs by itself, whatever heads carry. Choose a token that is the same in both."
+            "second, so its own embedding differs. Choose a token that is the same in both."
         )
 
 
 def _texts(trace: Trace) -> Sequence[tuple[Token, ...]]:
-    """The tokens that differ, and those of the outcome; the same in a single stack."""
+    """Return the tokens of the source and of the outcome; without an encoder–decoder they are the same."""
     kinds = {block.kind for block in trace.blocks}
     order: tuple[Kind, ...] = ("encoder", "decoder")
     return [trace.of_kind(kind)[0].query_tokens for kind in order if kind in kinds]

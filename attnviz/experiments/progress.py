@@ -1,4 +1,4 @@
-"""How far a long computation is, and what it has found so far."""
+"""Progress and partial results of a long computation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Progress(Generic[Found]):
     """One step of a long computation, which is an iterator of these: stop iterating to stop it.
 
     Attributes:
-        done: how much of it is done.
-        total: of how much.
-        found: what was found so far: complete in itself, about what is done.
+        done: Number of finished units of work.
+        total: Total number of units.
+        found: Results for the finished units.
     """
 
     done: int
@@ -24,5 +24,5 @@ class Progress(Generic[Found]):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether all work is done."""
         return self.done >= self.total

@@ -19,16 +19,10 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 Query = Literal["pronoun", "nouns"]
 
 MIN_WEIGHT = 0.05
-"""A head with less weight there hardly attends to the words that are compared."""
+"""Minimum weight; below it a head hardly attends to the compared words."""
 
-_NO_TOKENS = (
-    "The model’s tokenizer keeps nothing of the pronoun, of one of the two words, or of the words that "
-    "decide."
-)
-_ONLY_BACK = (
-    "This model attends only to earlier tokens, and the words that decide come after the pronoun: at the "
-    "pronoun, it cannot use them."
-)
+_NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
+_ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +30,9 @@ class PairWeights:
     """The attention between the pronoun and the two words of one pair.
 
     Attributes:
-        pair: the pair.
-        weights: float32 [query, sentence, word, layer, head]: from the pronoun to each word, and from each
-            word to the pronoun; the model's own weights, special tokens counted, nothing rescaled.
+        pair: The pair.
+        weights: float32 [query, sentence, word, layer, head], weights from the pronoun to each word, and from
+            each word to the pronoun; not rescaled, special tokens included.
         allowed: bool [query, layer], whether the mask allows this.
     """
 
@@ -48,10 +42,10 @@ class PairWeights:
 
 
 def weights_of(pair: Pair, trace: Callable[[str], Trace], kind: Kind) -> PairWeights:
-    """Read both sentences of a pair.
+    """Return the weights in both sentences of a pair.
 
     Raises:
-        UnusableSentence: a marked word has no token, or the pronoun cannot attend to the words that decide.
+        UnusableSentence: a marked word has no token, or the pronoun cannot attend to the deciding words.
     """
     read = [_one(sentence, trace(sentence.text), kind) for sentence in pair.readings]
     weights, allowed = zip(*read, strict=True)
@@ -59,7 +53,7 @@ def weights_of(pair: Pair, trace: Callable[[str], Trace], kind: Kind) -> PairWei
 
 
 def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Mask]:
-    """The weights of one sentence, [query, word, layer, head], and whether the mask allows them."""
+    """Return the weights of one sentence, [query, word, layer, head], and whether the mask allows them."""
     blocks = trace.of_kind(kind)
     tokens = blocks[0].query_tokens
     pronoun = positions(tokens, sentence.pronoun)
@@ -77,16 +71,16 @@ def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Ma
 
 
 def _score(query: Query, read: PairWeights) -> Scored:
-    """Score 1 if, in both sentences, the word that is meant has more weight than the other one."""
+    """Score 1 if the pronoun's referent has more weight than the other noun in both sentences."""
     at = 0 if query == "pronoun" else 1
     weights = read.weights[at].astype(np.float64)
     meant = [sentence.right for sentence in read.pair.readings]
     right = np.array([each[word] > each[1 - word] for each, word in zip(weights, meant, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
-    # A head that prefers one noun in one sentence and the other in the other is right in both, or in none. At
-    # random, it would be right in half of such pairs, as in McNemar's test.
+    # A head that prefers different nouns in the two sentences is right in both or in neither. By chance it is
+    # right in half of such pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
-    # Both words together from the pronoun; the mean of the two words where these attend.
+    # From the pronoun, the sum over both words; to the pronoun, their mean.
     given = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
     return Scored(scores, given, {"changing the noun as often, at random": changes})
 
@@ -105,4 +99,4 @@ TESTS = (
     _test("pronoun to noun", "pronoun", "the pronoun attends more to its noun than to the other noun"),
     _test("noun to pronoun", "nouns", "the right noun attends more to the pronoun than the other noun does"),
 )
-"""Pairs differ in the words that decide what the pronoun means (Levesque et al. 2012 built such pairs)."""
+"""Pairs differ in the words that determine the pronoun's referent, as in Levesque et al. 2012."""

@@ -1,8 +1,7 @@
 """Tests of heads: examples in, one score for every head out.
 
-A test is a `HeadTest`: a function that scores the examples that a model has read, and their source.
-`attnviz.experiments.head_tests` lists all tests. Sums, halves, intervals and baselines are computed here, in
-the same way for every test.
+A test is a `HeadTest`: a source of examples and a function that scores them. `attnviz.experiments.head_tests`
+lists all tests. This module computes sums, halves, intervals and baselines in the same way for every test.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from attnviz.models import resolve
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 PART = 1_000
-"""Examples that are read together; with Ray, each worker takes so many at a time."""
+"""Number of examples per part of the work, for one worker of Ray."""
 
 MAX_REASONS = 100
-"""Skipped examples of which the reason is kept; the others are counted."""
+"""Maximum number of skipped examples whose reason is kept; the others are counted."""
 
 Read = TypeVar("Read")
 Example = TypeVar("Example")
@@ -39,23 +38,22 @@ Numbered = Sequence[tuple[int, Any]]
 """Examples with their numbers, from 0."""
 
 Unit = Literal["right", "share", "tokens"]
-"""What a score is: 1 if the head is right and else 0; a number from 0 to 1; a number of tokens."""
+"""Unit of a score: 1 if the head is right, else 0; a fraction from 0 to 1; a number of tokens."""
 
 CHOOSING, REPORTING = 0, 1
-"""The halves, examples with even and with odd numbers: the best head is chosen on one, scored on the other.
-"""
+"""The halves, even and odd examples: the best head is chosen on the first and scored on the second."""
 
 
 class Scored(NamedTuple):
     """The scores of some examples.
 
     Attributes:
-        scores: float64 [item, layer, head]; NaN where the item does not count.
-        weights: float64 [item, layer, head], the attention weight, 0 to 1, from which the score is made; NaN
-            where there is no such weight.
-        baselines: by name, the scores at chance or of strategies that use no model, [item, layer, head]; an
+        scores: float64 [item, layer, head]; NaN if the item does not count.
+        weights: float64 [item, layer, head], attention weight, 0 to 1, on which the score is based; NaN
+            if there is none.
+        baselines: By name, scores at chance or of strategies without a model, [item, layer, head]; an
             axis of length 1 if the value is the same for all layers or heads.
-        unfiltered: the scores if the test excluded no token; None: it excludes none.
+        unfiltered: Scores without exclusion of tokens; None if the test excludes none.
     """
 
     scores: Doubles
@@ -65,21 +63,21 @@ class Scored(NamedTuple):
 
 
 Reads = Callable[[Numbered, str], Iterator[tuple[Sequence[int], Read] | SkippedSentence]]
-"""Yields what a model reads, with the numbers of its examples, and what it cannot read."""
+"""Yields what the model read, with the numbers of its examples, and skipped examples."""
 
 
 @dataclass(frozen=True)
 class Source(Generic[Read]):
-    """Where the examples of some tests come from, and how a model reads them.
+    """Source of the examples of some tests.
 
     Attributes:
-        name: of the tests that use it, as one group.
-        unit: what one example is, in the singular.
-        example: a line or two that show how examples are written.
-        file: the examples that come with attnviz.
-        examples: returns how many examples a text has, and the examples; raises AttnvizError if there are
-            none, or a line is invalid.
-        read: lets a model read some of them.
+        name: Name of the group of tests that use it.
+        unit: Name of one example, in the singular.
+        example: One or two lines that show the format.
+        file: The bundled examples.
+        examples: Returns the number of examples in a text, and the examples; raises AttnvizError if there
+            are none, or a line is invalid.
+        read: Runs a model on some of them.
     """
 
     name: str
@@ -90,7 +88,7 @@ class Source(Generic[Read]):
     read: Reads[Read]
 
     def bundled(self) -> str:
-        """Return the text of the examples that come with attnviz."""
+        """Return the text of the bundled examples."""
         return self.file.read_text("utf-8")
 
 
@@ -99,12 +97,12 @@ def annotated(
     one: Callable[[Example, Callable[[str], Trace], Kind], Read],
     **named: Any,
 ) -> Source[Read]:
-    """Return a source of examples that are read one by one, with a forward pass for each of their sentences.
+    """Return a source of examples that are read one by one, with one forward pass per sentence.
 
     Args:
-        parse: returns the examples of a text.
-        one: reads one example; raises UnusableSentence if it does not answer the question.
-        named: the other attributes of the source.
+        parse: Returns the examples of a text.
+        one: Reads one example; raises UnusableSentence if it has no score.
+        named: The other attributes of the source.
     """
 
     def examples(corpus: Corpus) -> tuple[int, Sequence[Example]]:
@@ -128,13 +126,13 @@ class HeadTest(Generic[Read]):
     """A test of heads.
 
     Attributes:
-        name: the name in menus, links and on the command line.
-        question: what a score measures, as a sentence without its full stop.
-        source: of the examples; tests with the same source share one pass over them.
-        score: scores what the source has read.
-        unit: what a score is.
-        min_weight: heads with a smaller mean weight are never called the best.
-        excluded: the tokens that are not counted; "": none.
+        name: Name in menus, links and on the command line.
+        question: What a score measures, as a sentence without its full stop.
+        source: Source of the examples; tests with the same source share one pass over them.
+        score: Scores what the source has read.
+        unit: Unit of a score.
+        min_weight: Minimum mean weight of the best head.
+        excluded: Excluded tokens; "" if none.
     """
 
     name: str
@@ -147,15 +145,15 @@ class HeadTest(Generic[Read]):
 
 
 class Best(NamedTuple):
-    """A head that was chosen on one half of the examples, with its score on the other half.
+    """The head chosen on the first half of the examples, with its score on the second half.
 
     Attributes:
         layer, head: from 0.
-        score, low, high: on the other half, with the confidence interval.
-        baseline: there, the score of the baseline that is best on the first half.
-        examples: in the other half.
-        similar: how many heads do not differ from it there by a paired test over examples, itself included
-            (exact sign test, 5 %; of pairs it is McNemar's); None where a score is not right or wrong.
+        score, low, high: Score on the second half, with its confidence interval.
+        baseline: Score there of the baseline that is best on the first half.
+        examples: Number of examples in the second half.
+        similar: Number of heads, itself included, that do not differ significantly from it there (exact
+            sign test at 5 %, for pairs McNemar's test); None if scores are not right or wrong.
     """
 
     layer: int
@@ -170,17 +168,17 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Sums over examples, from which scores, intervals and baselines follow; `a + b` is that of both.
+    """Sums over examples, from which scores, intervals and baselines are computed; `a + b` merges two.
 
     Attributes:
-        unit, min_weight: of the test.
-        count: int64 [half, layer], items that count.
-        sums: by name, float64 [half, layer, head], the sums over these items: "score", "square", "weight",
-            "unfiltered" and those of the baselines.
-        each: where a score is right or wrong, of each example its half, count [layer] and right ones
-            [layer, head].
-        skipped: examples that the model cannot read or that do not answer the question.
-        reasons: of the first `MAX_REASONS` of those.
+        unit, min_weight: as in the test.
+        count: int64 [half, layer], number of counted items.
+        sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
+            "unfiltered" and the baselines.
+        each: If scores are right or wrong, for each example its half, number of items [layer] and of right
+            ones [layer, head].
+        skipped: Number of examples that the model cannot read or that have no score.
+        reasons: The first `MAX_REASONS` of those, with the reason.
     """
 
     unit: Unit
@@ -193,7 +191,7 @@ class Scores:
     baselines: frozenset[str] = field(default_factory=frozenset)
 
     def __add__(self, other: Scores) -> Scores:
-        """Of both together."""
+        """Return the sums over the examples of both."""
         zeros = np.zeros(self.sums["score"].shape)
         return Scores(
             self.unit,
@@ -237,11 +235,11 @@ class Scores:
         )
 
     def among(self, layers: Sequence[int], count: int) -> Scores:
-        """The same among all layers of a model; in those without attention weights no item counts.
+        """Insert the layers without attention weights, in which no item counts.
 
         Args:
-            layers: the numbers, from 0, of those that have weights.
-            count: how many there are.
+            layers: Numbers, from 0, of the layers with weights.
+            count: Total number of layers.
         """
         if len(layers) == count:
             return self
@@ -260,40 +258,40 @@ class Scores:
 
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
-        """Return the sums over no example at all."""
+        """Return empty sums."""
         zeros = np.zeros((2, layers, heads))
         sums = {"score": zeros, "square": zeros, "weight": zeros}
         return cls(test.unit, test.min_weight, np.zeros((2, layers), np.int64), sums)
 
     @property
     def examples(self) -> int:
-        """How many items count, in the layer with the most."""
+        """Number of counted items, in the layer with the most."""
         return int(self.count.sum(axis=0).max())
 
     @property
     def mean(self) -> Doubles:
-        """float64 [layer, head], the scores; NaN where no item counts."""
+        """float64 [layer, head], mean scores; NaN where no item counts."""
         return self._mean("score")
 
     @property
     def weight(self) -> Doubles:
-        """float64 [layer, head], the mean attention weight."""
+        """float64 [layer, head], mean attention weights."""
         return self._mean("weight")
 
     @property
     def unfiltered(self) -> Doubles | None:
-        """float64 [layer, head], the scores without exclusions; None where the test excludes nothing."""
+        """float64 [layer, head], scores without exclusions; None if the test excludes nothing."""
         return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
     def baseline(self) -> tuple[str, Doubles]:
-        """The baseline that scores most on these very examples, and its score, float64 [layer, head]."""
+        """Name and score, float64 [layer, head], of the best baseline on these examples."""
         name = self._baseline((CHOOSING, REPORTING))
         return name, self._mean(name) if name else np.full(self.sums["score"].shape[1:], np.nan)
 
     @cached_property
     def interval(self) -> tuple[Doubles, Doubles]:
-        """The ends of the confidence interval of each head by itself, two float64 [layer, head].
+        """Ends of each head's confidence interval, two float64 [layer, head].
 
         Means use the variance (NaN with too few examples). Right-or-wrong scores use the Wilson interval,
         or a bootstrap over examples if examples have several items.
@@ -302,12 +300,12 @@ class Scores:
 
     @property
     def ranking(self) -> tuple[tuple[int, int], ...]:
-        """All heads, as layer and head from 0, the largest score first."""
+        """All heads, as layer and head from 0, largest score first."""
         return ranked(np.nan_to_num(self.mean, nan=-1.0))
 
     @cached_property
     def best(self) -> Best | None:
-        """Choose the best head on one half of the examples, and score it on the other; None of too few."""
+        """The best head on the first half, scored on the second; None with too few examples."""
         if not self.count[:, self.count.any(axis=0)].all() or not self.count.any():
             return None
         values = np.nan_to_num(self._mean("score", (CHOOSING,)), nan=-1.0)
@@ -329,7 +327,7 @@ class Scores:
         )
 
     def _similar(self, at: tuple[int, int]) -> int | None:
-        """How many heads do not differ from this one on the half for reporting."""
+        """Return the number of heads that do not differ significantly from this one on the second half."""
         if self.unit != "right":
             return None
         right = np.stack([right for half, _, right in self.each if half == REPORTING])
@@ -338,7 +336,7 @@ class Scores:
         return sum(sign_test(*both) >= SIGNIFICANT for both in zip(more, fewer, strict=True))
 
     def _baseline(self, halves: Sequence[int]) -> str:
-        """The baseline that scores most there; "" where there is none."""
+        """Return the name of the best baseline on these halves; "" if there is none."""
         totals = {name: self.sums[name][list(halves)].sum() for name in self.baselines}
         return min(totals, key=lambda name: (-totals[name], name), default="")
 
@@ -365,18 +363,18 @@ class Scores:
 
 
 Found = Mapping[str, Scores]
-"""Of each test, by its name."""
+"""Scores by name of test."""
 
 
 class Step(NamedTuple):
-    """What was found in some more examples, and how many these are, skipped ones included."""
+    """Scores of some more examples, and their number, including skipped ones."""
 
     examples: int
     found: Found
 
 
 Share = Callable[[Callable[[Numbered], Step], Iterator[Numbered]], Iterable[Step]]
-"""Like `map`: does the work on each part, in any order."""
+"""Like `map`, in any order."""
 
 
 def measure(
@@ -385,17 +383,17 @@ def measure(
     """Read all examples of a text once, and score them by all these tests.
 
     Args:
-        tests: one or more, all of the same source.
-        corpus: the examples.
-        model: as `loading.load` takes it.
-        share: how the work is distributed, such as `on_ray.share(workers)`; None: this process, step by step.
+        tests: Tests with the same source.
+        corpus: The examples.
+        model: Name of a model, as for `loading.load`.
+        share: Distributes the work, for example `on_ray.share(workers)`; None uses this process.
 
     Yields:
-        What was found so far; `done` and `total` count examples.
+        Scores so far; `done` and `total` count examples.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
-        ModelNotSupported: the model reads no text.
+        ModelNotSupported: the model does not read text.
     """
     entry = resolve.entry(model)
     shape = entry.layers_of(self_attention(entry)), entry.heads
@@ -419,7 +417,7 @@ def _parts(examples: Iterable[Any]) -> Iterator[Numbered]:
 
 
 def _steps(part: Numbered, tests: Sequence[HeadTest[Any]], model: str, nothing: Found) -> Iterator[Step]:
-    """Read one part, and score what was read as it comes."""
+    """Read one part, and score each batch."""
     left, entry = len(part), resolve.entry(model)
     kind = self_attention(entry)
     layers = entry.numbers_of(kind), entry.layers_of(kind)
@@ -433,7 +431,7 @@ def _steps(part: Numbered, tests: Sequence[HeadTest[Any]], model: str, nothing: 
             step = Step(len(numbers), found)
         left -= step.examples
         yield step
-    yield Step(left, nothing)  # empty lines are passed over
+    yield Step(left, nothing)  # empty lines
 
 
 def _whole(steps: Callable[[Numbered], Iterator[Step]], part: Numbered) -> Step:
@@ -458,11 +456,11 @@ COLUMNS = (
     "attention weight",
     "score without exclusions",
 )
-"""The columns of `rows`."""
+"""Columns of `rows`."""
 
 
 def rows(name: str, scores: Scores) -> Iterator[Cells]:
-    """Yield the table of all heads, the largest score first; cells without a number are empty.
+    """Yield the table of all heads, largest score first; cells without a number are empty.
 
     Layers and heads count from 1; scores are 0 to 1, or tokens.
     """

@@ -1,4 +1,4 @@
-"""Many sentences, read one after the other; what the model cannot read is kept, with the reason."""
+"""Sentences as input of a model; unreadable ones are recorded with the reason."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from attnviz.trace import Kind, Trace
 
 
 class UnusableSentence(ValueError):
-    """A sentence that a model can read but that has no score; see the message."""
+    """A sentence that a model can read but that has no score."""
 
 
 CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSentence)
-"""What is raised at a sentence that is not for a model; others may be."""
+"""Errors that skip one sentence; the model can read others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class SkippedSentence:
     """A skipped sentence.
 
     Attributes:
-        text: the sentence.
-        why: in words.
+        text: The sentence.
+        why: The reason.
     """
 
     text: str
@@ -42,48 +42,48 @@ class SkippedSentence:
 
 
 def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
-    """Refuse what was computed over nothing.
+    """Check that the model could read at least one example.
 
     Raises:
         AttnvizError: none was read.
     """
     if not read:
         raise AttnvizError(
-            " ".join([f"The model can read none of the {what}.", *(e.why for e in unread[:1])])
+            " ".join([f"The model cannot read any of the {what}.", *(e.why for e in unread[:1])])
         )
 
 
 def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
-    """One forward pass over a text, with no more work than its self-attention needs."""
+    """Return a function that runs one forward pass over a text, sufficient for its self-attention."""
     return lambda text: model.trace(input_of(entry, text))
 
 
 def input_of(entry: Entry, text: str) -> ModelInput:
     """Return the model's input for its self-attention over a text.
 
-    An encoder reads the same whatever its decoder does, so the decoder is given something to read: to write
-    a text of its own takes much longer. Only our translators, which are small, have no use for English there.
+    The encoder does not depend on the decoder, so the decoder gets a target: writing one takes much longer.
+    Our own translators are small, and their decoders cannot read English.
     """
     target = text if "cross" in entry.kinds and entry.engine == "transformers" else None
     return ModelInput(text, target=target)
 
 
 def self_attention(entry: Entry) -> Kind:
-    """The attention by which a model reads a sentence: its encoder's, or that of a decoder alone.
+    """Return the kind of self-attention over a sentence: "encoder", or "decoder" without an encoder.
 
     Raises:
-        ModelNotSupported: it reads no texts.
+        ModelNotSupported: the model does not read text.
     """
     if not entry.reads:
-        raise ModelNotSupported("This model reads no sentences. Choose one that does.")
+        raise ModelNotSupported("This model does not read text. Choose one that does.")
     return "encoder" if "encoder" in entry.kinds else "decoder"
 
 
 def return_freed_memory() -> None:
-    """Hand back what has been freed; only where the C library is glibc, elsewhere nothing.
+    """Return freed memory to the operating system; only with glibc.
 
-    Tensors of many sizes leave gaps between them. glibc keeps these for later, and a process that reads
-    sentences of ever other lengths would seem to grow without end.
+    Tensors of many sizes fragment the heap. glibc keeps the gaps, so that a process that reads sentences of
+    many lengths would grow without limit.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -192,8 +192,10 @@ def facts_of(
             expects="next", window=None,
         )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
-    heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
-    if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
+    first, second = _halves(config)
+    heads, d_model = _size(first, "num_attention_heads", name), _size(first, "hidden_size", name)
+    heads_beside = second.num_attention_heads if second is not config else heads
+    if getattr(config, "decoder_attention_heads", heads_beside) != heads and config.is_encoder_decoder:
         raise ModelNotSupported(
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
@@ -208,7 +210,7 @@ def facts_of(
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     token_limit = (
-        grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, max_weights // all_heads)
+        grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, max_weights // all_heads)
     )
     return Facts(
         family=config.model_type,
@@ -216,7 +218,7 @@ def facts_of(
         decoder_layers=decoder_layers,
         heads=heads,
         d_model=d_model,
-        d_head=getattr(config, "head_dim", None) or d_model // heads,
+        d_head=getattr(first, "head_dim", None) or d_model // heads,
         token_limit=token_limit,
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
@@ -337,10 +339,11 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     """(encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
-    family, layers = config.model_type, _size(config, "num_hidden_layers", name)
+    first, second = _halves(config)
+    family, layers = config.model_type, _size(first, "num_hidden_layers", name)
     if config.is_encoder_decoder and not encodes_alone(config):
-        decoder = "decoder_layers" if hasattr(config, "decoder_layers") else "num_decoder_layers"
-        return layers, _size(config, decoder, name)
+        sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+        return layers, _size(second, next(size for size in sizes if hasattr(second, size)), name)
     if getattr(config, "is_decoder", False):
         return 0, layers
     if paired_family(config):
@@ -359,6 +362,12 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         "continue it, or translate it, and those that see pictures: "
         f"{', '.join(sorted(families.SEES))}."
     )
+
+
+def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
+    """The configs of the encoder and of the decoder, or of both: only T5Gemma has two."""
+    whole: Any = config
+    return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
 def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:

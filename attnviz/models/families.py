@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
@@ -16,7 +17,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
         *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
         *("vision-text-dual-encoder", "rag"),
@@ -47,6 +48,15 @@ _PARTS: Mapping[str, str] = {
 
 _LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
 
+
+QUANTIZERS: Mapping[object, str] = {
+    "torchao": "torchao",
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed-tensors",
+    "gptq": "gptqmodel",
+    "awq": "gptqmodel",
+}
+"""The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
 
 ONLY_ABLATED = frozenset(
     {
@@ -135,10 +145,18 @@ def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None)
         config: what `config.json` holds.
         part: of a model that is loaded, the call that shows a part of it; "" if there is none.
     """
-    if config.get("quantization_config"):
-        return (
-            "The weights of this model are stored in a compressed form. Take the one that is not quantized."
-        )
+    if quantized := config.get("quantization_config"):
+        method = quantized.get("quant_method")
+        if (package := QUANTIZERS.get(method)) is None:
+            return (
+                "The weights of this model are stored in a compressed form that attnviz does not open "
+                f"({method}). Take the one that is not quantized."
+            )
+        if find_spec(package.replace("-", "_")) is None:
+            return (
+                f"The weights of this model are stored in a compressed form ({method}), and the package that "
+                f"reads it is missing: pip install {package}. Or take the model that is not quantized."
+            )
     reason = _reason(model_type, config)
     if reason is None:
         return None

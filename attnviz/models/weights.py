@@ -31,9 +31,10 @@ _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _OF_OTHERS = {".gguf": "llama.cpp", ".h5": "TensorFlow", ".msgpack": "JAX", ".onnx": "ONNX", ".npz": "numpy"}
 
-# The kinds of numbers that are read, as safetensors names them; whole ones (place tables) are not learned.
-_LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-_WHOLE = {"I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
+# The kinds of numbers that are read, as safetensors names them. Whole ones (place tables) are not learned;
+# quantized ones are.
+_LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
+_WHOLE = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
 
 
 def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:

@@ -11,6 +11,6 @@ LOOK = Path(__file__).with_name("look.css").read_text("utf-8")
 
 
 @cache
-def bundle(name: Literal["app", "report"]) -> str:
-    """One script with all the widgets, and their styles, of the app or of a report."""
+def bundle(name: Literal["app", "report", "site", "worker"]) -> str:
+    """The widgets and their styles for the app, a report or the static site; or that site's worker."""
     return (Path(__file__).parent / "bundle" / f"{name}.js").read_text("utf-8")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from attnviz.analysis.sentence import moves, strongest_keys, to_guess_from
+from attnviz.analysis.sentence import moves, quiz_options, strongest_keys
 from tests.analysis.texts import shown
 
 GROUPS = shown("the dog saw the <b>").groups
@@ -20,9 +20,9 @@ def test_the_strongest_keys_in_their_order() -> None:
     )
 
 
-def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something() -> None:
+def test_quiz_options_are_the_two_largest_weights_and_then_content_words() -> None:
     def offered(*row: float) -> list[int]:
-        return to_guess_from(np.array(row, np.float32), groups, maximum=3)
+        return quiz_options(np.array(row, np.float32), groups, maximum=3)
 
     groups = shown("the cat and the dog saw it .").groups
     assert offered(0.3, 0.1, 0.25, 0.2, 0.04, 0.05, 0.03, 0.03) == [0, 1, 2]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize
 
-from tests.browser import test_widgets_arrow as arrow
 from tests.browser import test_widgets_atlas as atlas
 from tests.browser import test_widgets_head_view as head_view
 from tests.browser import test_widgets_tables as tables
@@ -20,7 +19,7 @@ from tests.browser.widgets import Widgets
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
 KEPT = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
-ON_PAGE = {"arrow": ["<b>road</b>", "93.8 %"], "map of heads": ["L2", "88"]}  # some of what is read there
+ON_PAGE = {"map of heads": ["L2", "88"]}  # some of what is read there
 MARKUP = '<img src=x onerror="window.said.push(1)">'
 
 TOKENS = {"row_labels": [MARKUP] * 3, "column_labels": [MARKUP] * 5}
@@ -63,7 +62,6 @@ DRAW: dict[str, Draw] = {
     "matrices of several heads": draw_heads("matrix", 1, 2, 3),
     "atlas": draw_atlas,
     "sorted atlas": draw_sorted_atlas,
-    "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
     "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),

@@ -22,7 +22,7 @@ from attnviz.models import resolve
 from attnviz.trace import Floats, Kind, Trace
 from tests.capture.tiny import SEEING, SENTENCE
 
-PAIRED = ("bart", "marian", "t5")
+PAIRED = ("bart", "marian", "t5", "t5gemma", "mbart", "m2m_100", "pegasus")
 """The families with an encoder and a decoder."""
 
 TARGET = "The road was very wide ."
@@ -118,6 +118,9 @@ def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
     inputs = {"input_ids": tokenizer(SENTENCE, return_tensors="pt")["input_ids"]}
     if folder.name in PAIRED:
         labels = tokenizer(text_target=TARGET, return_tensors="pt")["input_ids"]
+        if folder.name == "m2m_100":  # it has no method for it
+            start = torch.tensor([[model.config.decoder_start_token_id]])
+            return {**inputs, "decoder_input_ids": torch.cat([start, labels[:, :-1]], dim=1)}
         shift: Any = model.prepare_decoder_input_ids_from_labels
         inputs["decoder_input_ids"] = shift(labels=labels)
     return inputs

@@ -259,8 +259,6 @@ def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
             TypeError, match=r"must be a name, such as \"minilm\".*, not (Linear|int|NoneType)"
         ):
             attnviz.trace(SENTENCE, model)
-    with pytest.raises(TypeError, match=r"not DataParallel\. Give what is inside: model\.module"):
-        attnviz.trace(SENTENCE, nn.DataParallel(network), tokenizer=reads)
     with pytest.raises(ModelNotSupported, match="reads a text with its tokenizer: pass tokenizer="):
         attnviz.trace(SENTENCE, network)
     with pytest.raises(TypeError, match=r"tokenizer must be one of transformers.*, not 7"):

@@ -29,6 +29,7 @@ from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
 from attnviz.trace import Block, Floats, Mask
 from tests.capture.by_transformers import (
+    PAIRED,
     TARGET,
     captured,
     mixers_of,
@@ -37,7 +38,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import HYBRID, REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
+from tests.capture.tiny import ALIKE, HYBRID, REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
 from tests.formula import attention
 
 
@@ -93,6 +94,23 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
         assert block.projection is not None
         shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", families("alike", ALIKE))
+def test_families_that_are_built_alike_have_the_weights_of_eager_to_the_bit(
+    folder_of: FolderOf, family: str
+) -> None:
+    folder, target = folder_of(family), TARGET if family in PAIRED else None
+    of_object = attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+    for trace in (captured(folder), of_object):
+        for kind, layers in own_weights(folder).items():
+            assert [block.layer for block in trace.of_kind(kind)] == [*range(len(layers))]
+            for block, weights in zip(trace.of_kind(kind), layers, strict=True):
+                assert np.array_equal(block.weights, weights)
+                assert weights.max() > 1.5 * weights.mean()
+                assert block.projection is not None
+                steps = (block.query, block.key, block.mask, block.scale, block.bias, block.cap, block.sinks)
+                np.testing.assert_allclose(attention(*steps)[1], block.weights, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("family", families("hybrid", HYBRID))
@@ -343,6 +361,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 
 REASONS = {
     "mamba": "state-space",
+    "blt": "patches of them that are no tokens",
     "wavlm": "hears sounds",
 }
 
@@ -398,6 +417,7 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "is missing: pip install gptqmodel"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
         ({"model_type": "falcon", "alibi": False}, None),

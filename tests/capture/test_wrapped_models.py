@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from transformers import (
     AttentionMaskInterface,
     AutoModelForCausalLM,
     BertGenerationEncoder,
+    FeatureExtractionPipeline,
     Gemma3TextModel,
     LlamaModel,
 )
@@ -26,7 +28,8 @@ from transformers.masking_utils import eager_mask
 import attnviz
 from attnviz.analysis.norms import weighted_vectors
 from attnviz.errors import AttnvizError
-from tests.capture.tiny import untrained
+from tests.capture.by_transformers import captured, own_model, own_tokenizer
+from tests.capture.tiny import SENTENCE, FolderOf, untrained
 
 IDS = [1, 7, 9, 30, 5]
 SIZES = {
@@ -37,6 +40,57 @@ SIZES = {
     "intermediate_size": 48,
     "initializer_range": 0.3,
 }
+
+
+class Embedder(nn.Sequential):
+    """As SentenceTransformer, which the tests do not need: known by where its class comes from."""
+
+    __module__ = "sentence_transformers.base"
+
+    def __init__(self, network: Any, tokenizer: Any) -> None:
+        super().__init__(Transformer(network))
+        self.tokenizer = tokenizer
+
+
+class Transformer(nn.Module):
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.auto_model = network
+
+
+@pytest.mark.parametrize(
+    ("wrap", "place"),
+    [
+        (
+            lambda **parts: FeatureExtractionPipeline(**parts, device=-1),
+            "FeatureExtractionPipeline: model.model",
+        ),
+        (lambda **parts: Embedder(parts["model"], parts["tokenizer"]), "Embedder: model[0].auto_model"),
+        (lambda **parts: nn.DataParallel(parts["model"]), "DataParallel: model.module"),
+        (lambda **parts: torch.compile(parts["model"], backend="eager"), "OptimizedModule: model._orig_mod"),
+    ],
+)
+def test_a_wrapped_model_is_unwrapped_and_the_trace_says_so(
+    folder_of: FolderOf, tmp_path: Path, wrap: Callable[..., Any], place: str
+) -> None:
+    network, tokenizer = own_model(folder_of("bert")), own_tokenizer(folder_of("bert"))
+    wrapped = wrap(model=network, tokenizer=tokenizer)
+    knows = hasattr(wrapped, "tokenizer")
+    trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if knows else tokenizer)
+    found = f"What was traced is inside of {place}."
+    assert trace.notes == ((found, "It reads with model.tokenizer.") if knows else (found,))
+    assert np.array_equal(trace.stack(), captured(folder_of("bert")).stack())
+    trace.save(tmp_path / "trace.npz")
+    assert attnviz.Trace.load(tmp_path / "trace.npz").notes == trace.notes
+    assert found in repr(trace)
+    assert not attnviz.trace(SENTENCE, network, tokenizer=tokenizer).notes
+
+
+def test_of_two_models_in_one_object_none_is_chosen(folder_of: FolderOf) -> None:
+    both = Embedder(own_model(folder_of("bert")), own_tokenizer(folder_of("bert")))
+    both.append(Transformer(own_model(folder_of("gpt2"))))
+    with pytest.raises(TypeError, match=r"not Embedder\. Give what is inside: model\[0\]"):
+        attnviz.trace(SENTENCE, both)
 
 
 def llama() -> Any:

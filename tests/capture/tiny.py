@@ -168,6 +168,9 @@ _LATENT = {
     "v_head_dim": 5,
 }
 
+_NEAR_AND_FAR = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+_HALF = {**_LLAMA, **_NEAR_AND_FAR, "query_pre_attn_scalar": 7, "attn_logit_softcapping": 2.0}
+
 _RECIPES: dict[str, Recipe] = {
     "bert": _recipe(_MASKED, "bert", _BERT),
     "roberta": _recipe(_MASKED, "roberta", _ROBERTA),
@@ -290,12 +293,63 @@ _RECIPES: dict[str, Recipe] = {
         attention_window_size=5,
         block_types=["recurrent", "attention"],
     ),
+    # Others, of which only the weights are compared.
+    "deepseek_v2": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS}), q_lora_rank=None, n_routed_experts=4),
+    "deepseek_v3": _recipe(
+        *(_NEXT, "llama", {**_LATENT, **_EXPERTS}),
+        q_lora_rank=7,
+        n_routed_experts=4,
+        n_group=2,
+        topk_group=1,
+        first_k_dense_replace=1,
+    ),
+    "qwen3_moe": _recipe(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS}),
+    "mixtral": _recipe(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS}),
+    "olmo2": _recipe(_NEXT, "gpt2", _GROUPED, hidden_size=60),
+    "olmo3": _recipe(*(_NEXT, "gpt2", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
+    "gemma3_text": _recipe(*(_NEXT, "llama", {**_LLAMA, **_NEAR_AND_FAR}), query_pre_attn_scalar=7),
+    "gemma3n_text": _recipe(
+        *(_NEXT, "llama", _LLAMA),
+        num_hidden_layers=4,
+        num_kv_shared_layers=2,
+        sliding_window=5,
+        layer_types=["sliding_attention", "full_attention"] * 2,
+        vocab_size_per_layer_input=70,
+        hidden_size_per_layer_input=8,
+        laurel_rank=4,
+    ),
+    "glm4": _recipe(_NEXT, "gpt2", _LLAMA),
+    "granite": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, attention_multiplier=0.2),
+    "cohere2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
+    "smollm3": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, no_rope_layer_interval=2),
+    "starcoder2": _recipe(*(_NEXT, "gpt2", _GROUPED), hidden_size=60, sliding_window=5),
+    "exaone4": _recipe(_NEXT, "gpt2", {**_LLAMA, **_NEAR_AND_FAR}),
+    "modernbert-decoder": _recipe(
+        *(
+            _NEXT,
+            "bert",
+            {**_BERT, **_NEAR_AND_FAR, "bos_token_id": "cls_token", "eos_token_id": "sep_token"},
+        ),
+        hidden_size=30,
+        local_attention=6,
+    ),
+    "falcon_h1": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), mamba_d_ssm=48),
+    "eurobert": _recipe(_MASKED, "llama", _LLAMA),
+    "esm": _recipe(_MASKED, "roberta", _ROBERTA),
+    "mbart": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+    "m2m_100": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+    "pegasus": _recipe(_PAIRED, "marian", {**_BART, _START: "pad_token"}),
+    "t5gemma": _recipe(
+        *(_PAIRED, "t5", {_START: "pad_token"}),
+        encoder={**_HALF, "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3},
+        decoder=_HALF,
+    ),
 }
 
 WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt",)
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
-REFUSED: tuple[str, ...] = ("mamba", "wavlm")
+REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
 HYBRID: tuple[str, ...] = (
@@ -304,7 +358,16 @@ HYBRID: tuple[str, ...] = (
 )
 """Families of which some layers have attention weights."""
 
-FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID})
+ALIKE: tuple[str, ...] = (
+    *("deepseek_v2", "deepseek_v3", "qwen3_moe", "mixtral", "olmo2", "olmo3", "gemma3_text", "gemma3n_text"),
+    *("glm4", "granite", "cohere2", "smollm3", "starcoder2", "exaone4", "modernbert-decoder", "falcon_h1"),
+    *("eurobert", "esm", "mbart", "m2m_100", "pegasus", "t5gemma"),
+)
+"""Families that attnviz shows by what it does for others; only their weights are tested."""
+
+FAMILIES: tuple[str, ...] = tuple(
+    family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID, *ALIKE}
+)
 """Families that it shows."""
 
 SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
@@ -322,6 +385,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
         *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
         "deberta-v2",
     ),
+    "alike": ("deepseek_v3", "gemma3n_text", "t5gemma"),
     "hybrid": ("minimax", "lfm2", "zamba2"),
     "pairs": ("bert", "roberta"),
     "objects": ("bert", "gpt2", "t5", "bloom"),
@@ -362,7 +426,7 @@ def tiny(family: str, folder: Path) -> Path:
     family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES`, `HYBRID`, `WEIGHTS_ALONE` or `REFUSED`.
+        family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
     if family in REFUSED:
@@ -376,7 +440,7 @@ def tiny(family: str, folder: Path) -> Path:
     if ids:
         sizes["vocab_size"] = len(ids)
         for name in ("bos_token", "eos_token", "pad_token", "cls_token", "sep_token"):
-            sizes[f"{name}_id"] = named.get(name)
+            sizes.setdefault(f"{name}_id", named.get(name))
     with torch.random.fork_rng():
         torch.manual_seed(11)
         build = getattr(recipe.head, "from_config", None) or recipe.head._from_config

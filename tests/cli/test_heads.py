@@ -91,12 +91,12 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["none.txt"], "No such file"),
         (["latin.txt"], "is not in UTF-8"),
         (["empty.txt"], "no sentence"),
-        (["corpus.txt", "--test", "dance"], "no test of heads"),
+        (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
         (["corpus.txt", "--workers", "2"], "need --engine ray"),
         (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
         (["corpus.txt", "--out", "heads.xlsx"], "Choose heads.csv"),
-        (["long.txt"], "none of the sentences"),
+        (["long.txt"], "cannot read any of the sentences"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why: str, refuse: Say) -> None:

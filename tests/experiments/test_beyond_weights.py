@@ -30,7 +30,7 @@ def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[Meas
 
 
 def of(found: MeasuredToken, measure: str, layer: int, head: int) -> Floats:
-    values = found.of(measure, layer, head)
+    values = found.values_for(measure, layer, head)
     assert values is not None
     return values
 
@@ -77,7 +77,7 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
     for way, moved in found.omitted.items():
         *_, omitted = occlusion(layers, 8, None, way)
         np.testing.assert_allclose(moved, omitted.turned, atol=1e-6, err_msg=way)
-    assert found.of("Weather", 1, 2) is None
+    assert found.values_for("Weather", 1, 2) is None
     assert found.seen.all()
     assert found.followed is None
 

@@ -30,10 +30,10 @@ def test_lines_are_the_same_pasted_uploaded_and_in_a_file(end: str, tmp_path: Pa
     ("content", "why"),
     [
         ("Hé.\nHo.".encode("utf-16"), "UTF-16"),
-        ("Hé.\nHo.".encode("utf-16-be"), "zeros"),
+        ("Hé.\nHo.".encode("utf-16-be"), "null bytes"),
         ("Où est-il ?\nIl est là.\nÇa va.".encode("latin-1"), "3 of its 3 lines"),
         (b"%PDF-1.7\n%\xe2\xe3", "PDF"),
-        (b"PK\x03\x04\x14\x00", "packed"),
+        (b"PK\x03\x04\x14\x00", "ZIP"),
     ],
 )
 def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, why: str, tmp_path: Path) -> None:

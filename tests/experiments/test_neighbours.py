@@ -93,7 +93,7 @@ def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.Mo
     assert (found.sentences, found.lines) == (LINES, (0, 8, 10))
     assert [skipped.why.partition(";")[0] for skipped in found.skipped] == [
         "This line has 302 tokens",
-        "This line holds bytes that are not UTF-8.",
+        "This line has bytes that are not UTF-8.",
     ]
     for sentence, text in enumerate(LINES):
         trace = attnviz.trace(text)
@@ -171,8 +171,8 @@ def test_memory_does_not_grow_with_the_text() -> None:
         ({"place": 15}, "There is no token 15"),
         ({"head": 12}, "The layer has 12 heads"),
         ({"layer": 6}, "“minilm” has 6 layers"),
-        ({"vector": "value"}, "“value” is no vector of a head"),
-        ({"within": "word " * 300}, "can read none of the lines"),
+        ({"vector": "value"}, "“value” is not a vector"),
+        ({"within": "word " * 300}, "cannot read any of the lines"),
     ],
 )
 def test_what_there_is_not_cannot_be_found(asked: dict[str, object], reason: str) -> None:

@@ -40,5 +40,5 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "127.0.0.1:99999"])
 def test_a_cluster_that_is_not_there_is_told(address: str) -> None:
-    with pytest.raises(AttnvizError, match=f"There is no Ray at {address}"):
+    with pytest.raises(AttnvizError, match=f"Cannot connect to Ray at {address}"):
         next(on_ray.share(1, address)(str, iter(())))

@@ -66,7 +66,7 @@ def test_of_the_same_word_twice_one_is_named() -> None:
         (LINE.replace("> road", "> dog"), "in both sentences"),
         (LINE.replace("narrow", "tired"), "the same words"),
         (LINE.replace("road", "dog"), "is marked twice"),
-        (LINE.replace("dog", "cat"), "is there already"),
+        (LINE.replace("dog", "cat"), "duplicate pair"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
@@ -76,7 +76,7 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
 
 
 def test_no_pairs_and_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one a line, like this: The"):
+    with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one per line, for example: The"):
         parse("# nothing but a remark\n")
     monkeypatch.setattr(pairs, "MAX_PAIRS", 1)
     with pytest.raises(AttnvizError, match=r"There are 2 pairs; at most 1 "):

@@ -176,7 +176,7 @@ def test_what_cannot_be_compared_is_refused(other: str, place: int, said: str) -
 
 
 def test_where_nothing_differs_or_is_written_nothing_is_carried(folder_of: FolderOf) -> None:
-    with pytest.raises(AttnvizError, match="the model writes nothing"):
+    with pytest.raises(AttnvizError, match="Specify a target"):
         next(patch(str(folder_of("t5")), ModelInput(SENTENCE), CORRUPTED, 0))
     with pytest.raises(AttnvizError, match="after the changed word"):
         next(patch(str(folder_of("gpt2")), ModelInput(SENTENCE), SENTENCE.replace("tired", "narrow"), 5))
@@ -194,5 +194,5 @@ def test_patching_by_its_public_door(folder_of: FolderOf) -> None:
     with pytest.raises(attnviz.InvalidEdit, match="“2-1” is no edit"):  # of which kind?
         attnviz.patching(TIRED, NARROW, "translator", place=9, rows_of="2-1")
     for wrong in ("decoder 2-1 3", "decoder 2-9", "encoder 1-1"):
-        with pytest.raises(attnviz.InvalidEdit, match=f"“{wrong}” is no head of this model"):
+        with pytest.raises(attnviz.InvalidEdit, match=f"“{wrong}” is not a head of this model"):
             attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of=wrong)

@@ -165,5 +165,5 @@ def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> No
     *_, last = measure(RULES[:1], Corpus.from_bytes(content, "x"), "minilm")
     found = last.found["previous token"]
     assert (found.examples, found.skipped, found.reasons[0].text) == (10, 1, "line 11")
-    with pytest.raises(AttnvizError, match="Line 11 of “x”: This line holds bytes that are not UTF-8"):
+    with pytest.raises(AttnvizError, match="Line 11 of “x”: This line has bytes that are not UTF-8"):
         next(measure(head_tests.find("grammar"), Corpus.from_bytes(content, "x"), "minilm"))

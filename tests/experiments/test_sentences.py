@@ -30,5 +30,5 @@ def test_a_decoder_alone_is_asked_for_its_own_attention(tmp_path: Path) -> None:
 
 
 def test_a_model_that_sees_pictures_reads_no_sentences(tmp_path: Path) -> None:
-    with pytest.raises(ModelNotSupported, match="reads no sentences"):
+    with pytest.raises(ModelNotSupported, match="does not read text"):
         self_attention(opened("vit", tmp_path))

@@ -26,7 +26,7 @@ from tests.capture.by_transformers import (
     own_weights,
     picture,
 )
-from tests.capture.tiny import FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
+from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -52,7 +52,7 @@ NAMES = {
     "gemma2": "Gemma 2",
     "gpt_oss": "GPT-OSS",
     "phi": "Phi",
-    "phi3": "Phi 3",
+    "phi3": "Phi 3, Phi 4",
     "bart": "BART",
     "marian": "Marian",
     "t5": "T5",
@@ -73,6 +73,28 @@ NAMES = {
     "roformer": "RoFormer",
     "mpt": "MPT",
     "falcon": "Falcon",
+    "deepseek_v2": "DeepSeek V2",
+    "deepseek_v3": "DeepSeek V3, R1",
+    "qwen3_moe": "Qwen 3 MoE",
+    "mixtral": "Mixtral",
+    "olmo2": "OLMo 2",
+    "olmo3": "OLMo 3",
+    "gemma3_text": "Gemma 3 (text)",
+    "gemma3n_text": "Gemma 3n (text)",
+    "glm4": "GLM 4",
+    "granite": "Granite 3",
+    "cohere2": "Cohere 2 (Command R7B, Command A)",
+    "smollm3": "SmolLM 3",
+    "starcoder2": "StarCoder 2",
+    "exaone4": "EXAONE 4",
+    "modernbert-decoder": "ModernBERT as a decoder, Ettin",
+    "falcon_h1": "Falcon-H1",
+    "eurobert": "EuroBERT",
+    "esm": "ESM 2",
+    "mbart": "mBART",
+    "m2m_100": "M2M100, NLLB",
+    "pegasus": "Pegasus",
+    "t5gemma": "T5Gemma",
     "qwen3_next": "Qwen 3 Next",
     "kimi_linear": "Kimi Linear",
     "minimax": "MiniMax",
@@ -270,7 +292,7 @@ compressed form, and other models in which pictures and texts meet inside of the
 
 
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
-    "shown": (FAMILIES, told),
+    "shown": ((*FAMILIES, *ALIKE), told),
     "hybrid": (HYBRID, hybrid),
     "alone": (WEIGHTS_ALONE, alone),
     "refused": (REFUSED, refused),

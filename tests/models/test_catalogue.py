@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.errors import ModelFilesDamaged
+from attnviz.errors import ModelFilesDamaged, UnknownModel
 from attnviz.interventions.editing import attention_at, places
 from attnviz.models import catalogue, folder
 from attnviz.trained.storyteller.sizes import SIZES
@@ -63,6 +63,16 @@ def test_an_entry_says_what_the_storyteller_s_weights_say(name: str) -> None:
     assert {attention.n_heads for attention in attentions} == {entry.heads}
     assert {attention.to_query.in_features for attention in attentions} == {entry.d_model}
     assert (entry.kinds, entry.expects) == (("decoder",), "next")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("minilm_scratch", "minilm-scratch?"), ("../../etc/passwd", ""), ("x" * 10_000, "")]
+)
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str) -> None:
+    with pytest.raises(UnknownModel, match="minilm, minilm-scratch") as caught:
+        catalogue.entry(name)
+    assert hint in str(caught.value)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.fixture

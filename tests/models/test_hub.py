@@ -263,6 +263,22 @@ def test_a_header_that_cannot_be_read(there: FakeHub, monkeypatch: pytest.Monkey
     refused(ModelFilesDamaged, "10,000,000,000,008 bytes")
 
 
+def test_a_model_that_grows_in_memory_is_refused_by_its_header(
+    there: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = served(there)
+    AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True).half().save_pretrained(
+        where
+    )
+    needed = 4 * (folder.entry(where, ID).parameters or 0)
+    assert (where / "model.safetensors").stat().st_size < needed * 0.8
+    monkeypatch.setenv(limits.SETTING, str(needed * 0.8 / 1e9))
+    refused(ModelTooLarge)
+    with pytest.raises(ModelTooLarge):
+        hub.download(ID, ID, quietly)
+    assert there.files().count("model.safetensors") == 1, "its header alone"
+
+
 def test_a_cache_that_may_not_be_written(
     there: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,9 +10,9 @@ import pytest
 import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, BertConfig, GPT2Config
 
-from attnviz.errors import EmptyText, TextTooLong, UnreadableText
+from attnviz.errors import EmptyText, ModelFilesDamaged, TextTooLong, UnreadableText
 from attnviz.models import catalogue
 from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
 from attnviz.readable import MAX_CHARACTERS
@@ -328,6 +328,14 @@ def test_a_token_alone_as_a_person_reads_it(
 
 
 # Other files than tokenizer.json.
+
+
+def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
+    for config in (BertConfig(), GPT2Config()):
+        config.save_pretrained(tmp_path)
+        assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
+        with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
+            in_folder(tmp_path, 512)
 
 
 def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:

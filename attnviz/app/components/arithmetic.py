@@ -21,10 +21,10 @@ def arithmetic(worked: WeightArithmetic, names: Sequence[str], query: str, key: 
     """Draw how softmax(QKᵀ/√d_head) gives one weight, for one head, one query token and one key token.
 
     Args:
-        worked: the weight.
-        names: of all key tokens, in order.
-        query, key: the names of the two tokens in the heading.
-        note: a line below the heading; may be empty.
+        worked: The weight and its intermediate values.
+        names: Names of all key tokens, in order.
+        query, key: Names of the two tokens in the heading.
+        note: Line below the heading; may be empty.
     """
     masked = not worked.mask_row[worked.key_position]
     attends = "not attend to" if masked else "attend to"
@@ -55,7 +55,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _products(worked: WeightArithmetic) -> str:
-    """The largest products of the two vectors, the sum of the others, and the sum of all."""
+    """Return a table of the largest products of the two vectors, the sum of the others, and the total."""
     products = worked.products
     order = np.argsort(-np.abs(products), kind="stable")[:_NUM_PRODUCTS]
     rows = [
@@ -85,7 +85,7 @@ def _scaling(worked: WeightArithmetic) -> str:
 
 
 def _by(worked: WeightArithmetic) -> tuple[str, str]:
-    """What the scale does, in words and as a formula: ÷ √d_head as in the paper, or the model's own."""
+    """Return the scaling in words and as a formula: ÷ √d_head as in the paper, or the model's own factor."""
     size = len(worked.products)
     if abs(worked.scale * np.sqrt(size) - 1) < 1e-5:
         return f"divide by $\\sqrt{{{size}}}$", f"\\div \\sqrt{{{size}}}"
@@ -104,7 +104,7 @@ def _score(worked: WeightArithmetic) -> str:
 
 
 def _softmax(worked: WeightArithmetic, names: Sequence[str]) -> str:
-    """The row with its scores, exponentials and weights; of a long one the largest and the chosen one."""
+    """Return a table of scores, exponentials and weights; a long row shows the largest and the chosen one."""
     row, weights = worked.softmax, worked.softmax.exponentials / worked.softmax.total
     listed = sorted({*np.argsort(-weights, kind="stable")[:_NUM_KEYS].tolist(), worked.key_position})
     rows = []
@@ -148,7 +148,7 @@ def _quotient(worked: WeightArithmetic) -> str:
 
 
 def _last_steps(worked: WeightArithmetic) -> list[str]:
-    """What merging and hiding did to the weight."""
+    """Return how merging and hiding changed the weight."""
     steps = []
     if worked.piece_weights.size > 1:
         pieces = " + ".join(percent(float(weight), 1) for weight in worked.piece_weights.ravel())

@@ -32,22 +32,22 @@ def atlas(
     on_pick: Callable[[int, int], None] | None = None,
     on_tokens: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
-    """Draws the atlas; a click, Enter or Space on a head picks it.
+    """Draw the atlas; a click, Enter or Space on a head selects it.
 
-    The pick is drawn at once by every widget on the page; Python hears of it afterwards.
+    Every widget on the page draws the selection at once; Python is notified afterwards.
 
     Args:
-        pixels: what `store.publish` returned for the array `thumbnails`, uint8 [layer × head, t, t], or for
-            `pixels`, uint8 [head, query, key] with the fact `heads` (its [layer, head] pairs, from 1).
-        layers, heads: how many layers, and heads in each.
-        selected: the heads to ring.
-        facts: what each head does, layer by layer ("attends to dog (41 %)"); layers × heads of them.
-        dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
-        order: the heads as they are to stand, each with its name, numbered in the same way; none of them for
+        pixels: Store id of the array `thumbnails`, uint8 [layer × head, t, t], or of
+            `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer, head] pairs, from 1).
+        layers, heads: Number of layers, and of heads per layer.
+        selected: Heads to outline.
+        facts: Description of each head, layer by layer ("attends to dog (41 %)"); layers × heads of them.
+        dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
+        order: Heads in display order, each with its name, numbered in the same way; empty for
             layers downwards and heads across.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        omitted: what is said of it in the saved picture.
-        on_pick: called with layer and head, from 1.
-        on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
-            comes together with older values of Streamlit's own controls, which would undo it.
+        omitted: Note in the saved picture on what it omits.
+        on_pick: Called with layer and head, from 1.
+        on_tokens: Called with query and key while a head view's selection of them is still pending: a message
+            arrives together with older values of Streamlit's controls, which would undo it.
     """

@@ -1,17 +1,17 @@
-/* browsing: the Back button and the links do what a visitor is used to, on every page. */
+/* browsing: history entries and links, so that Back undoes one action of the visitor. */
 
-/** What the window dispatches once Streamlit has written the address. */
+/** Event dispatched on the window after Streamlit has changed the URL. */
 export const ADDRESS_CHANGED = "attnviz:address";
 
-/** Changes the address in place: it belongs to what the visitor did last.
+/** Replaces the URL of the current history entry.
  * @param {string | URL} address */
 export function replaceAddress(address) {
   History.prototype.replaceState.call(history, history.state, "", address);
 }
 
-const MAX_LENGTH = 8000; // characters of an address: servers and proxies refuse longer ones
+const MAX_LENGTH = 8000; // characters of a URL; servers and proxies refuse longer ones
 
-/** An address without these parameters.
+/** Returns the URL without these parameters.
  * @param {string} address @param {string[]} names */
 export function without(address, names) {
   const link = new URL(address);
@@ -19,7 +19,7 @@ export function without(address, names) {
   return link.href;
 }
 
-/** An address without its longest parameters, as far as it would be too long with them.
+/** Returns the URL; drops its longest parameters while it is too long.
  * @param {string | URL} address */
 function bounded(address) {
   let link = new URL(address, location.href).href;
@@ -32,11 +32,10 @@ function bounded(address) {
   return link;
 }
 
-/** Call it once: it replaces what the browser does. */
-export function mendBrowsing() {
-  // Streamlit writes each choice of the visitor into the address in place, and makes an entry in the browser's
-  // history for each parameter that the server adds or takes out. What a visitor does should be one entry: Back
-  // then undoes one thing, and leaves a page at once.
+/** Installs the history handlers; call once. */
+export function installHistoryHandler() {
+  // Streamlit replaces the URL at each choice of the visitor, but pushes a history entry for each parameter that
+  // the server adds or removes. Each action of the visitor should be one entry instead.
   let acted = false;
   for (const act of ["pointerdown", "keydown", "click"]) {
     window.addEventListener(act, () => (acted = true), { capture: true });
@@ -55,30 +54,30 @@ export function mendBrowsing() {
   history.replaceState = write;
   window.addEventListener("popstate", arrive);
 
-  // Another page begins at its top, and not as far down as one was on this page.
+  // A new page opens at its top, not at the scroll position of the last one.
   function arrive() {
     if (location.pathname !== page) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     page = location.pathname;
   }
 
-  // A link to the first page has an address that means the page on which it stands.
-  const mend = (event) => {
+  // The first page's links are empty or only a query, which the browser resolves against the current page.
+  const resolve = (event) => {
     const link = event.target.closest?.("a[href]");
     const address = link?.getAttribute("href");
     if (address === "" || address?.startsWith("?")) link.setAttribute("href", `./${address}`);
   };
   for (const nearing of ["pointerover", "pointerdown", "focusin"]) {
-    window.addEventListener(nearing, mend, { capture: true });
+    window.addEventListener(nearing, resolve, { capture: true });
   }
 
-  // On a phone the menu lies over the page, and would stay there.
+  // On a phone the menu covers the page; close it after a click.
   window.addEventListener("click", ({ target }) => {
     if (!(target instanceof Element && target.closest("[data-testid=stSidebarNavLink]"))) return;
     const close = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"));
     close?.click();
   });
 
-  // With one of these keys a link opens elsewhere, and this page stays.
+  // With one of these keys a link opens in a new tab or window.
   const elsewhere = (event) => {
     const held = event.ctrlKey || event.metaKey || event.shiftKey;
     if (held && event.target.closest?.("a[href]")) event.stopPropagation();

@@ -1,4 +1,4 @@
-"""Brings the code of our browser widgets to the browser once, mounts them, and hears what they say."""
+"""Load the widgets' code in the browser once, mount widgets, and receive their messages."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Drawn = ParamSpec("Drawn")
 
 
 def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
-    """Makes a function, of which only signature and docstring are written, mount the widget of its name.
+    """Make a function that has only a signature and a docstring mount the widget of the same name.
 
-    Its first argument is Streamlit's key of the widget; those that begin with "on_" are listeners, and all
-    others are the message.
+    Its first argument is the Streamlit key of the widget, arguments that begin with "on_" are listeners, and
+    all others form the message.
     """
     name, signature = draw.__name__, inspect.signature(draw)
 
@@ -51,16 +51,16 @@ def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
 def mount(
     name: str, key: str, message: Mapping[str, object] | bytes, /, **listeners: Callable[..., None] | None
 ) -> None:
-    """Puts a widget on the page, or gives it another message.
+    """Mount a widget on the page, or update its message.
 
     Args:
-        name: what `attnviz/app/widgets.js` exports it as.
-        key: Streamlit's key of this widget.
-        message: what the widget draws, by name: what JSON has, arrays of NumPy, and dataclasses of such. A
-            picture without "filename" is saved as `saving.picture_file` names it by its "title",
+        name: Export name of the widget in `attnviz/app/widgets.js`.
+        key: Streamlit key of this widget.
+        message: Data that the widget draws, by name: JSON values, NumPy arrays, and dataclasses of these.
+            Without "filename", `saving.picture_file` derives the file name from "title",
             "about" and "omitted".
-        listeners: `on_pick` is called when the widget triggers "pick", with the values that come with it, in
-            the order in which the widget wrote them.
+        listeners: `on_pick` is called when the widget triggers "pick", with the values of the trigger, in
+            the widget's order.
     """
     data: Any = message
     if isinstance(message, Mapping):
@@ -68,22 +68,22 @@ def mount(
         if "filename" not in data and name not in _NO_PICTURES:
             title, about, omitted = data.get("title", ""), data.pop("about", ""), data.pop("omitted", "")
             data["file"] = saving.picture_file(key, title, about, omitted)
-        data = [data]  # Streamlit looks for tables in each part of a mapping, and in no list
+        data = [data]  # Streamlit searches each value of a mapping for tables, but not a list
     hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **hears)
 
 
 def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: str) -> Callable[[], None]:
-    """What Streamlit calls at a widget's trigger.
+    """Return the callback that Streamlit calls at a widget's trigger.
 
-    A message also brings back what Streamlit's own controls showed when it was sent. So it repeats what was
-    chosen just before and is not answered yet, which they would undo: "also", of which the widget's other
-    listener hears first.
+    A message also restores the values that Streamlit's own controls had when it was sent, which would undo a
+    choice that is still pending. So the message repeats that choice as "also"; the widget's other listener
+    receives it first.
     """
 
     def call() -> None:
         values = memory.received(key, on.removeprefix("on_"))
-        if values is None:  # the widget went from the page while this was on its way
+        if values is None:  # the widget was removed from the page before the message arrived
             return
         for name, listener in listeners.items():
             if listener and name != on and "also" in values:
@@ -95,7 +95,7 @@ def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: st
 
 
 def _plain(value: object) -> object:
-    """As the json module takes it."""
+    """Convert a value to types that the json module accepts."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -109,16 +109,16 @@ def _plain(value: object) -> object:
 
 @cache
 def _renderer(name: str) -> ComponentRenderer:
-    """Streamlit's own function that mounts the widget.
+    """Return Streamlit's function that mounts the widget.
 
-    Streamlit sends a widget's script with each of its messages, so that script is only `stub.js`: it hands
-    over to the code that `send_code` has loaded.
+    Streamlit sends a widget's script with each of its messages, so the script is only `stub.js`, which calls
+    the code that `send_code` has loaded.
     """
     return st.components.v2.component(f"attnviz.{name}", js=_STUB.replace('"NAME"', json.dumps(name)))
 
 
 def send_code() -> None:
-    """Bring the code and the styles of all widgets to the browser; the frame calls it for each page."""
+    """Load the code and the styles of all widgets in the browser; app.py calls it for each page."""
     _code()(key="code")
 
 

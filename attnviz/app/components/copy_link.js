@@ -1,4 +1,4 @@
-/* copy_link: the page's address, which holds the view, to the clipboard. */
+/* copy_link: copies the URL of the current view to the clipboard. */
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -7,10 +7,10 @@ import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
 const EXPLAINED_FOR = 12_000;
-const OPENED = location.pathname; // the page of the app that the visitor came to first
+const OPENED = location.pathname; // the first page of this visit
 const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** @typedef {{ query: string, always: string[], never: string[], others: string }} Message what copy_link.py sends, and describes */
+/** @typedef {{ query: string, always: string[], never: string[], others: string }} Message sent and documented by copy_link.py */
 
 /** @extends {View<Message>} */
 class CopyLink extends View {
@@ -33,8 +33,8 @@ class CopyLink extends View {
     window.addEventListener(ADDRESS_CHANGED, this.complete);
   }
 
-  /** Streamlit can leave the address of the second page that a visitor sees without its choices, and the server,
-   * when it corrects one choice, writes the address as it was when the browser last asked. */
+  /** Restores missing parameters: Streamlit may leave them out after a change of page, and the server, when it
+   * corrects a parameter, writes the URL as it was at the browser's last request. */
   update(data) {
     this.data = data;
     this.page = location.pathname;
@@ -76,8 +76,7 @@ class CopyLink extends View {
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
     if (LOCAL_HOSTS.has(new URL(this.field.value).hostname)) {
-      this.status.textContent = "Copied. This link opens on this computer only: no address is known at which " +
-        "others reach it.";
+      this.status.textContent = "Copied. This link opens on this computer only: the server’s address for others is unknown.";
       this.status.classList.remove("hidden");
       this.timer = setTimeout(() => this.rest(), EXPLAINED_FOR);
       return;
@@ -86,7 +85,7 @@ class CopyLink extends View {
     this.timer = setTimeout(() => this.rest(), COPIED_FOR);
   }
 
-  /** Exists in a secure context only, and the visitor may have forbidden it. */
+  /** The clipboard API needs a secure context and permission. */
   async toClipboard() {
     try {
       await navigator.clipboard.writeText(this.field.value);
@@ -96,7 +95,7 @@ class CopyLink extends View {
     }
   }
 
-  /** The old way, which http://192.168.… allows; leaves the field selected. */
+  /** Copies by execCommand, which works on plain http; leaves the field selected. */
   fromField() {
     this.byHand.hidden = false;
     this.field.focus();

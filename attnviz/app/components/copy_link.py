@@ -12,20 +12,20 @@ from attnviz.app.server import address
 def copy_link(
     key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = (), never: Sequence[str] = ()
 ) -> None:
-    """Draws "Copy link": the browser's address, which holds the choices on the page, goes to the clipboard.
+    """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
-    What is copied has the address at which others reach the app, where that can be known.
+    The copied link has the host name at which others reach the app, if it is known.
 
-    Works on plain http in a classroom's network too, where browsers keep the clipboard shut to pages: it then
-    copies from a text field, and where that is refused as well, leaves the field for copying by hand.
+    On plain http, as in a classroom's network, browsers block the clipboard: the widget then copies from a
+    text field, or, if that is blocked too, shows the field for copying by hand.
 
     Args:
-        key: Streamlit's key of this widget.
-        given: every choice on the page, as a link writes it. The address lacks them all where a visitor has
-            come from another page of the app and has not changed anything yet.
-        always: choices that the address names even where the visitor left them as they were: elsewhere,
-            another may stand first.
-        never: choices that stand in the address, and not in the copied link.
+        key: Streamlit key of this widget.
+        given: All choices on the page as URL parameters. The URL has none of them after a change of page,
+            until the visitor changes something.
+        always: Parameters that the link includes even at their default, because the default differs
+            elsewhere.
+        never: Parameters to remove from the copied link.
     """
     mount(
         "copy_link",

@@ -18,7 +18,7 @@ Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "mu
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3], "dashdot": [6, 3, 2, 3]}
 _AXIS_HEIGHT, _ENTRY_HEIGHT = 70, 20  # pixels of the titles and labels, and of an entry of the legend
-# The title of the vertical axis is a line above it: a long one has no room beside a low chart.
+# The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
     "orient": "bottom",
@@ -53,17 +53,17 @@ class Line:
     """One series of points.
 
     Attributes:
-        label: its name in the legend; "" for a line without one.
+        label: Name in the legend; "" omits the line from the legend.
         x, y: [point], of equal length.
-        low, high: [point], the ends of an error bar or a band; None for neither.
-        band: whether they are a band instead of bars.
-        dash: of the line that joins the points; None for none.
-        marker: at each point; None for none.
-        colour: a role's, the text's, or a muted one.
-        faint: whether it is one of many in the background.
-        points: which points have a marker, from 0; None for all.
-        names: [point], the name of a point in its tooltip, in place of its x.
-        printed: [point], the text beside each point; None for nothing.
+        low, high: [point], ends of an error bar or a band; None draws neither.
+        band: Draw a band instead of error bars.
+        dash: Dash style of the line; None draws no line.
+        marker: Marker of each point; None draws no markers.
+        colour: Colour of a role, of the text, or muted.
+        faint: Draw the line faintly, as one of many in the background.
+        points: Indices of the points with a marker, from 0; None marks all.
+        names: [point], name of each point in its tooltip, in place of x.
+        printed: [point], text beside each point; None prints nothing.
     """
 
     label: str
@@ -86,11 +86,11 @@ class Axis:
     """The horizontal or the vertical axis.
 
     Attributes:
-        label: its title, with the unit.
-        log: the base of a logarithmic scale; None for a linear scale.
-        zero: whether the scale includes 0.
-        at: the name of a place on the horizontal axis in a tooltip; "{x}" is its number.
-        digits: decimals of a value on the vertical axis in a tooltip.
+        label: Title of the axis, with the unit.
+        log: Base of a logarithmic scale; None for a linear scale.
+        zero: Include 0 in the scale.
+        at: Format of x in a tooltip; "{x}" is replaced with the number.
+        digits: Number of decimals of y in a tooltip.
     """
 
     label: str
@@ -117,15 +117,15 @@ def curves(
     """Draw lines over each other, the last on top.
 
     Args:
-        name: Streamlit's key of the chart.
-        lines: those with a label in the order of the legend, then faint ones.
-        title: of the chart.
-        across, up: the axes.
-        marked: the x of a dotted vertical line.
-        faint: the name of all faint lines in the legend.
-        plane: whether both axes have the same scale.
-        height: of the chart, in pixels.
-        alt: a description for readers who do not see the chart, with the numbers.
+        name: Streamlit key of the chart.
+        lines: Labelled lines in the order of the legend, then faint lines.
+        title: Title of the chart.
+        across, up: Horizontal and vertical axis.
+        marked: The x of a dotted vertical line.
+        faint: Legend entry shared by all faint lines.
+        plane: Use the same scale for both axes.
+        height: Chart height in pixels.
+        alt: Text alternative for screen readers, including the numbers.
     """
     x, y = (_axis(axis, [getattr(line, side) for line in lines]) for axis, side in ((across, "x"), (up, "y")))
     y["axis"] = y.get("axis", {}) | _TITLE_ABOVE
@@ -153,18 +153,18 @@ def curves(
             "text": {"fontSize": font},
         },
     }
-    if plane:  # a square without the space for titles and legend, which comes on top
+    if plane:  # the plot itself is a square; titles and legend are added around it
         spec["autosize"] = {"type": "pad"}
     st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
 
 
 def font_size() -> int:
-    """Return the size of the text of a chart, in pixels; larger on a projector."""
+    """Return the font size of a chart, in pixels; larger in the teacher's view."""
     return 18 if TEACHER.get(False) else 13
 
 
 def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:
-    """The channel of an axis, without its field; a logarithmic one has a tick at each power of its base."""
+    """Return the channel of an axis, without its field; a log axis has a tick at each power of its base."""
     numbers = np.concatenate([np.asarray(value, dtype=float) for value in values])
     channel: dict[str, Any] = {"type": "quantitative", "title": axis.label, "scale": {"zero": axis.zero}}
     if np.array_equal(numbers, np.round(numbers)):
@@ -190,7 +190,7 @@ def _shape(marker: Marker | None) -> str:
 
 
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
-    """The channels that give each labelled line its colour, dash and marker."""
+    """Return the channels that map each labelled line to its colour, dash and marker."""
     named = [(faint if line.faint else line.label, line) for line in lines]
     labelled = {label: line for label, line in reversed(named) if label}
     labels = [label for label in dict.fromkeys(label for label, _ in named) if label]
@@ -224,7 +224,7 @@ def _layers(
     x: dict[str, Any],
     y: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """The marks of one line, each with its data."""
+    """Return the marks of one line, each with its data."""
     label = faint if line.faint else line.label
     colour = {"color": legend["color"] if label else {"value": _colour(line.colour)}}
     at = {"x": {"field": "x", **x}, "y": {"field": "y", **y}, **colour}
@@ -243,7 +243,7 @@ def _layers(
     if not line.faint:
         points = rows if line.points is None else [rows[point] for point in line.points]
         tooltip = [{"field": "at", "title": across.label}, {"field": "value", "title": label or up.label}]
-        opacity = 1 if line.marker else 0  # without a marker, it is there for the tooltip alone
+        opacity = 1 if line.marker else 0  # an invisible point still has a tooltip
         point = {"type": "point", "filled": line.marker != "ring", "size": 50, "opacity": opacity}
         shape = {"shape": legend["shape"]} if label and line.marker else {}
         layers.append(_layer(points, point, at | shape | {"tooltip": tooltip}))
@@ -254,7 +254,7 @@ def _layers(
 
 
 def _rows(line: Line, label: str, across: Axis, up: Axis) -> list[dict[str, Any]]:
-    """A row for each point; numbers have six significant digits, to keep the message short."""
+    """Return a row for each point; numbers have six significant digits, to keep the message short."""
     sides = [side for side in (line.x, line.y, line.low, line.high) if side is not None]
     columns = [np.asarray(side, dtype=float).tolist() for side in sides]
     rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-/* head map: a coloured button for each head, and the bar of their scale. */
+/* head map: a coloured button for each head, and a colour bar. */
 
 import { element, isolated } from "../../widgets/dom.js";
 import { HeadGrid } from "../../widgets/head_grid.js";
@@ -10,11 +10,11 @@ import styles from "./head_map.css";
 /**
  * @typedef {{ title: string, heads: number, values: (number | null)[], texts: string[], low: [number, string], high:
  *   [number, string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null,
- *   row_labels: string[] | null, column_labels: string[] | null }} Message what head_map.py sends, and describes
+ *   row_labels: string[] | null, column_labels: string[] | null }} Message sent and documented by head_map.py
  */
 
 /**
- * Where a value lies on the scale, 0 to 1 along its bar.
+ * Returns the position of a value on the colour bar, 0 to 1.
  * @param {number} value
  * @param {Message} message
  */
@@ -22,7 +22,7 @@ const along = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 
 /**
- * The level, 0 to 254, of a place on the bar. A diverging scale has 127 at zero, however long its two sides.
+ * Returns the level, 0 to 254, at a position on the bar. A diverging scale has 127 at zero.
  * @param {number} place
  * @param {Message} message
  */
@@ -94,7 +94,7 @@ class HeadMap extends HeadGrid {
     return this.data.texts[at];
   }
 
-  /** Marks the head that is told of on the bar, too. */
+  /** Also marks the head's value on the colour bar. */
   tell(at) {
     const value = this.data.values[super.tell(at)] ?? null;
     this.tick.hidden = value === null;

@@ -1,4 +1,4 @@
-"""One number for every head: layers downwards, heads across, coloured on one scale whose bar is in sight."""
+"""A heatmap of one number per head: layers downwards, heads across, with a colour bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attnviz.app.components.component import mount
 from attnviz.trace import Floats
 
 End = tuple[float, str]
-"""Where a scale ends, and how that is written: (0.71, "71 %")."""
+"""End of a scale and its label: (0.71, "71 %")."""
 
 
 def head_map(
@@ -30,25 +30,24 @@ def head_map(
     column_labels: Sequence[str] | None = None,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Draws the map; a click, Enter or Space on a head picks it.
+    """Draw the map; a click, Enter or Space on a head selects it.
 
     Args:
-        key: Streamlit's key of this widget.
-        title: what the numbers are; it stands above the bar of the scale, and names the map for those who do
-            not see it.
+        key: Streamlit key of this widget.
+        title: Name of the values, above the colour bar; also the map's name for screen readers.
         values: [layer, head]; NaN where a head has no value.
-        texts: for each head, layer by layer, what is read out and shown on pointing at it: "66 %", which
+        texts: Tooltip of each head, layer by layer, also read by screen readers: "66 %"
             becomes "Head 4-2: 66 %".
-        low, high: the ends of the scale. What lies beyond an end has its colour.
+        low, high: Ends of the scale. Values beyond an end are clipped to its colour.
         kind: "sequential" (from the background's colour at `low` to the strongest at `high`) or "diverging"
-            (0 has the background's colour; the end that is further from 0 has the strongest).
-        printed: for each head, a few signs that stand in its cell where there is room: "66".
-        selected: the layer and head to ring, from 0.
-        row_labels, column_labels: what the rows and columns are, where they are not layers and heads.
-        on_pick: called with layer and head, from 0.
+            (0 has the background's colour; the end further from 0 has the strongest).
+        printed: Short text in the cell of each head, if it fits: "66".
+        selected: Layer and head to outline, from 0.
+        row_labels, column_labels: Labels of rows and columns that are not layers and heads.
+        on_pick: Called with layer and head, from 0.
 
     Raises:
-        ValueError: a head lacks its text.
+        ValueError: the number of texts differs from the number of heads.
     """
     layers, heads = values.shape
     for each in (texts, printed):

@@ -1,4 +1,4 @@
-"""One head, or several of a layer, as lines between tokens or as a matrix, with the numbers pointed at."""
+"""One head, or several of a layer, as lines between tokens or as a matrix, with values on hover."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def head_view(
     on_pick: Callable[[int | None, int | None], None] | None = None,
     on_heads: Callable[[int, list[int]], None] | None = None,
 ) -> None:
-    """Draws the heads; the visitor points at tokens, pins a pair, changes the heads, saves the picture.
+    """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
-    Colours and lines come from `pixels`, so that another head is drawn at once; every printed number
-    comes from `exact`, and stays blank until that has arrived.
+    Colours and lines come from `pixels`, so that another head is drawn at once; printed numbers
+    come from `exact` and stay blank until it has arrived.
 
     Args:
-        pixels: what `store.publish` returned for the array `pixels`, uint8 [head, query, key], with the fact
-            `heads` (its [layer, head] pairs, from 1) and, for the legend, `high` (each head's value at the
-            highest level).
-        exact: the same for the array `values`, float32 [head, query, key]; None while there are none. Where
-            rows are rescaled, also for `left`, float32 [head, query], how much of each is shown, with the
-            facts `hidden`, what the rest went to, and `min_kept`: rows of which less is shown are marked.
+        pixels: Store id of the array `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer,
+            head] pairs, from 1) and, for the legend, `high` (each head's value at the highest level).
+        exact: Store id of the array `values`, float32 [head, query, key]; None until computed. For rescaled
+            rows also the array `left`, float32 [head, query], the fraction of each row that is shown, with
+            the metadata `hidden` (names of the hidden tokens) and `min_kept` (rows below it are marked).
         view: "lines" or "matrix".
-        layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
-        query_tokens, key_tokens: the rows and columns, in order.
-        query, key: the pinned pair, as numbers into these tokens; None for none.
-        heading: what the picture is called; "" for "Layer 4 · Head 2".
+        layer, heads: Shown heads, from 1.
+        heads_total: Number of heads in the layer; 0 hides the head selector.
+        query_tokens, key_tokens: Rows and columns, in order.
+        query, key: Indices of the pinned pair in these tokens; None for no pinned token.
+        heading: Heading of the picture; "" for "Layer 4 · Head 2".
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        unit: how numbers are written: 0.664 as "66.4 %", "0.66" or "+66.4 %".
-        note: what the colours mean, below the picture.
-        caption: what the picture shows, for the saved files.
-        filename: of the saved files, without ending.
-        on_pick: called with query and key when the visitor pins a pair; query None: all lines.
-        on_heads: called with layer and heads, from 1.
+        unit: Number format: 0.664 as "66.4 %", "0.66" or "+66.4 %".
+        note: Explanation of the colours, below the picture.
+        caption: Caption of the saved files.
+        filename: File name without extension.
+        on_pick: Called with query and key when the visitor pins a pair; query is None for all lines.
+        on_heads: Called with layer and heads, from 1.
     """

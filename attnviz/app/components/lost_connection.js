@@ -1,17 +1,17 @@
-/* lost_connection: what the page says while its server does not answer, in words for those who did not start it. */
+/* lost_connection: the message shown while the server does not respond. */
 
 const STREAMLITS = /^(Streamlit server is not responding|Is Streamlit still running)/;
 const OURS =
-  "The server does not answer. Leave this page open: it goes on by itself once the server is back. If it does not come back, tell whoever runs it.";
+  "The server does not respond. Keep this page open: it reconnects automatically. If it does not, contact the administrator.";
 
-/** Call it once: it changes the words of Streamlit's dialog, which asks for the internet, or for a terminal. */
-export function mendLostConnection() {
-  const mend = () => {
-    for (const said of document.querySelectorAll("[role=dialog] div:not(:has(*))")) {
-      if (!STREAMLITS.test(said.textContent)) continue;
-      said.textContent = OURS;
-      said.nextElementSibling?.setAttribute("hidden", "");
+/** Replaces the text of Streamlit's dialog, which mentions a terminal that visitors do not have; call once. */
+export function installReconnectMessage() {
+  const replace = () => {
+    for (const message of document.querySelectorAll("[role=dialog] div:not(:has(*))")) {
+      if (!STREAMLITS.test(message.textContent)) continue;
+      message.textContent = OURS;
+      message.nextElementSibling?.setAttribute("hidden", "");
     }
   };
-  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+  new MutationObserver(replace).observe(document.body, { childList: true, subtree: true });
 }

@@ -1,4 +1,4 @@
-/* printing: the page on paper is narrow and light, and without what one presses. */
+/* printing: print layout, narrow, light and without interactive controls. */
 
 import { onPaper } from "../../widgets/dom.js";
 import styles from "./printing.css";
@@ -6,7 +6,7 @@ import styles from "./printing.css";
 const { dataset } = document.documentElement;
 
 /**
- * Puts the page on paper, or back on the screen. While the browser prints, nothing can measure or draw itself again.
+ * Switches to the print layout, or back. While the browser prints, widgets cannot measure or redraw themselves.
  * @param {boolean} on
  */
 function print(on) {
@@ -15,26 +15,26 @@ function print(on) {
   const all = (selector) => document.querySelectorAll(selector);
   if (on) dataset.paper = getComputedStyle(all(".stApp")[0]).colorScheme;
   else delete dataset.paper;
-  // A box of one line shows only a part of a long text.
+  // A one-line input shows only part of a long text.
   for (const box of all(":is(.stTextInput, .stSelectbox) input, textarea")) box.parentElement.dataset.typed = box.value;
   for (const { style } of all(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
-  // A box is not divided between two sheets, unless it is larger than one.
+  // Keep a box on one sheet, unless it is larger than a sheet.
   for (const box of all(".stVerticalBlock")) {
     box.style.breakInside = on && parseFloat(getComputedStyle(box).borderTopWidth) > 0 ? "avoid" : "";
   }
-  for (const { style, parentElement: room, offsetWidth: width } of all(".svg-container, .stDataFrame > *")) {
-    style.zoom = on ? String(Math.min(1, room.clientWidth / width)) : "";
+  for (const { style, parentElement: container, offsetWidth: width } of all(".svg-container, .stDataFrame > *")) {
+    style.zoom = on ? String(Math.min(1, container.clientWidth / width)) : "";
   }
-  window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
+  window.dispatchEvent(new Event("attnviz:redraw")); // widgets redraw
 }
 
-/** Call it once: it mends what the browser prints. */
-export function mendPrinting() {
+/** Installs the print handlers; call once. */
+export function installPrintHandlers() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);
   document.adoptedStyleSheets.push(sheet);
   window.addEventListener("beforeprint", () => print(true));
   window.addEventListener("afterprint", () => print(false));
-  // A browser's tools show the paper without printing.
+  // Developer tools emulate print media without printing.
   matchMedia("print").addEventListener("change", ({ matches }) => print(matches));
 }

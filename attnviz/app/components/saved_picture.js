@@ -1,23 +1,23 @@
-/* saved_picture: what a widget shows as a file: shapes and texts, light, in the places where the browser puts them. */
+/* saved_picture: exports a widget as a light SVG or PNG: shapes and texts at their positions in the browser. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
 import { hex, saveAs, saveButtons, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
 
 const MARGIN = 20; // pixels around everything
-const LINE = 20; // pixels, of the title and of what is said below
+const LINE = 20; // line height of title and caption, in pixels
 const FONT = "Helvetica, Arial, sans-serif";
 const INK = "#1c1c28"; // shared.css has the same for paper
 const GREY = "#5b5d6b";
-/** What a drawing takes from style sheets. */
+/** Style properties copied into the drawing. */
 const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
   "vector-effect", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order"]; // prettier-ignore
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box in the widget's own pixels */
-/** @typedef {{ name: string, title: string, about: string }} FileFacts what app/saving.py says of a picture */
+/** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * The widget, with buttons that save what it shows, where Python says how the file is called: its own, or some below.
- * @param {any} show what `widget` returns
+ * Adds save buttons to a widget whose message names a file, unless it has its own.
+ * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>
   Object.assign((message) => {
@@ -31,7 +31,7 @@ export const withFile = (show) =>
   }, show);
 
 /**
- * Gives the visitor what a widget shows as a file, light whatever the page is.
+ * Downloads the widget's picture, in light colours whatever the page's theme.
  * @param {import("../../widgets/widget.js").View<any>} view
  * @param {"png" | "svg"} ending
  */
@@ -45,7 +45,7 @@ export function savePicture(view, ending) {
 }
 
 /**
- * The text of an SVG file.
+ * Returns the text of an SVG file.
  * @param {HTMLElement} root
  * @param {FileFacts} facts
  */
@@ -73,13 +73,13 @@ export function pictureFile(root, { title, about }) {
   return writable(new XMLSerializer().serializeToString(svg));
 }
 
-/** @type {SVGElement[]} what stands over all else */
+/** @type {SVGElement[]} drawn above everything else */
 let over = [];
 
 // Elements ------------------------------------------------------------------------------------------------
 
 /**
- * An element and all in it as shapes.
+ * Converts an element and its descendants to shapes.
  * @param {Element} node
  * @param {HTMLElement} root
  * @returns {SVGElement[]}
@@ -114,7 +114,7 @@ const cuts = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
 /** @param {Box} box */
 const rounded = ({ x, y, width, height }) => ({ x: short(x), y: short(y), width: short(width), height: short(height) });
 
-/** An element that only a style sheet makes, where it has its own place. */
+/** Draws a pseudo-element. */
 function pseudo(node, which, { x, y, width }) {
   const style = getComputedStyle(node, which);
   if (style.content === "none" || style.display === "none") return [];
@@ -142,7 +142,7 @@ function pseudo(node, which, { x, y, width }) {
 // Boxes ---------------------------------------------------------------------------------------------------
 
 let reader;
-/** A colour of a style sheet as the attributes of a paint; null for one that is not seen. */
+/** Converts a CSS colour to paint attributes; null if transparent. */
 function colour(text, name = "fill") {
   reader ??= element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
   reader.reset();
@@ -155,7 +155,7 @@ function colour(text, name = "fill") {
 const COLOURS = /(?:rgba?|color|oklch|oklab|hsla?)\([^()]*\)|transparent/g;
 let gradients = 0;
 
-/** Ground, edges and rings of a box. */
+/** Draws background, borders and outlines of a box. */
 function boxShapes(style, box) {
   const place = rounded(box);
   const rx = Math.min(parseFloat(style.borderTopLeftRadius) || 0, box.width / 2, box.height / 2);
@@ -178,7 +178,7 @@ function boxShapes(style, box) {
   return [...found, ...edges(style, box, ring)];
 }
 
-/** The four edges: one line around, or each on its own. */
+/** Draws the borders: one rectangle, or each side on its own. */
 function edges(style, { x, y, width, height }, ring) {
   const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
     wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
@@ -202,7 +202,7 @@ function edges(style, { x, y, width, height }, ring) {
   );
 }
 
-/** A run of colours, or the stripes of what is masked. */
+/** Draws a colour gradient, or the stripes of masked cells. */
 function gradient(image, place) {
   const colours = image.match(COLOURS) ?? [];
   const id = `ground${++gradients}`;
@@ -218,7 +218,7 @@ function gradient(image, place) {
   return [drawing("linearGradient", { id }, ...stops), drawing("rect", { ...place, fill: `url(#${id})` })];
 }
 
-/** A drawing of the widget, with the paint that style sheets gave it. */
+/** Copies an SVG of the widget, with its computed styles. */
 function copied(node, box) {
   const copy = /** @type {SVGSVGElement} */ (node.cloneNode(true));
   const [from, to] = [node, copy].map((one) => [...one.querySelectorAll("*")]);
@@ -251,7 +251,7 @@ const letters = (style) => ({
   ...(colour(style.color) ?? { fill: "none" }),
 });
 
-/** The lines of a text, each as wide as it stands on the page, whatever font the reader has. */
+/** Draws the lines of a text, each with its width on the page, whatever font the reader has. */
 function lettering(text, style, root) {
   const range = document.createRange();
   const upright = style.writingMode.startsWith("vertical");

@@ -9,7 +9,7 @@ import styles from "./share_table.css";
  * @typedef {{ label: string, place: string, score?: number | null, shares: number[], written?: string[], mark?: string,
  *   marked?: boolean, hint?: string }} Row
  * @typedef {{ title: string, of: "token" | "key" | "", columns: string[], rows: Row[], measures: { label: string,
- *   values: string[] }[], full: number }} Message what share_table.py sends, and describes
+ *   values: string[] }[], full: number }} Message sent and documented by share_table.py
  */
 
 /** @extends {View<Message>} */
@@ -41,7 +41,7 @@ class ShareTable extends View {
       return element("tr", { class: mark || marked ? "taken" : null, title: hint }, name, ...scores, ...cells);
     };
     const foot = measures.map(({ label, values }) =>
-      tr(element("th", { scope: "row", colspan: 2, text: label }), ...values.map((text) => element("td", { text }))),
+      tr(element("th", { scope: "row", colspan: scored ? 2 : 1, text: label }), ...values.map((text) => element("td", { text }))),
     );
     this.root.replaceChildren(table({ caption: title, head: [head], body: rows.map(row), foot }));
   }

@@ -1,4 +1,4 @@
-"""Numbers as bars in rows: what a model expects, keys under several softmaxes, a number for each token."""
+"""A table of bars: predicted tokens, keys under several softmaxes, or a number per token."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Row(TypedDict):
     """One token or key.
 
     Attributes:
-        place: what stands before its label: its rank or its number, "…", or "".
-        score: of a key, its dot product with the query; None for several keys together.
-        shares: in each of the columns; a negative one has no bar.
-        written: the same as a person reads them; without it, in percent.
-        mark: a note on a row to emphasize: "taken" or "in the text"; "" for none.
-        marked: whether the row is emphasized without a note.
-        hint: the tooltip of the row.
+        place: Text before the label: rank or number, "…", or "".
+        score: Dot product of a key with the query; None for several keys together.
+        shares: Value in each column; a negative value has no bar.
+        written: Formatted values; the default format is percent.
+        mark: Note on an emphasized row: "taken" or "in the text"; "" for none.
+        marked: Emphasize the row without a note.
+        hint: Tooltip of the row.
     """
 
     label: str
@@ -32,7 +32,7 @@ class Row(TypedDict):
 
 
 class Measure(TypedDict):
-    """A number for each column, below its shares."""
+    """A number for each column, below its values."""
 
     label: str
     values: Sequence[str]
@@ -55,13 +55,13 @@ def share_table(
     """Draw the rows in their order as a table of bars.
 
     Args:
-        key: Streamlit's key of this widget.
-        title: the caption for screen readers.
-        of: the heading of the rows; rows of keys have scores.
-        columns: the headings of the shares.
-        rows: what is drawn.
-        measures: lines below.
-        full: the number at which a bar is full.
-        about: what the saved picture says, where it is not about the page's sentence.
-        omitted: which tokens are not among the rows, for the saved picture.
+        key: Streamlit key of this widget.
+        title: Caption for screen readers.
+        of: Heading of the rows; rows of keys have scores.
+        columns: Headings of the value columns.
+        rows: Rows, in display order.
+        measures: Lines below the rows.
+        full: Value at which a bar is full.
+        about: Caption of the saved picture, in place of the page's sentence.
+        omitted: Tokens not among the rows, for the saved picture.
     """

@@ -1,4 +1,4 @@
-/* step formulas: how a number of a step was made from those of the arrays before. */
+/* step formulas: how a number of a step was computed from earlier arrays. */
 
 import { element } from "../../widgets/dom.js";
 import {
@@ -17,21 +17,21 @@ import {
 } from "../../widgets/numbers.js";
 import { formula, productList, quotient, scaled, token } from "./worked.js";
 
-const LARGEST = 8; // of a long sum, this many products are written out
+const LARGEST = 8; // products of a long sum that are printed
 const DIGITS = 3; // decimals of a result
-const SMALL = 0.1; // a smaller sum has one decimal more
-const FACTOR_DIGITS = [DIGITS, 8]; // of a factor, at least and at most
-const EXPONENTIAL_DIGITS = 4; // at least
+const SMALL = 0.1; // sums below it have one more decimal
+const FACTOR_DIGITS = [DIGITS, 8]; // minimum and maximum decimals of a factor
+const EXPONENTIAL_DIGITS = 4; // minimum
 
 /**
  * @typedef {import("./steps.js").Steps} Steps
  * @typedef {{ name: string, row: number, column: number }} Cell
  * @typedef {{ title?: any[], notes?: any[][], list?: Node[], line: any[], from?: [string, { row?: number, column?: number }][] }} Explained
- *   a heading, sentences, a list of products, the formula, and which parts of which arrays are in it
+ *   heading, sentences, list of products, formula, and the parts of arrays that it uses
  */
 
 /**
- * The symbol of an array, and what is below it.
+ * Returns the symbol of an array with its subscript.
  * @param {{ symbol: string[], role: string }} about
  */
 export function symbolOf({ symbol: [letter, sub], role }) {
@@ -44,14 +44,14 @@ const given = (about, value) => formula(symbolOf(about), " = ", number("result",
 
 const result = (part, value) => element("b", {}, number(part, value));
 
-/** A token of a row, or the query token. */
+/** Returns the token of a row, or the query token. */
 const named = ({ data: { tokens, query } }, row = null, role = "") => token(tokens[row ?? query].name, role);
 
-/** Of which token a row of an array is. */
+/** Returns the token of an array's row. */
 const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.length > 1 ? row : null);
 
 /**
- * A sum of products that multiply and add up as printed: a list of them, and the line below it.
+ * Formats a sum of products whose printed numbers multiply and add up: a list, and the line below it.
  * @param {{ factors: number[][], roles: string[], names: (at: number) => any[], bias?: number | null, others?: number |
  *   null, othersName?: string, outcome: number, role: string, name?: string }} sum
  */
@@ -156,7 +156,7 @@ const FORMULAS = {
     const exponentials = values.map((score) => Math.exp(score - largest));
     const terms = rest ? [...exponentials, sum - total(exponentials)] : exponentials;
     const exponential = exponentials[row];
-    // The sum has one decimal less than what it sums: the roundings of many add up.
+    // The sum has one decimal less than its terms, whose rounding errors add up.
     const digits = fewestDigits(EXPONENTIAL_DIGITS, FACTOR_DIGITS[1], (of) => {
       const below = fixed(total(terms.map((term) => rounded(term, of))), of - 1);
       return below === fixed(sum, of - 1) && percent(rounded(exponential, of) / Number(below)) === percent(weight);
@@ -201,7 +201,7 @@ const FORMULAS = {
     };
   },
 
-  // Those of the residual stream work number by number, in the fewest decimals that give the result.
+  // Operations of the residual stream show single numbers, in the fewest decimals that give the result.
 
   value: (steps, { name }, value) => ({ line: [symbolOf(steps.data.arrays[name]), " = ", result(`${name}-result`, value)] }),
 
@@ -273,7 +273,7 @@ const FORMULAS = {
 };
 
 /**
- * How a number was made.
+ * Explains how a number was computed.
  * @param {Steps} steps
  * @param {Cell} cell
  */

@@ -1,5 +1,5 @@
-/* steps: a computation as a list of steps, each with the matrices and vectors that it reads and makes. Every number
-   tells how it was made, in decimals with which the printed numbers give the printed result. */
+/* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula,
+   with enough decimals that the printed numbers give the printed result. */
 
 import { byFinger, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
@@ -12,11 +12,11 @@ import { explain, symbolOf } from "./step_formulas.js";
 import workedStyle from "./worked.css";
 import styles from "./steps.css";
 
-const ACROSS = { narrow: 48, wide: 96 }; // numbers of a long vector in one line
+const ACROSS = { narrow: 48, wide: 96 }; // numbers per line of a long vector
 const NARROW = 480; // pixels of the widget
-const CELL_HEIGHT = 1.3; // of its width
-const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which bars may end
-const COLOURED = 0.98; // the share of a matrix's numbers within the ends of its colours: outliers have the strongest
+const CELL_HEIGHT = 1.3; // relative to its width
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which a bar may be full
+const COLOURED = 0.98; // quantile of a matrix's absolute numbers at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
 /** One matrix or vector of a step. */
@@ -67,7 +67,7 @@ class Block {
     return levelsImage(levels, rows, columns, steps.theme.pixels("diverging"));
   }
 
-  /** A column of numbers; weights have bars, too. */
+  /** Returns a column of numbers; weights also have bars. */
   numbers() {
     const weights = this.about.role === "weights";
     return [...this.values].map((value) => {
@@ -87,13 +87,13 @@ class Block {
     return this.cell(Math.min(this.values.length - 1, row * this.columns + column));
   }
 
-  /** Where a number is: in a long vector its lines do not count. */
+  /** Returns the cell of a number; a wrapped vector has one row. */
   cell(at) {
     if (this.wrapped) return { row: 0, column: at };
     return { row: Math.floor(at / this.columns), column: at % this.columns };
   }
 
-  /** The strongest number; in a matrix with a row for each token, of the query token. */
+  /** Returns the cell of the largest number; in a matrix with a row for each token, of the query's row. */
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
@@ -134,7 +134,7 @@ class Block {
  *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
  *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, total: number, rest: { count: number, weight: number } |
  *   null, origin: string, reach: number | null, norms: { mean: number, variance: number, epsilon: number }[], onward:
- *   string }} Message what steps.py sends, and describes
+ *   string }} Message sent and documented by steps.py
  */
 
 /** @extends {View<Message>} */
@@ -142,15 +142,15 @@ export class Steps extends View {
   constructor() {
     super();
     this.choice = new Choice();
-    this.pinned = null; // the cell that was chosen: { name, row, column }
+    this.pinned = null; // the selected cell: { name, row, column }
     this.blocks = new Map();
     this.back = element("button", { type: "button", class: "move", "data-move": -1, text: "← Back", onclick: () => this.go(this.step - 1) });
     this.next = element("button", { type: "button", class: "move on", onclick: () => this.forward() });
     this.place = element("span", { class: "place muted", "aria-live": "polite" });
     this.bar = element("div", { class: "step-bar" }, this.back, this.next, this.place);
     this.list = element("ol", { "data-rows": true });
-    this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "What made this number" });
-    // Only the outcome is read out, and not all the products.
+    this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "How this number was computed" });
+    // Screen readers get the result only, not all the products.
     this.said = element("p", { class: "hidden", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
     this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
@@ -161,7 +161,7 @@ export class Steps extends View {
   }
 
   update(data) {
-    if (this.data?.source !== data.source) this.numbers = new Map(); // the number pointed at, of vectors of each length
+    if (this.data?.source !== data.source) this.numbers = new Map(); // index of the selected number, by length of vector
     if (this.data?.source !== data.source) this.pinned = null;
     this.data = data;
     this.choice.tell(data.step);
@@ -180,7 +180,7 @@ export class Steps extends View {
     return this.set.arrays[name];
   }
 
-  /** The number that is pointed at in all vectors that are as long as this one. */
+  /** Returns the index of the selected number, shared by vectors of equal length. */
   number({ values, about }) {
     if (!this.numbers.has(values.length)) this.numbers.set(values.length, strongest(this.array(about.start).values));
     return this.numbers.get(values.length);
@@ -216,7 +216,7 @@ export class Steps extends View {
     this.go(this.step + by);
   }
 
-  /** Draws all anew; nothing before the numbers have come. */
+  /** Redraws everything, once the arrays have arrived. */
   draw() {
     const { data, step } = this;
     this.root.toggleAttribute("data-waiting", !this.set);
@@ -226,7 +226,7 @@ export class Steps extends View {
     const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
     this.rowHeight = low ? 14 : 17;
     const look = JSON.stringify([{ ...data, step }, this.across, this.rowHeight, this.theme.background]);
-    if (look === this.look) return; // Python's answer to a step that is already drawn
+    if (look === this.look) return; // Python's response to a step that is already drawn
     this.look = look;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
     this.root.dataset.step = step;
@@ -240,7 +240,7 @@ export class Steps extends View {
     this.bar.hidden = data.steps.length === 1;
     this.back.setAttribute("aria-disabled", String(step === 1));
     this.next.hidden = last && !data.onward;
-    this.next.dataset.move = last ? "" : "1"; // a clicker leads on to the next page
+    this.next.dataset.move = last ? "" : "1"; // a clicker then opens the next page
     this.next.textContent = last ? data.onward : "Next →";
     this.place.textContent = `step ${step} of ${data.steps.length}`;
     this.showLegend();
@@ -278,7 +278,7 @@ export class Steps extends View {
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
 
-  /** A step's blocks: one row for each token, what belongs to no token above, and what is made of all below. */
+  /** Returns a step's blocks: arrays without token rows on top, token rows, and results of all rows below. */
   grid(columns) {
     const labelled = columns.some(({ rows }) => rows.length);
     const stack = (at, names, place, height) => {
@@ -318,7 +318,7 @@ export class Steps extends View {
     this.legend.replaceChildren(low, ramp, `${high} · ${scale} ${how}`);
   }
 
-  // What a number was made of
+  // The explanation of a number
 
   point(cell) {
     const same = ["name", "row", "column"].every((part) => cell?.[part] === this.at?.[part]);
@@ -335,7 +335,7 @@ export class Steps extends View {
     this.tell();
   }
 
-  /** The same number of all vectors of one length is pointed at. */
+  /** Selects the same index in all vectors of one length. */
   follow(cell) {
     const block = this.blocks.get(cell?.name);
     if (block?.wrapped) this.numbers.set(block.values.length, cell.column);
@@ -366,7 +366,7 @@ export class Steps extends View {
     if (!this.at && this.pinned) this.said.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
   }
 
-  /** What is below must not jump while the pointer moves: within a step the space only grows. */
+  /** Keeps the content below from jumping while the pointer moves: within a step the height only grows. */
   keepHeight() {
     const here = `${this.step} ${this.root.clientWidth}`;
     if (this.keptFor !== here) this.detail.style.minHeight = "";

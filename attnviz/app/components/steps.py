@@ -1,4 +1,4 @@
-"""A computation as a list of steps, with the matrices and vectors that each one reads and makes."""
+"""A computation as a list of steps, with the input and output arrays of each."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Coloured(TypedDict):
 
 
 class Column(TypedDict):
-    """Arrays that are drawn one below the other.
+    """Arrays drawn one below the other.
 
     Attributes:
         width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
-        top: the arrays that have no row for each token.
-        rows: the array that has a row for each token.
-        bottom: what is made of all rows.
+        top: Arrays without a row for each token.
+        rows: The array with a row for each token.
+        bottom: Arrays computed from all rows.
     """
 
     width: Literal["matrix", "numbers", "bars"]
@@ -33,7 +33,7 @@ class Column(TypedDict):
 
 
 class DrawnStep(TypedDict):
-    """One step: its name, formula, explanation and arrays; in a residual stream also its place there."""
+    """One step: its name, formula, explanation and arrays; in a residual stream also its position there."""
 
     title: str
     formula: str
@@ -45,16 +45,16 @@ class DrawnStep(TypedDict):
 
 
 class Made(TypedDict):
-    """How an array is drawn, and how its numbers were made.
+    """How an array is drawn and computed.
 
     Attributes:
-        op: the name of the operation, in `FORMULAS` of `step_formulas.js`.
-        of: the arrays that it reads.
+        op: Name of the operation, in `FORMULAS` of `step_formulas.js`.
+        of: Names of the input arrays.
         drawn_as: "matrix", "numbers" or "wrapped": a long vector in lines.
         role: "query", "key", "value", "weights", or "plain".
-        symbol: a letter, and what is below it.
-        title: the name for screen readers.
-        start: the array whose strongest number is pointed at first in vectors of this length.
+        symbol: A letter and its subscript.
+        title: Name for screen readers.
+        start: Array whose largest number is selected first in vectors of this length.
     """
 
     op: str
@@ -85,7 +85,7 @@ def made(
     title: str,
     drawn_as: Literal["matrix", "numbers", "wrapped"] = "matrix",
 ) -> Made:
-    """Return how an array is drawn and made; spaces separate names in `of`, "_" the two parts of `symbol`."""
+    """Return how an array is drawn and computed; spaces separate names in `of`, "_" the parts of `symbol`."""
     return {
         "op": op,
         "of": of.split(),
@@ -111,20 +111,20 @@ def steps(
     on_onward: Callable[[], None] | None = None,
     **facts: object,
 ) -> None:
-    """Draw the steps up to the current one; pointing at a number shows how it was made.
+    """Draw the steps up to the current one; hovering over a number shows its computation.
 
     Args:
-        key: Streamlit's key of this widget.
-        source: what `store.publish` returned for the arrays, float32.
-        step: the current step, from 1.
-        steps: all steps; a single one without a title has no buttons.
-        arrays: the arrays that are drawn.
-        keep_open: whether earlier steps stay open; then each vector has its formula below it.
-        tokens: the tokens that have a row.
-        onward: the button after the last step; "" for none.
-        on_step: called with the step that the visitor chose.
-        on_onward: called at the button after the last step.
-        facts: what single operations need: `query`, `rest`, `total` and `origin` of a head, `norms`
+        key: Streamlit key of this widget.
+        source: Store id of the arrays, float32.
+        step: Current step, from 1.
+        steps: All steps; a single one without a title has no buttons.
+        arrays: Arrays to draw, by name.
+        keep_open: Keep earlier steps open; each vector then has its formula below it.
+        tokens: Tokens that have a row.
+        onward: Label of the button after the last step; "" for no button.
+        on_step: Called with the step that the visitor chose.
+        on_onward: Called when the button after the last step is pressed.
+        facts: Metadata of single operations: `query`, `rest`, `total` and `origin` of a head, `norms`
             and `reach` of a residual stream, and `facts`, a few numbers for each vector; `omitted` is for
             the saved picture.
     """

@@ -1,4 +1,4 @@
-"""Puts arrays into the visitor's browser, where the widgets draw from them without asking again."""
+"""Send arrays to the browser, where widgets draw from them without another request."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from attnviz.widgets.arrays import Packed, packed
 
 
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
-    """Sends arrays to the browser, and returns the name under which the widgets find them there.
+    """Send arrays to the browser, and return their store id.
 
-    The widgets may stand before or after this call on the page: they wait. The same contents get the same
-    name, and nothing is sent again. The browser keeps the two latest sets of each key.
+    Widgets may come before or after this call on the page: they wait for the arrays. Equal contents have the
+    same id and are not sent again. The browser keeps the two latest sets of each key.
 
     Args:
-        key: Streamlit's key of this store.
-        arrays: by name; uint8 or float32, any shape.
-        facts: what the widgets need to know about the arrays; plain JSON values.
+        key: Streamlit key of this store.
+        arrays: Arrays by name; uint8 or float32, any shape.
+        facts: Metadata of the arrays, as JSON values.
 
     Raises:
         TypeError: an array is neither uint8 nor float32.
@@ -28,6 +28,6 @@ def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
 
 
 def send(key: str, message: Packed) -> str:
-    """`publish` for arrays that are packed already, with the same key."""
+    """Send packed arrays, as `publish` does, and return their id; the key must be that of the packing."""
     mount("store", key, message.data)
     return message.id

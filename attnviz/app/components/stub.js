@@ -1,4 +1,4 @@
-/* stub: all that Streamlit sends with a widget's messages; the code itself comes once, with attnviz.code. */
+/* stub: the script that Streamlit sends with each message of a widget; attnviz.code loads the code once. */
 
 export default (message) => {
   const { data } = message; // a message in a list of one, or bytes

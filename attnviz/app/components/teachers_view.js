@@ -1,36 +1,36 @@
-/* teachers_view: a page on a projector: one part of it at a time, as high as the screen, and the keys of a clicker. */
+/* teachers_view: projector mode, one part of the page at a time, full screen, with the keys of a clicker. */
 
 import { element } from "../../widgets/dom.js";
 import styles from "./teachers_view.css";
 
 const html = document.documentElement;
-const [WIDTH, HEIGHT] = [853, 480]; // pixels: on a screen of this size type of 16 pixels is large enough
+const [WIDTH, HEIGHT] = [853, 480]; // pixels: screen size at which 16-pixel type is large enough
 const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
 /** @param {Element} one */
 const PICTURES = ".stBidiComponent, .stVegaLiteChart, .stPlotlyChart, table";
 const holdsPicture = (one) => one.querySelector(PICTURES) !== null;
-const MIN_ROWS_HEIGHT = 60; // pixels of a window of rows, before all becomes smaller
-const NAVIGATION_TIMEOUT = 10_000; // milliseconds to another page; if it takes longer, something is wrong
-const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
+const MIN_ROWS_HEIGHT = 60; // minimum pixels of scrolled rows, before the type shrinks
+const NAVIGATION_TIMEOUT = 10_000; // milliseconds
+const SMALLEST = 0.65; // minimum scale of the type; larger content scrolls
 
-/** The parts of the page, in order; what is covered is none of them. */
+/** Returns the visible parts of the page, in order. */
 const parts = () => [...document.querySelectorAll('[class*="st-key-slide-"]')].filter((one) => one.getClientRects().length);
 
-/** What our widgets drew in a part of the page.
+/** Returns the elements inside the widgets of a part of the page.
  * @param {Element} part
  * @param {string} selector
  * @returns {HTMLElement[]} */
 const drawn = (part, selector) =>
   [...part.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].flatMap(({ shadowRoot }) =>
-    shadowRoot ? [.../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector))] : [], // not begun yet
+    shadowRoot ? [.../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector))] : [], // not mounted yet
   );
 
 const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** What a part of the page may show one after the other: its children, in a tool also theirs, or what a widget among
- * them has made of itself.
+/** Returns the pieces into which a part can be divided: its children, in a tool also their children, or the
+ * `data-piece` elements of a widget.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -42,24 +42,24 @@ const pieces = (part) =>
 
 class TeachersView {
   on = false;
-  at = 0; // the part that is shown
-  screen = 0; // of this part
+  at = 0; // index of the shown part
+  screen = 0; // index of the shown screen of this part
   screens = [[]];
   page = location.pathname;
-  left = new Map(); // of each page the part and the screen that were shown last
-  goesBack = false; // to the page before
+  left = new Map(); // last part and screen of each page
+  goesBack = false; // navigating to the previous page
   /** @type {() => boolean} */
-  arrived = null; // whether the answer, or the page, that was asked for is there; null: none was
-  asked = 0; // when
-  pressed = 0; // the last step that was asked for on the way there
+  arrived = null; // whether the requested answer or page is drawn; null without a request
+  asked = 0; // time of the request
+  pressed = 0; // last step pressed while waiting
   /** @type {Set<any>} */
-  changed = new Set(); // what was enlarged, hidden or cut: Streamlit may take it over for another page
+  changed = new Set(); // enlarged, hidden or clipped elements, which Streamlit may reuse on another page
 
   constructor() {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
     this.place = element("output");
-    this.said = element("div", { class: "said", "aria-live": "polite" }); // what a screen reader tells of an answer
+    this.said = element("div", { class: "said", "aria-live": "polite" }); // announces an answer to screen readers
     const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
     this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
     this.unfold(false);
@@ -81,7 +81,7 @@ class TeachersView {
     this.soon();
   }
 
-  /** Looks again, once, when the browser draws next. */
+  /** Schedules one update for the next frame. */
   soon() {
     this.waiting ??= requestAnimationFrame(() => {
       this.waiting = undefined;
@@ -92,13 +92,13 @@ class TeachersView {
   update() {
     const toggle = /** @type {HTMLInputElement | null} */ (document.querySelector(".st-key-teacher input"));
     const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
-    // On the way to another page there is no switch for a moment.
+    // During a change of page the switch is missing for a moment.
     const on = toggle ? toggle.checked : this.on && app?.dataset.testScriptState !== "notRunning";
     if (on !== this.on) {
       this.on = on;
       html.toggleAttribute("data-teacher", on);
       html.removeAttribute("data-black");
-      window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
+      window.dispatchEvent(new Event("attnviz:redraw")); // widgets redraw
     }
     if (this.page !== location.pathname) {
       this.left.set(this.page, [this.at, this.screen]);
@@ -116,10 +116,10 @@ class TeachersView {
     const [screen, screens] = [this.screen + 1, this.screens.length];
     const divided = screens > 1 ? ` (${screen}/${screens})` : "";
     const place = all.length === 1 ? `${screen} of ${screens}` : all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
-    if (this.place.textContent !== place) this.place.textContent = place; // which the observer sees
+    if (this.place.textContent !== place) this.place.textContent = place; // a change would trigger the observer
     const next = all[this.at]?.querySelector(REVEAL) ? "Reveal the answer" : "Next";
     if (this.next.title !== next) [this.next.title, this.next.ariaLabel] = [next, next];
-    if (underWay) [this.at, this.screen] = [wanted, wantedScreen]; // what is not drawn yet may come
+    if (underWay) [this.at, this.screen] = [wanted, wantedScreen]; // the requested part may not be drawn yet
     else if (this.pressed) {
       const by = this.pressed;
       this.pressed = 0;
@@ -133,7 +133,7 @@ class TeachersView {
     this.menu.setAttribute("aria-expanded", String(open));
   }
 
-  /** Whether an answer, or another page, was asked for, and is not drawn yet. */
+  /** Whether a requested answer or page is not drawn yet. */
   get underWay() {
     const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
     const idle = app?.dataset.testScriptState === "notRunning";
@@ -142,20 +142,20 @@ class TeachersView {
   }
 
   /** @param {any} button
-   * @param {() => boolean} arrived whether what it leads to is there */
+   * @param {() => boolean} arrived whether its target is drawn */
   go(button, arrived) {
     [this.arrived, this.asked] = [arrived, performance.now()];
     button.click();
   }
 
-  /** Lets a screen reader say an answer; returns whether there is one.
+  /** Announces an answer to screen readers; returns whether there is one.
    * @param {Element | null} answer */
   tell(answer) {
     this.said.textContent = answer?.textContent ?? "";
     return answer !== null;
   }
 
-  /** Takes back all that `show` has done. */
+  /** Undoes `show`. */
   release() {
     for (const one of this.changed) {
       one.removeAttribute("data-shown");
@@ -172,9 +172,9 @@ class TeachersView {
     this.changed.add(one);
   }
 
-  /** Divides what a part of the page holds into screens; what one controls it with stands on each of them.
+  /** Divides the children of a part into screens; controls are shown on each of them.
    * @param {Element[]} children
-   * @param {() => number} over by how many pixels it is higher than the screen */
+   * @param {() => number} over pixels by which the part is higher than the screen */
   divided(children, over) {
     const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent, .stVegaLiteChart, .stPlotlyChart");
     const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
@@ -194,13 +194,13 @@ class TeachersView {
     return screens;
   }
 
-  /** Shows a part of the page as high as the screen.
+  /** Shows a part of the page full screen.
    * @param {any} part */
   show(part) {
     part.setAttribute("data-shown", "");
     this.changed.add(part);
     const full = Math.max(1, Math.min(window.innerWidth / WIDTH, window.innerHeight / HEIGHT));
-    html.style.setProperty("--projector", String(full)); // what else is to be read from afar
+    html.style.setProperty("--projector", String(full)); // scale of other text on a projector
     const enlarge = (by) => {
       part.style.zoom = String(by);
       part.style.setProperty("--zoom", String(by));
@@ -213,7 +213,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Words alone are no screen: the page has them, and who stands before it says them.
+      // Skip screens that have only text: the teacher says it, and the page has it.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
@@ -227,11 +227,11 @@ class TeachersView {
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
-      if (over() >= before) rows.style.maxHeight = ""; // what stands beside it is as high
+      if (over() >= before) rows.style.maxHeight = ""; // a neighbour is as high
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // What is out of sight comes into the middle of the window; what is higher than that begins at its top.
+      // Scroll followed rows to the middle of the window, or to its top if they are higher than it.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
       if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
@@ -241,7 +241,7 @@ class TeachersView {
         rows.toggleAttribute("data-before", rows.scrollTop > 4);
         rows.toggleAttribute("data-more", rows.scrollHeight - rows.clientHeight - rows.scrollTop > 4);
       };
-      rows.tabIndex = rows.scrollHeight > rows.clientHeight ? 0 : -1; // the keyboard scrolls it, too
+      rows.tabIndex = rows.scrollHeight > rows.clientHeight ? 0 : -1; // scrollable by keyboard
       rows.onscroll = sign;
       sign();
     }
@@ -258,13 +258,13 @@ class TeachersView {
     else if (key === ".") html.setAttribute("data-black", "");
     else this.step(["PageDown", "ArrowRight"].includes(key) ? 1 : -1);
     event.preventDefault();
-    event.stopImmediatePropagation(); // a picture's own steps are taken here
+    event.stopImmediatePropagation(); // this class also takes a picture's own steps
   }
 
-  /** Goes on (1) or back (-1): the answer, the picture's own step, the next part, the next page.
+  /** Moves forward (1) or back (-1): by answer, picture step, part or page.
    * @param {number} by */
   step(by) {
-    if (html.hasAttribute("data-asking")) return; // a room's vote covers what would move
+    if (html.hasAttribute("data-asking")) return; // an open poll covers the page
     if (this.underWay) {
       this.pressed = by;
       return;
@@ -291,7 +291,7 @@ class TeachersView {
   }
 }
 
-/** Call it once: it waits for the switch of the teacher's view. */
+/** Installs the teacher's view; call once. */
 export function addTeachersView() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);

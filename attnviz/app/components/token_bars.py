@@ -1,4 +1,4 @@
-"""A number for every token of a text, as bars of one scale, in the order of the text."""
+"""A number for every token of a text, as bars on one scale, in the order of the text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Bar(TypedDict):
     """One token's number.
 
     Attributes:
-        number: the token's, from 1.
-        size: how much of the longest bar it fills, 0 to 1.
-        written: the number as a person reads it.
-        hint: what is shown on pointing at it.
-        marked: whether it is the token that the page speaks of.
+        number: Position of the token, from 1.
+        size: Length relative to the longest bar, 0 to 1.
+        written: Formatted number.
+        hint: Tooltip.
+        marked: Emphasize the page's current token.
     """
 
     number: int

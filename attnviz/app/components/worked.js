@@ -1,12 +1,12 @@
-/* worked: the arithmetic of an attention weight as the steps write it out: products, a scaled score, a share of a row.
-   Every printed number also stands, unrounded, in data-value. */
+/* worked: the arithmetic of an attention weight: products, a scaled score, a softmax quotient.
+   data-value holds every printed number unrounded. */
 
 import { element } from "../../widgets/dom.js";
 import { aligned, enoughDigits, fixed, inBrackets, MAX_DIGITS, multiplication, number } from "../../widgets/numbers.js";
 
 const ROOT_DIGITS = 5; // decimals of √d_head
 
-/** The name of a token. */
+/** Returns the name of a token as an element. */
 export const token = (text, role = "") => element("bdi", { class: `token ${role}`, title: text }, text);
 
 export const formula = (...parts) => element("p", { class: "formula" }, ...parts);
@@ -15,7 +15,7 @@ const fraction = (above, below) =>
   element("span", { class: "fraction" }, element("span", {}, ...above), element("span", {}, ...below));
 
 /**
- * a × b = product, each with its text, its role and what it is for tests.
+ * a × b = product, each with its text, its role and its name for tests.
  * @param {number[]} values
  * @param {string[]} texts
  * @param {string[]} roles
@@ -27,11 +27,11 @@ export function times(values, texts, roles, parts) {
 }
 
 /**
- * [a, b, a × b] as texts that multiply out as printed.
+ * Formats [a, b, a × b] so that the printed numbers multiply exactly.
  * @param {number} a
  * @param {number} b
  * @param {number} digits decimals of the product
- * @param {number[]} [factorDigits] decimals of a and b: the fewest and the most
+ * @param {number[]} [factorDigits] minimum and maximum decimals of a and b
  */
 export function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
   const [left, right, result] = multiplication(a, b, digits, least, most);
@@ -39,9 +39,9 @@ export function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
 }
 
 /**
- * A list of products, point under point.
+ * Returns a list of products, aligned at the decimal point.
  * @param {number[][]} factors a, b and a × b of each
- * @param {(at: number) => (Node | string)[]} nameOf what stands before each
+ * @param {(at: number) => (Node | string)[]} nameOf label of each
  * @param {{ digits: number, factorDigits?: number[], roles: string[], parts?: string[], name?: string }} look
  */
 export function productList(factors, nameOf, { digits, factorDigits, roles, parts = ["left", "right", "product"], name = "" }) {

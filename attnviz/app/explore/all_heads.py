@@ -27,7 +27,9 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
+        st.header(
+            f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
+        )
         if not names:
             FILTER.forget()  # what was looked for in another kind of attention
         else:

@@ -1,4 +1,5 @@
-/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. */
+/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. file.js starts it
+   in a report's file, site/site.js in the static site. */
 
 import { drawing, element } from "../../widgets/dom.js";
 import { written } from "../../widgets/numbers.js";
@@ -17,8 +18,8 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * What page.py and contents.py give the page. `weights` and `left` are indices of the page's numbers.
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
- *   facts: string[], explanation: string, hidden: string
- * }} Way how the tokens are shown: all, or without the special ones
+ *   facts: string[], explanation: string, hidden: string, weights?: number
+ * }} Way how the tokens are shown: all, or without the special ones; `weights` where it has its own
  * @typedef {"encoder" | "decoder" | "cross"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
@@ -40,15 +41,6 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  *   views: [string, string][], open: State
  * }} Facts
  */
-
-/** The numbers in a base64 text of gzipped float32. */
-async function unpacked(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Float32Array(await new Response(stream).arrayBuffer());
-}
 
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
@@ -76,8 +68,8 @@ class Weights {
     let to = 0;
     for (let picture = first; picture < first + count; picture++) {
       rows.forEach((row, i) => {
-        const begin = kind.weights + (picture * queries + row) * keys;
-        const divisor = left?.[picture * rows.length + i] || 1; // a row of which nothing is left stays 0
+        const begin = (this.way.weights ?? kind.weights) + (picture * queries + row) * keys;
+        const divisor = (!kind.signed && left?.[picture * rows.length + i]) || 1; // a row of which nothing is left stays 0
         for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
@@ -195,12 +187,12 @@ const whole = (text) => text.typed + text.written;
 let around = null; // the scheme of the notebook
 
 /** Sets the style sheet to light or dark. */
-function colour(theme) {
+export function colour(theme) {
   const machine = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset.theme = theme === "auto" ? (around ?? machine) : theme;
 }
 
-class Report {
+export class Report {
   /** @type {State} */
   state;
 
@@ -656,18 +648,3 @@ class Report {
     return [element("div", { class: "overview" }, ...parts)];
   }
 }
-
-async function start() {
-  if (!("DecompressionStream" in window)) {
-    document.getElementById("report").textContent = "This page needs a browser of 2023 or later.";
-    return;
-  }
-  const facts = JSON.parse(document.getElementById("facts").textContent);
-  colour(facts.theme);
-  const numbers = await unpacked(document.getElementById("numbers").textContent);
-  colour(facts.theme); // it may have changed meanwhile, and only from here on is that heard
-  new Report(facts, numbers);
-  document.documentElement.dataset.drawn = String(performance.now());
-}
-
-start();

@@ -161,6 +161,19 @@ def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: 
     assert "closed" in teacher.error(fatal=True)
 
 
+def test_who_closes_a_window_is_not_counted_and_an_ended_room_takes_nobody(
+    lesson: Class, server: str
+) -> None:
+    teacher, room, _ = lesson.teacher(server)
+    student = lesson.student(server, f" {room.lower()} ", "a")
+    teacher.until(lambda state: state["people"]["here"] == 1)
+    student.leave()
+    teacher.until(lambda state: state["people"]["here"] == 0)
+    teacher.do("end")
+    assert "closed" in teacher.error(fatal=True)
+    assert "no room" in lesson.student(server, room, "a").error(fatal=True)
+
+
 @pytest.mark.parametrize(
     "first", ["", "[", "[" * 4000, "[]", "1e999", '{"do": "vote"}', b"\xff", f'"{"x" * 8192}"']
 )

@@ -66,7 +66,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     counted = np.arange(12) != IT
     np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
     ways = ["mean vector", "key masked", "deleted"]
-    assert shown["row_labels"][:3] == [f"Leaving it out: {way}" for way in ways]
+    assert shown["row_labels"][:3] == [f"Occlusion: {way}" for way in ways]
     assert [text.split(",")[0] for text in shown["texts"][IT : 3 * 12 : 12]][1:] == ["–", "–"]
     yardstick = values[:3, counted]
     for row in (3, 11):
@@ -75,7 +75,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     bound = critical_value(11, 9)
     assert bound is not None
     assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
-    assert any("**Leaving it out: mask vector** is not here" in info.value for info in app.info)
+    assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 
 def test_the_output_is_taken_apart() -> None:
@@ -115,7 +115,7 @@ def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytes
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     table = list(csv.DictReader(csv_of(chosen(), latest.found).removeprefix("\ufeff").splitlines()))
-    assert {(row["text"], row["token that is asked about"]) for row in table} == {(TIRED, "9:it")}
+    assert {(row["text"], row["chosen token"]) for row in table} == {(TIRED, "9:it")}
     assert [row["token"] for row in table][IT - 1 : IT + 1] == ["8:as", "9:it"]
     ways = ["mean vector", "key masked", "deleted"]
     assert list(table[0])[5:9] == [*ways, "Weights of head 1-2"]

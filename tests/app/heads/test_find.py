@@ -81,4 +81,4 @@ def test_what_is_too_much_or_cannot_be_read_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(listed, "MAX_BYTES", 100_000)
     app = pasted("\n".join(f"A dog ate {n} hats." for n in range(99)))
     assert "Use at most " in app.error[0].value
-    assert "can read none of the lines" in pasted("word " * 300).error[0].value
+    assert "cannot read any of the lines" in pasted("word " * 300).error[0].value

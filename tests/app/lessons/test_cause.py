@@ -1,5 +1,7 @@
 """The lesson "Cause" without a browser: the shown row, the changes in a link, and the further sections."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -9,7 +11,7 @@ from attnviz.app.lessons.cause.values import Row
 from attnviz.app.lessons.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent, signed_percent
-from tests.app.shown import FOLDED, all_sent, charts, clean, sent, visit, words
+from tests.app.shown import FOLDED, all_sent, charts, clean, press, row_of_buttons, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -21,20 +23,25 @@ def change(app: AppTest, edits: str) -> AppTest:
 
 
 def french(app: AppTest) -> str:
-    return "".join(piece["text"] for piece in sent(app, "arrow")["translation"])
+    """The translation with the changes; the words that differ are bold."""
+    [shown] = re.findall(r"^\*\*(?:Now|Translation):\*\* (.*)$", words(app), re.MULTILINE)[:1]
+    return str(shown).replace("\\", "")
+
+
+def table(app: AppTest, key: str) -> dict[str, list[float]]:
+    """The numbers of each row of the first table of weights or of pronouns."""
+    title = {"weights": "head", "pronouns": "Probability"}[key]
+    found = next(each for each in all_sent(app, "share_table") if title in each["title"])
+    return {f"{row['place']} {row['label']}".strip(): row["shares"] for row in found["rows"]}
 
 
 def test_the_opening_picture_and_its_sections() -> None:
     app = visit("cause")
-    data, shown = sent(app, "arrow"), words(app)
+    shown = words(app)
     found = values.experiment("translator", SENTENCE, IT)
-    assert data["reader"] == data["words"][data["query"]] == "it"
-    assert (data["interference"]["change"], data["before"], data["now"]) == (
-        "none",
-        found.row_before.tolist(),
-        found.row_before.tolist(),
-    )
-    assert [choice["word"] for choice in data["choices"]] == ["il", "elle"]
+    assert app.header[0].value == "`it` in encoder head 2-1"
+    assert [weight for [weight] in table(app, "weights").values()] == found.row_before.tolist()
+    assert list(table(app, "pronouns")) == ["il", "elle"]
     assert "car il était trop fatigué" in french(app)
     effects = values.effects("translator", SENTENCE)
     assert effects
@@ -63,26 +70,45 @@ def test_a_split_weight_at_each_step_and_at_the_chosen_one() -> None:
 
 def test_a_link_with_a_change_and_a_sentence_without() -> None:
     app = visit("cause", edits=MOVED)
-    data = sent(app, "arrow")
-    assert data["interference"] == {"change": "move", "source": 1, "target": 6}
+    assert moved_to(app) == "7 road"
     found = values.experiment("translator", SENTENCE, IT, [MOVED])
     assert found.gender
-    assert data["now"] == found.row_now.tolist()
-    assert [[each["before"], each["now"]] for each in data["choices"]] == [
+    assert [now for _, now in table(app, "weights").values()] == found.row_now.tolist()
+    assert list(table(app, "pronouns").values()) == [
         list(each) for each in zip(found.gender.before, found.gender.now, strict=True)
     ]
-    assert french(app).startswith("Le chien n'a pas traversé la route car elle était trop fatigué")
-    assert next(piece["text"] for piece in data["translation"] if piece["differs"]) == "elle "
+    assert french(app) == "Le chien n'a pas traversé la route car **elle** était trop fatigué."
     clean(app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run())
     assert app.multiselect(key="edits").value == []
     assert "car elle était trop étroite" in french(app)
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
-        assert sent(app, "arrow")["choices"] == []
+        assert "Probability" not in sent(app, "share_table")["title"]
         assert not charts(app)
         assert not all_sent(app, "head_map")
     clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
-    assert french(app) == ""
+    assert french(app) == "`[END]`"
+
+
+def moved_to(app: AppTest) -> str | None:
+    """The word to which the weight is moved."""
+    target: str | None = row_of_buttons(app, "move").value
+    return target
+
+
+def test_buttons_move_a_weight_ablate_and_undo() -> None:
+    app = visit("cause", FOLDED)
+    clean(row_of_buttons(app, "move").set_value("7 road").run())
+    assert app.multiselect(key="edits").value == [MOVED]
+    for label, edits in (
+        ("Ablate the row of it", ["encoder 2-1 9"]),
+        ("Ablate encoder head 2-1", ["encoder 2-1"]),
+        ("Undo all changes", []),
+    ):
+        clean(press(app, label))
+        assert app.multiselect(key="edits").value == edits
+        assert moved_to(app) is None
+    assert "car il était trop fatigué" in french(app)
 
 
 def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
@@ -90,18 +116,18 @@ def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
     assert app.selectbox(key="cause_head").value == "encoder 1-3"
     assert app.selectbox(key="cause_word").value == "12 tired"
     app = visit("cause", FOLDED, edits=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
-    data = sent(app, "arrow")
-    assert (data["reader"], data["interference"]["change"], data["others"]) == ("tired", "none", 1)
+    assert moved_to(app) is None
+    assert "1 change in other rows" in words(app)
     app.selectbox(key="cause_word").set_value("9 it").run()
-    for edits, kind, elsewhere in (
-        ("encoder 2-1 9", "row", 0),
-        ("encoder 2-1", "head", 0),
-        (f"encoder 2-1 12, cross 1-2, {MOVED}", "move", 2),
-        (f"encoder 2-1, {MOVED}, encoder 2-1 9", "head", 0),
+    for edits, target in (
+        ("encoder 2-1 9", None),
+        ("encoder 2-1", None),
+        (f"encoder 2-1 12, cross 1-2, {MOVED}", "7 road"),
+        (f"encoder 2-1, {MOVED}, encoder 2-1 9", None),
     ):
-        data = sent(change(app, edits), "arrow")
-        assert (data["interference"]["change"], data["others"]) == (kind, elsewhere)
-        assert any(data["now"]) == (kind == "move")
+        change(app, edits)
+        assert moved_to(app) == target
+        assert any(now for _, now in table(app, "weights").values()) == (target is not None)
 
 
 def test_an_invalid_change_is_named_and_none_is_made() -> None:
@@ -116,20 +142,22 @@ def test_an_invalid_change_is_named_and_none_is_made() -> None:
         assert "car il était trop fatigué" in french(app)
     change(app, MOVED)
     assert not app.warning
-    assert "car elle était trop fatigué" in french(app)
+    assert "car **elle** était trop fatigué" in french(app)
     for head in ("decoder 1-2", "cross 1-1"):
         clean(app.selectbox(key="cause_head").set_value(head).run())
-        data = sent(app, "arrow")
-        assert data["reader"] == "car"
-        assert (data["query"] is None) == head.startswith("cross")
+        assert "`car`" in app.header[0].value
 
 
 def test_two_translators_have_the_same_change_and_each_opens_at_its_own_head() -> None:
     app = visit("cause", edits=MOVED)
-    _, first, second = all_sent(app, "arrow")
-    assert first["now"] == sent(app, "arrow")["now"]
-    assert second["before"][1] > 0.95
-    assert second["translation"] == second["translation_before"]
+    first, second = (
+        [row["shares"] for row in each["rows"]]
+        for each in all_sent(app, "share_table")[2:]
+        if "head" in each["title"]
+    )
+    assert first == list(table(app, "weights").values())
+    assert second[1][0] > 0.95
+    assert "**Now:** Le chien n'a pas traversé la route car il était trop fatigué" in words(app)
     unguided = "translator-unguided"
     clean(app.selectbox(key="translator").set_value(catalogue.entry(unguided).title).run())
     (head,) = [run.head for run in held_out() if run.shipped and run.variant == "unguided"]

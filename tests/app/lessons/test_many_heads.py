@@ -3,7 +3,8 @@
 import pytest
 
 from attnviz.app.lessons.many_heads import page, values
-from tests.app.shown import sent, visit, words
+from attnviz.text import signed_share
+from tests.app.shown import sent, stored, visit, words
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -11,12 +12,16 @@ IT = 9
 
 def test_picture_and_tables_show_the_computed_values() -> None:
     app, found = visit("many_heads"), values.at_token(TEXT, 3, IT, 12)
-    message, said = sent(app, "shares"), words(app)
+    table, said = sent(app, "share_table"), words(app)
     assert not app.info
-    assert message["selected"] == 1
-    assert message["shares"] == pytest.approx(found.shares.tolist(), abs=1e-5)
-    assert message["bias"][2] == pytest.approx(found.bias_share)
-    assert sum(message["shares"]) + message["bias"][2] == pytest.approx(1, abs=1e-4)
+    assert [row["marked"] for row in table["rows"]].index(True) == sent(app, "head_view")["query"] == 1
+    assert [row["shares"] for row in table["rows"]] == [
+        [share] for share in (*found.shares, found.bias_share)
+    ]
+    assert sum(row["shares"][0] for row in table["rows"]) == pytest.approx(1, abs=1e-4)
+    assert stored(app, "heads of a token exact")["values"][0] == pytest.approx(found.weights)
+    assert f"length {found.lengths[1]:.3f}" in said
+    assert f"**{signed_share(float(found.shares[1]))}**".replace("\u00a0", " ") in said
     assert "rows 33 to 64" in said
     for cost in values.costs(384, page.HEADS, tokens=15):
         counts = f"{cost.parameters:,} | {cost.multiply_adds:,} | {cost.weights:,}"
@@ -29,7 +34,7 @@ def test_picture_and_tables_show_the_computed_values() -> None:
 
 def test_one_wide_head_is_labelled_as_untrained() -> None:
     app = visit("many_heads", heads_of_384="1", head="8")
-    assert sent(app, "shares")["selected"] == 0
+    assert sent(app, "head_view")["query"] == 0
     assert len(app.info) == 1
     assert "rows 1 to 384" in words(app)
     assert app.session_state["head"] == 8  # what Explore will open

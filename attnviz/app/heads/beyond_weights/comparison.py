@@ -1,4 +1,4 @@
-"""All measures of one token, one below the other, headed by how well each agrees with removing words."""
+"""All measures of one token, one below the other, with the agreement of each with occlusion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the measures as they come in."""
+    """Draw the measures as they are computed."""
     show_job(
         job_of(chosen),
         counted("Measuring", "steps"),
@@ -45,7 +45,7 @@ def draw(chosen: TokenSelection) -> None:
 
 
 def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
-    """The computation behind the page; other heads and other choices of what is ranked need no new one."""
+    """Return the page's job; it covers all heads and all choices of ranked tokens."""
     entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
     def steps() -> Iterator[Progress[MeasuredToken]]:
@@ -65,7 +65,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”",
-        agreement="Spearman’s ρ with removing each word (range over the ways to remove it)",
+        agreement="Spearman’s ρ with occlusion (range over its methods)",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
     )
@@ -74,24 +74,24 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
     for what, reason in found.missing.items():
         name = measure_name(what, chosen.name)
-        st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
+        st.info(f"**{name}** is not available. {markdown.plain(reason)}", icon=":material/block:")
 
 
 def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
-    """The measured outcome while words are removed, as Markdown."""
+    """Return the outcome measured by occlusion, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
     if not found.omitted:
-        return "Each word is removed in turn …"
+        return "Each token is removed in turn …"
     if found.followed is None:
-        return f"Followed: the output of {chosen.token}, as 1 − cosine."
+        return f"Measured outcome: the output of {chosen.token}, as 1 − cosine."
     likely = f"{markdown.code(found.followed.text)} ({_probability(found.followed.probability)})"
     where = "in place of" if found.followed.kind == "masked" else "after"
-    return f"Followed: the log-probability of {likely} {where} {chosen.token}."
+    return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
 
 
 def chance_level(rows: Sequence[Row], count: int) -> str:
-    """The |ρ| that unrelated orders of so many tokens rarely reach, corrected for the number of measures."""
+    """Return the chance level of |ρ| for this number of tokens, corrected for the number of measures."""
     compared = sum(row.measure != OCCLUSION and not np.isnan(row.lowest) for row in rows)
     bound = critical_value(count, max(1, compared))
     if bound is None or not compared:
@@ -103,10 +103,10 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
 
 
 def how_to_read(chosen: TokenSelection) -> None:
-    """Explain how to read the picture, and how far two orders agree by chance."""
+    """Explain how to read the picture."""
     latest = job_of(chosen).latest
     if latest is None:
-        st.markdown("This comes with the first measures.")
+        st.markdown("This appears with the first measures.")
         return
     st.markdown(_how_to_read(latest.found))
 
@@ -117,19 +117,18 @@ def _how_to_read(found: MeasuredToken) -> str:
         vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
     others = ""
     if "key masked" in found.omitted:
-        others += "; or it is masked for all other tokens, in any layer (key masked)"
+        others += "; or it is masked for all other tokens, in all layers (key masked)"
     if "deleted" in found.omitted:
-        others += "; or it is taken out, and all later tokens move up by one (deleted)"
-    followed = "all numbers of its output, with their squares summed and the root taken"
+        others += "; or it is removed, and all later tokens move up by one (deleted)"
+    followed = "all numbers of its output, combined as √Σ²"
     if found.followed is not None:
         followed = "the logarithm of that probability"
     return (
-        "Each row has its own scale of colours. Where a row has one strong colour, all its values are "
-        "nearly as large as the largest, and its ranks rest on small differences. How far two orders agree "
-        "is Spearman’s rank correlation over the ranked tokens: 1 is the same order, −1 the reverse, 0 none. "
-        "It is "
-        "computed with each way of leaving words out: the lowest to the highest is beside the name. "
-        f"To leave a word out, its vector is replaced by {vectors}{others}. "
+        "Each row has its own colour scale. Where a row has one strong colour, all its values are "
+        "nearly equal, and its ranks depend on small differences. Agreement is Spearman’s rank correlation "
+        "over the ranked tokens: 1 is the same order, −1 the reverse, 0 no correlation. The range beside a "
+        "name covers all occlusion methods. "
+        f"To remove a token, its vector is replaced by {vectors}{others}. "
         f"The gradients are those of {followed}. Rollout uses the mean over heads, as in its paper."
     )
 
@@ -160,7 +159,7 @@ def _column(chosen: TokenSelection, found: MeasuredToken, counted: Mask, place: 
 
 
 def _number(measure: str, value: float) -> str:
-    """With three digits; a share as a percentage, which never reads as 0 where it is not."""
+    """Format with three digits, or a fraction as a percentage, which reads as 0 only if it is 0."""
     if np.isnan(value):
         return NO_NUMBER
     if measure not in _SHARES:
@@ -169,7 +168,7 @@ def _number(measure: str, value: float) -> str:
 
 
 def _probability(share: float) -> str:
-    """A small one keeps its digits, so that one sees it move."""
+    """Format a probability; a small one keeps its digits, so that changes are visible."""
     return percent(share) if share >= 0.1 else f"{100 * share:.2g} %"
 
 

@@ -1,4 +1,4 @@
-"""The picture as a table of numbers, on the page and as a file."""
+"""The measures as a table of numbers, on the page and as a CSV file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _THREE_DIGITS = "%.3g"
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the numbers that are there."""
+    """Draw the numbers computed so far."""
     latest = job_of(chosen).latest
     if latest is None:
-        st.markdown("They come in one by one.")
+        st.markdown("The numbers appear with the first measures.")
         return
     table = columns(chosen, latest.found, _beside(MEASURE.get(OCCLUSION)))
     st.dataframe(
@@ -47,38 +47,37 @@ def draw(chosen: TokenSelection) -> None:
 
 
 def _beside(measure: str) -> tuple[str, ...]:
-    """Leaving words out, and the measure that is explained: more columns would be cut off."""
+    """Return occlusion and the explained measure: more columns would be clipped."""
     return (OCCLUSION, HEAD_WEIGHTS if measure == OCCLUSION else measure)
 
 
 def columns(
     chosen: TokenSelection, found: MeasuredToken, measures: Sequence[str] = beyond_weights.MEASURES
 ) -> dict[str, list[str] | list[float]]:
-    """The tokens, and the values of each measure that is there, by what the column is called.
+    """Return the tokens and the values of each computed measure, by column name.
 
-    Leaving it out has a column for each way; NaN where that cannot leave the token out.
+    Occlusion has a column for each method; NaN where it cannot remove the token.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
         if measure == OCCLUSION:
             table |= {way: values.tolist() for way, values in found.omitted.items()}
-        elif (values := found.of(measure, chosen.layer, chosen.head)) is not None:
+        elif (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:
             table[measure_name(measure, chosen.name)] = values.tolist()
     return table
 
 
 def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
-    """The table, and in each row what it is about.
+    """Return the table as CSV, with the model and the text in each row.
 
-    Numbers have 9 significant digits, enough to give every float32 back exactly; one that is not there is
-    empty.
+    Numbers have 9 significant digits, enough to restore every float32 exactly; missing ones are empty.
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
     facts = {
         "model": lookup.called(chosen.entry),
         "text": visible_text(chosen.given.text),
-        "token that is asked about": numbered(chosen.queries[chosen.query]),
-        "what is followed": visible_text(followed),
+        "chosen token": numbered(chosen.queries[chosen.query]),
+        "measured outcome": visible_text(followed),
     }
     table = columns(chosen, found)
     rows: list[Cells] = [

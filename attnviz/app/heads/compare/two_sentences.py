@@ -74,7 +74,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
 
 def _caution(overlap: Overlap) -> None:
     """Note where most of a head's attention cannot be compared."""
-    if overlap.little:
+    if overlap.is_low:
         longer = max(overlap.first, overlap.second)
         st.warning(
             f"**{overlap.aligned} of {longer} words aligned.** Most words of the longer sentence have no "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import cast
@@ -10,11 +10,12 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
+from attnviz.app.components.share_table import Row as ShareRow
+from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.cause import values
-from attnviz.app.lessons.cause.arrow import NOTHING, Choice, Interference, Piece, arrow
 from attnviz.app.lessons.cause.values import Ablation, Effects, Experiment, Row
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, outside_note
@@ -29,6 +30,7 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Kind
 from attnviz.trained.translator import grammar, reading, variants
+from attnviz.trained.vocabulary import END
 
 CODE = (
     ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
@@ -64,27 +66,21 @@ class Selection:
         return named(self.row.query, self.experiment.queries)
 
     @property
-    def interference(self) -> Interference:
+    def edit(self) -> Edit | None:
         """What is changed in the row: an ablation where there is one, else the last move."""
         here = [edit for edit in map(Edit.parse, self.edits) if self.row.has(edit)]
         ablated = [edit for edit in here if edit.source is None]
-        if any(edit.query is None for edit in ablated):
-            return {"change": "head", "source": None, "target": None}
-        if ablated:
-            return {"change": "row", "source": None, "target": None}
-        return {"change": "move", "source": here[-1].source, "target": here[-1].target} if here else NOTHING
+        whole = [edit for edit in ablated if edit.query is None]
+        return next(iter([*whole, *ablated, *here[::-1]]), None)
 
     @property
     def elsewhere(self) -> list[str]:
         """The changes in other rows."""
         return [edit for edit in self.edits if not self.row.has(Edit.parse(edit))]
 
-    def change(self, interference: Interference) -> None:
+    def change(self, edit: Edit | None) -> None:
         """Replace what is changed in this row."""
-        row = self.row
-        query = None if interference["change"] == "head" else row.query
-        edit = Edit(row.kind, row.layer, row.head, query, interference["source"], interference["target"])
-        EDITS.set([*self.elsewhere, *([] if interference["change"] == "none" else [str(edit)])])
+        EDITS.set([*self.elsewhere, *([str(edit)] if edit else [])])
 
 
 def draw() -> None:
@@ -105,7 +101,8 @@ def draw() -> None:
         with page.picture:
             heading = page.document.render("heading", query=chosen.query, head=_head(page, chosen.row))
             st.header(heading, anchor=False)
-            _arrow(page, "cause", chosen)
+            _change(page, chosen)
+            _figure(page, "cause", chosen)
         with details:
             page.text("intro", query=chosen.query)
             variant = variants.VARIANTS[variant_of(model)]
@@ -203,69 +200,104 @@ def _opening_query(words: Sequence[str], kind: Kind) -> int:
 # The picture
 
 
-def _arrow(page: LessonPage, name: str, chosen: Selection, about: str = "") -> None:
-    """Draw the row as arrows, and the translation, in a widget of this name.
-
-    Args:
-        page: the lesson.
-        name: of the widget.
-        chosen: what is shown.
-        about: what the saved picture names; "" for the page's own model.
-    """
-    found = chosen.experiment
-    choices: list[Choice] = []
-    label = ""
-    if found.gender:
-        so_far = found.words_before[: found.gender.step]
-        label = page.label("next_word", word=so_far[-1]) if so_far else page.label("first_word")
-        choices = [
-            {"word": word, "before": before, "now": now}
-            for word, before, now in zip(PRONOUNS, found.gender.before, found.gender.now, strict=True)
-        ]
-    before, now = _pieces(found)
-    arrow(
-        name,
-        title=_head(page, chosen.row),
-        words=found.keys,
-        query=None if chosen.row.kind == "cross" else chosen.row.query,
-        reader=found.queries[chosen.row.query],
-        open_to=[bool(cell) for cell in found.open_to],
-        before=found.row_before,
-        now=found.row_now,
-        interference=chosen.interference,
-        translation=now,
-        translation_before=before,
-        choices=choices,
-        choice_label=label,
-        others=len(chosen.elsewhere),
-        about=about,
-        on_change=chosen.change,
-        on_undo=lambda: EDITS.set([]),
+def _change(page: LessonPage, chosen: Selection) -> None:
+    """Draw the changes that can be made in the row."""
+    found, row, edit = chosen.experiment, chosen.row, chosen.edit
+    moved = edit if edit and edit.source is not None else None
+    source = found.source if moved is None or moved.source is None else moved.source
+    options = _options(found.keys)
+    controls.buttons(
+        page.label("move", source=found.keys[source], weight=percent(float(found.row_before[source]))),
+        {
+            option: Edit(row.kind, row.layer, row.head, row.query, source, key)
+            for key, option in enumerate(options)
+            if found.open_to[key] and key != source
+        },
+        "move",
+        chosen.change,
+        options[moved.target] if moved and moved.target is not None else None,
     )
+    ablations = {
+        "ablate_row": Edit(row.kind, row.layer, row.head, row.query),
+        "ablate_head": Edit(row.kind, row.layer, row.head),
+    }
+    with st.container(horizontal=True):
+        for name, ablation in ablations.items():
+            made = edit == ablation
+            label = page.label(name, query=found.queries[row.query], head=_head(page, row))
+            st.button(
+                label,
+                type="primary" if made else "secondary",
+                icon=":material/undo:" if made else ":material/volume_off:",
+                on_click=chosen.change,
+                args=(None if made else ablation,),
+            )
+        st.button(
+            page.label("undo"),
+            icon=":material/restart_alt:",
+            disabled=not chosen.edits,
+            on_click=EDITS.set,
+            args=([],),
+        )
 
 
-def _pieces(found: Experiment) -> tuple[list[Piece], list[Piece]]:
-    """Return both translations word by word, with the words that differ."""
+def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
+    """Draw the translation, the probabilities of both pronouns and the row, before and after the changes."""
+    found, edit, changed = chosen.experiment, chosen.edit, bool(chosen.edits)
+    before, now = _marked(found)
+
+    def table(key: str, title: str, measure: str, rows: Mapping[str, Sequence[float]], target: str) -> None:
+        columns = [page.label("unchanged"), page.label("now")] if changed else [page.label(measure)]
+        shown: list[ShareRow] = []
+        for option, (one, other) in rows.items():
+            place, _, label = option.rpartition(" ")
+            shares = [one, other][: len(columns)]
+            written = [percent(share, 1) for share in shares]
+            marked = option == target
+            shown.append(
+                {"place": place, "label": label, "shares": shares, "written": written, "marked": marked}
+            )
+        share_table(f"{name} {key}", title=title, of="token", columns=columns, rows=shown)
+
+    result, weights = st.columns(2, gap="medium")
+    with result:
+        page.text("result", before=before, now=now, changed=changed, others=len(chosen.elsewhere))
+        if found.gender:
+            so_far = found.words_before[: found.gender.step]
+            label = page.label("next_word", word=so_far[-1]) if so_far else page.label("first_word")
+            st.markdown(f":small[{markdown.plain(label)}]")
+            pronouns = dict(
+                zip(PRONOUNS, zip(found.gender.before, found.gender.now, strict=True), strict=True)
+            )
+            table("pronouns", label, "probability", pronouns, "")
+    with weights:
+        options = _options(found.keys)
+        row = {
+            options[key]: (float(found.row_before[key]), float(found.row_now[key]))
+            for key in np.flatnonzero(found.open_to).tolist()
+        }
+        target = options[edit.target] if edit and edit.target is not None else ""
+        table("weights", _head(page, chosen.row), "weight", row, target)
+
+
+def _marked(found: Experiment) -> tuple[markdown.Markdown, markdown.Markdown]:
+    """Return both translations as written, with the words that differ in bold."""
     words = found.words_before, found.words_now
     blocks = SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_matching_blocks()
     same_before = {place for block in blocks for place in range(block.a, block.a + block.size)}
     same_now = {place for block in blocks for place in range(block.b, block.b + block.size)}
-    return _cut(words[0], same_before), _cut(words[1], same_now)
+    return _bold(words[0], same_before), _bold(words[1], same_now)
 
 
-def _cut(words: Sequence[str], same: set[int]) -> list[Piece]:
-    """Return the sentence as it is written, cut where a word begins."""
+def _bold(words: Sequence[str], same: set[int]) -> markdown.Markdown:
     sentence = grammar.written(words)
-    starts: list[int] = []
-    at = 0
-    for word in words:
-        starts.append(sentence.lower().index(word, at))
-        at = starts[-1] + len(word)
-    ends = [*starts, len(sentence)][1:]
-    return [
-        {"text": sentence[start:end], "differs": place not in same}
-        for place, (start, end) in enumerate(zip(starts, ends, strict=True))
-    ]
+    text, at = "", 0
+    for place, word in enumerate(words):
+        start = sentence.lower().index(word, at)
+        written = markdown.plain(sentence[start : start + len(word)])
+        text += markdown.plain(sentence[at:start]) + (written if place in same else f"**{written}**")
+        at = start + len(word)
+    return markdown.Markdown(text + markdown.plain(sentence[at:]) or markdown.code(END))
 
 
 def _predict(page: LessonPage, chosen: Selection) -> None:
@@ -352,7 +384,7 @@ def _compare(page: LessonPage, chosen: Selection) -> None:
             st.caption(markdown.plain(entry.description))
             try:
                 other = Selection(chosen.text, model, chosen.row, chosen.edits)
-                _arrow(page, f"cause {model}", other, f"“{chosen.text}” · {entry.title}")
+                _figure(page, f"cause {model}", other)
             except InvalidEdit as error:
                 st.info(markdown.plain(str(error)), icon=":material/info:")
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import names_of, strongest_keys, to_guess_from
+from attnviz.analysis.sentence import names_of, quiz_options, strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.lessons import choosing
@@ -147,7 +147,7 @@ def _picture(page: LessonPage, reading: Reading) -> None:
 def _predict(page: LessonPage, reading: Reading) -> None:
     """Draw the question for the largest weight of the row."""
     names = names_of(reading.keys.groups)
-    places = to_guess_from(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
+    places = quiz_options(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
     options = [names[place] for place in places]
     asked = [key for key in reading.largest if key.place in places]
     page.predict(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of, names_of
-from attnviz.app.components.component import mount
+from attnviz.analysis.sentence import name_of
+from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import MODEL, computed
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.many_heads import values
 from attnviz.app.state.choices import HEAD, HEADS_OF_384
+from attnviz.app.weights_picture import weights_picture
 from attnviz.models import catalogue
+from attnviz.text import signed_share
+from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 CODE = (
     ("attnviz.transformer.multi_head", "MultiHeadAttention", "split_heads", "join_heads"),
@@ -22,7 +23,6 @@ CODE = (
 
 _MODEL = catalogue.entry(MODEL)
 HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % heads == 0)
-_DIGITS = 6  # enough for every printed digit; whole floats would double the message
 
 _at_token, _costs = computed(values.at_token), computed(values.costs)
 _sizes = computed(values.known_sizes)
@@ -55,22 +55,76 @@ def draw() -> None:
 
 def _picture(page: LessonPage, chosen: HeadSelection) -> int:
     """Draw each head's part of the output; return the number of heads."""
-    token = name_of(chosen.query, chosen.groups)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(page.label("heads"), width="content")
         options = [str(heads) for heads in HEADS]
         heads = int(HEADS_OF_384.segments(page.label("heads"), options, str(_MODEL.heads)))
     if heads != _MODEL.heads:
         st.info(page.label("untrained", trained=_MODEL.heads, heads=heads), icon=":material/content_cut:")
-    shares(
-        "many_heads shares",
-        query=token,
-        tokens=names_of(chosen.groups),
-        shown=_at_token(chosen.text, chosen.layer, chosen.query, heads),
-        selected=min(chosen.head, heads - 1),
-        on_pick=lambda head: HEAD.set(head + 1),
+    shown, selected = _at_token(chosen.text, chosen.layer, chosen.query, heads), min(chosen.head, heads - 1)
+    weights, shares = st.columns([7, 4], gap="medium")
+    with weights:
+        _weights(page, chosen, shown, selected)
+    with shares:
+        _shares(page, shown, selected)
+    page.text(
+        "share",
+        head=selected + 1,
+        length=float(shown.lengths[selected]),
+        cosine=float(shown.cosines[selected]),
+        output=shown.output_length,
+        share=signed_share(float(shown.shares[selected])),
     )
     return heads
+
+
+def _weights(page: LessonPage, chosen: HeadSelection, shown: values.HeadShares, selected: int) -> None:
+    """Draw the query's row of weights in each head; a click on a row chooses its head."""
+    token = name_of(chosen.query, chosen.groups)
+    rows: list[ShownToken] = []
+    for head in range(1, len(shown.weights) + 1):
+        label = page.label("head", head=head)
+        name = page.label("token_in_head", token=token, head=head)
+        rows.append({"label": label, "name": name, "title": name, "special": False})
+
+    def pick(row: int | None, _: int | None) -> None:
+        if row is not None:
+            HEAD.set(row + 1)
+
+    weights_picture(
+        "heads of a token",
+        shown.weights[None],
+        rows,
+        shown_tokens(chosen.groups),
+        query=selected,
+        heading=page.label("weights", token=token),
+        filename="attnviz-heads-of-a-token",
+        on_pick=pick,
+    )
+
+
+def _shares(page: LessonPage, shown: values.HeadShares, selected: int) -> None:
+    """Draw each head's share of the output, and that of the bias, which sum to 100 %."""
+    shares = [*shown.shares.tolist(), shown.bias_share]
+    labels = [page.label("head", head=head) for head in range(1, len(shares))] + [page.label("bias")]
+    share_table(
+        "many_heads shares",
+        title=page.label("shares"),
+        of="",
+        columns=[page.label("shares")],
+        rows=[
+            {
+                "place": "",
+                "label": label,
+                "shares": [share],
+                "written": [signed_share(share)],
+                "marked": at == selected,
+            }
+            for at, (label, share) in enumerate(zip(labels, shares, strict=True))
+        ],
+        measures=[{"label": page.label("sum"), "values": [signed_share(sum(shares))]}],
+        full=max(map(abs, shares)) or 1,
+    )
 
 
 def _steps(page: LessonPage, chosen: HeadSelection, heads: int) -> None:
@@ -117,38 +171,3 @@ def _models(page: LessonPage) -> None:
         for size in _sizes()
     ]
     page.text("sizes", sizes=sizes)
-
-
-def shares(
-    key: str,
-    /,
-    *,
-    query: str,
-    tokens: Sequence[str],
-    shown: values.HeadShares,
-    selected: int,
-    on_pick: Callable[[int], None],
-) -> None:
-    """Draw a row for each head; a click, Enter or Space on a row picks its head.
-
-    Args:
-        query: the name of the query token.
-        tokens: the names of the key tokens, in order.
-        shown: the heads' parts.
-        selected: the marked head, with its arithmetic, from 0.
-        on_pick: called with the head, from 0.
-    """
-    message = {
-        "query": query,
-        "tokens": tokens,
-        "weights": shown.weights.round(_DIGITS),
-        "pieces": shown.concatenated.round(_DIGITS),
-        "lengths": shown.lengths.round(_DIGITS),
-        "cosines": shown.cosines.round(_DIGITS),
-        "shares": shown.shares.round(_DIGITS),
-        "bias": [shown.bias_length, shown.bias_cosine, shown.bias_share],
-        "output": shown.output.round(_DIGITS),
-        "output_length": shown.output_length,
-        "selected": selected,
-    }
-    mount("shares", key, message, on_pick=on_pick)

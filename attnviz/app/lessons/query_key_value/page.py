@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.sentence import name_of, to_guess_from
+from attnviz.analysis.sentence import name_of, quiz_options
 from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made, steps
@@ -49,7 +49,7 @@ def draw() -> None:
         best = done.by_weight[0]
         options = [
             {"mark": "x" if key == best else " ", "name": name_of(key, chosen.groups)}
-            for key in to_guess_from(done.weights, chosen.groups)
+            for key in quiz_options(done.weights, chosen.groups)
         ]
         page.predict(
             head=chosen.head_name,

@@ -19,6 +19,7 @@ export class Lanes {
   /** Measures the places of the words; call it before drawing, whenever they may have moved. */
   measure(first, second, standing) {
     this.standing = standing;
+    this.numberWidth = 2.75 * parseFloat(getComputedStyle(document.documentElement).fontSize); // "> 99 %"
     const place = (word) => {
       const { x: left, y: top, width, height } = boxIn(word, this.stage);
       return standing
@@ -90,7 +91,7 @@ export class Lanes {
   #bundle(shares, style, start, [along, edge], sign, controls) {
     const most = Math.max(...shares);
     const labelled = most >= FIRST_LABELLED;
-    const room = labelled ? (this.standing ? 37 : 17) : 3; // from the number's word to the line
+    const room = labelled ? (this.standing ? this.numberWidth : 17) : 3; // from the number's word to the line
     const fromReader = style.labels === "reader";
     const thickness = shares.map((share) => (share * style.thickest) / Math.sqrt(shares.length));
     const whole = thickness.reduce((sum, one) => sum + one, 0);

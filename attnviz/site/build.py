@@ -1,0 +1,102 @@
+"""The folder of static files: the page, what it shows first, and the model."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.app.examples import OPENING, introduction
+from attnviz.capture import stored
+from attnviz.errors import AttnvizError
+from attnviz.export.report.page import STYLE
+from attnviz.models.catalogue import MINILM, Entry
+from attnviz.models.resolve import entry
+from attnviz.site import weights
+from attnviz.widgets import code
+
+_HERE = Path(__file__).parent
+_MODEL = "minilm"
+_MARK = "service_worker.js"  # no other site of ours has it
+_DOCUMENTATION = Path("docs", "index.html")
+_ARRAYS = ("weights", "query", "key")
+
+
+def build(out: Path) -> None:
+    """Write the site; over an earlier one, of which nothing but the documentation stays.
+
+    Args:
+        out: a new or empty folder, an earlier site, or a folder with the documentation in `docs`.
+
+    Raises:
+        AttnvizError: something else is in the folder.
+    """
+    _clear(out)
+    model = entry(_MODEL)
+    name = weights.write(MINILM.folder, out)
+    files = {**_page(out, model.title), **_opening(model, name)}
+    about = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
+    constants = f"self.site = {json.dumps(about)};\n"
+    files[_MARK] = (constants + _text(_MARK)).encode()
+    for file, data in files.items():
+        (out / file).write_bytes(data)
+
+
+def _clear(out: Path) -> None:
+    """Remove the model of an earlier site; refuse a folder of something else."""
+    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if there - {_DOCUMENTATION.parts[0]} and _MARK not in there:
+        raise AttnvizError(f"{out} has other files in it. Choose a new folder.")
+    for folder in out.glob("model-*"):
+        shutil.rmtree(folder)
+
+
+def _page(out: Path, model: str) -> dict[str, bytes]:
+    """The page, its scripts and its style sheet."""
+    is_documented = (out / _DOCUMENTATION).is_file()
+    link = f'<a href="{_DOCUMENTATION.as_posix()}">Documentation</a>' if is_documented else ""
+    page = Template(_text("index.html")).substitute(model=html.escape(model), documentation=link)
+    return {
+        "index.html": page.encode(),
+        "site.js": code.bundle("site").encode(),
+        "worker.js": code.bundle("worker").encode(),
+        "style.css": (STYLE + _text("site.css")).encode(),
+    }
+
+
+def _opening(model: Entry, folder: str) -> dict[str, bytes]:
+    """What the page shows before the model is there: the first example, computed here."""
+    first = introduction(model)
+    found = [stored.find(model.name, text) for text in (OPENING.text, OPENING.other)]
+    traces = [trace for trace in found if trace]
+    facts = {
+        "model": folder,
+        "sizes": {"model": model.title, "layers": model.layers, "heads": model.heads, "d_head": model.d_head},
+        "min_kept": MIN_KEPT,
+        "head": first.head,
+        "examples": [asdict(example) for example in first.examples],
+        "runs": [
+            {
+                "text": trace.text,
+                "tokens": [asdict(token) for token in trace.of_kind("encoder")[0].query_tokens],
+            }
+            for trace in traces
+        ],
+    }
+    arrays = [
+        np.stack([getattr(block, name) for block in trace.blocks]) for trace in traces for name in _ARRAYS
+    ]
+    return {
+        "example.json": json.dumps(facts, ensure_ascii=False).encode(),
+        "example.bin": b"".join(array.astype("<f4").tobytes() for array in arrays),
+    }
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text("utf-8")

@@ -1,0 +1,247 @@
+/* reading: what the model computed of a text, as report.js shows it; as export/report/contents.py does in Python. */
+
+import { isolated } from "../widgets/dom.js";
+import { percent } from "../widgets/numbers.js";
+
+/**
+ * @typedef {import("./wordpiece.js").Token} Token
+ * @typedef {{ text: string, tokens: Token[], weights: Float32Array, query: Float32Array, key: Float32Array }} Run
+ *   a text and what the model computed of it; arrays as in bert.js
+ * @typedef {{ model: string, layers: number, heads: number }} Sizes
+ * @typedef {import("../export/report/report.js").Reading} Reading
+ * @typedef {import("../export/report/report.js").Way} Way
+ */
+
+const NOTABLE = 0.3;
+const WIDE = 0.8;
+const MAX_QUOTED = 12; // characters of what the vocabulary lacks
+
+/**
+ * Readings of one text, or of two and their difference, with all their numbers.
+ * @param {Run[]} runs
+ * @param {Sizes} sizes
+ * @returns {{ readings: Reading[], numbers: Float32Array }}
+ */
+export function shown(runs, sizes) {
+  /** @type {Float32Array[]} */
+  const arrays = [];
+  let length = 0;
+  const add = (array) => {
+    arrays.push(array);
+    length += array.length;
+    return length - array.length;
+  };
+  /** @type {any} */
+  const readings = runs.map((run) => reading(run, sizes, add));
+  const [first, second] = runs;
+  if (second?.tokens.length === first.tokens.length) readings.push(change(runs, readings, sizes, add));
+  const numbers = new Float32Array(length);
+  let at = 0;
+  for (const array of arrays) {
+    numbers.set(array, at);
+    at += array.length;
+  }
+  return { readings, numbers };
+}
+
+/** The part of a reading that both one text and a difference have. */
+function frame(text, count, { model, layers, heads }, weights, ways, high = null) {
+  const kind = {
+    kind: /** @type {"encoder"} */ ("encoder"),
+    layers: Array.from({ length: layers }, (_, layer) => layer + 1),
+    heads,
+    size: /** @type {[number, number]} */ ([count, count]),
+    weights,
+    spread: null,
+    heading: "",
+    signed: high !== null,
+    high: high || 1,
+    ways,
+  };
+  const texts = [{ name: "", typed: text, written: "" }];
+  return { model, given: false, names_kinds: false, texts, sees: false, edits: [], minus: "", kinds: [kind] };
+}
+
+function reading(run, sizes, add) {
+  const count = run.tokens.length;
+  const labels = run.tokens.map((token, at) => {
+    const { label, title } = labelled(token, run.text);
+    return { label, title: `token ${at + 1}: ${title}`, special: token.special, number: at + 1 };
+  });
+  const weights = add(run.weights);
+  const all = labels.map((_, at) => at);
+  const places = { plain: all, hidden: all.filter((at) => !run.tokens[at].special) };
+  const way = (name) => {
+    const rows = places[name];
+    const tokens = named(rows.map((at) => labels[at]));
+    const hides = name === "hidden";
+    const parts = rescaled(run.weights, sizes, count, rows);
+    return {
+      queries: tokens,
+      keys: tokens,
+      rows,
+      columns: rows,
+      left: hides ? add(parts.left) : null,
+      facts: facts(parts.weights, hides ? parts.left : null, sizes, tokens).map((fact) => `on average ${fact}`),
+      explanation: hides
+        ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
+        : "nothing hidden, merged or rescaled",
+      hidden: hides ? "[CLS] and [SEP]" : "",
+    };
+  };
+  return frame(run.text, count, sizes, weights, { plain: way("plain"), hidden: way("hidden") });
+}
+
+/** The second text's weights minus the first's, token by token. */
+function change(runs, [first, second], sizes, add) {
+  const count = runs[0].tokens.length;
+  const tokens = runs[0].tokens.map((_, at) => {
+    const [one, other] = [first, second].map(({ kinds: [{ ways }] }) => ways.plain.queries[at]);
+    const label = one.label === other.label ? one.label : `${one.label} → ${other.label}`;
+    return { ...one, label, title: one.title === other.title ? one.title : `${one.title} → ${other.title}` };
+  });
+  let high = 0; // one scale for all, with and without special tokens
+  const way = (name) => {
+    const { rows, explanation, hidden } = first.kinds[0].ways[name];
+    const [before, after] = runs.map((run) => rescaled(run.weights, sizes, count, rows));
+    const moved = after.weights.map((weight, at) => weight - before.weights[at]);
+    high = moved.reduce((most, value) => Math.max(most, Math.abs(value)), high);
+    const whole = new Float32Array(sizes.layers * sizes.heads * count * count);
+    const size = rows.length;
+    moved.forEach((value, at) => {
+      const row = Math.floor(at / size) % size;
+      whole[(Math.floor(at / size ** 2) * count + rows[row]) * count + rows[at % size]] = value;
+    });
+    const queries = named(rows.map((at) => tokens[at]));
+    return {
+      queries,
+      keys: queries,
+      rows,
+      columns: rows,
+      weights: add(whole),
+      left: name === "hidden" ? add(before.left.map((left, at) => Math.min(left, after.left[at]))) : null,
+      facts: largestMoves(moved, size, queries),
+      explanation: `${explanation}; points are percentage points`,
+      hidden,
+    };
+  };
+  const text = `${runs[0].text} → ${runs[1].text}`;
+  const ways = { plain: way("plain"), hidden: way("hidden") };
+  return frame(text, count, sizes, 0, ways, high);
+}
+
+/** The weights among some tokens, each row divided by what is left of it, [layer × head × row]. */
+function rescaled(weights, { layers, heads }, count, rows) {
+  const pictures = layers * heads;
+  const left = new Float32Array(pictures * rows.length);
+  const kept = new Float32Array(left.length * rows.length);
+  for (let line = 0; line < left.length; line++) {
+    const from = (Math.floor(line / rows.length) * count + rows[line % rows.length]) * count;
+    left[line] = rows.length === count ? 1 : rows.reduce((sum, column) => sum + weights[from + column], 0);
+    rows.forEach((column, at) => (kept[line * rows.length + at] = weights[from + column] / (left[line] || 1)));
+  }
+  return { weights: kept, left };
+}
+
+// Tokens --------------------------------------------------------------------------------------------------
+
+function labelled({ text, start, end, special }, whole) {
+  if (special) return { label: text, title: `${text}, added by the tokenizer` };
+  const typed = [...whole].slice(start, end).join("").replace(/\p{Cc}/gu, "␣");
+  const bare = text.replace(/^##/, "");
+  const label = text === "[UNK]" ? `${text} ${[...typed].length > MAX_QUOTED ? `${[...typed].slice(0, MAX_QUOTED).join("")}…` : typed}` : text;
+  const where = end === start + 1 ? `character ${end}` : `characters ${start + 1}–${end}`;
+  const differs = typed.toLowerCase() !== bare.toLowerCase() && typed !== label;
+  return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
+}
+
+/** The rows or columns of a picture: a label that occurs twice has its token's number in its name. */
+function named(tokens) {
+  const times = (label) => tokens.filter((token) => token.label === label).length;
+  return tokens.map((token) => ({
+    ...token,
+    name: isolated(token.label) + (times(token.label) > 1 ? ` (token ${token.number})` : ""),
+  }));
+}
+
+// Heads in words ------------------------------------------------------------------------------------------
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** What each head attends to, as `facts` of analysis/behaviour.py says it. */
+function facts(weights, left, { layers, heads }, tokens) {
+  const size = tokens.length;
+  return Array.from({ length: layers * heads }, (_, head) => {
+    const rows = Array.from({ length: size }, (__, row) => {
+      const from = (head * size + row) * size;
+      return { values: weights.subarray(from, from + size), left: left ? left[head * size + row] : 1 };
+    });
+    const places = placesOf(rows, tokens);
+    const best = places.reduce((one, other) => (other.share > one.share ? other : one));
+    if (best.share >= NOTABLE) {
+      const share = percent(best.share, 0);
+      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of what goes to tokens shown` : share})`;
+    }
+    const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
+    const even = mean(bits) / (Math.log2(size) || 1);
+    const equal = 2 ** mean(bits);
+    return `${even >= WIDE ? "spreads widely" : "attends to no fixed place"} (like ${equal.toFixed(0)} of ${size} tokens sharing equally)`;
+  });
+}
+
+function placesOf(rows, tokens) {
+  const place = (name, cells) => ({
+    name: `attends to ${name}`,
+    share: cells.reduce((sum, { value }) => sum + value, 0) / Math.max(cells.length, 1),
+    ofAll: cells.reduce((sum, { value, left }) => sum + value * left, 0) / Math.max(cells.length, 1),
+  });
+  const beside = (offset) =>
+    rows.flatMap(({ values, left }, row) => (row + offset in values ? [{ value: values[row + offset], left }] : []));
+  return [
+    place("the previous token", beside(-1)),
+    place("the next token", beside(1)),
+    place("itself", beside(0)),
+    ...tokens.map(({ label, special, number }, at) =>
+      place(special ? label : `“${isolated(label)}”, token ${number}`, rows.map(({ values, left }) => ({ value: values[at], left }))),
+    ),
+  ];
+}
+
+function largestMoves(moved, size, tokens) {
+  return Array.from({ length: moved.length / size ** 2 }, (_, head) => {
+    const values = moved.subarray(head * size ** 2, (head + 1) * size ** 2);
+    const at = values.reduce((best, value, place) => (Math.abs(value) > Math.abs(values[best]) ? place : best), 0);
+    const points = Math.round(Math.abs(100 * values[at]));
+    const signed = `${points ? (values[at] > 0 ? "+" : "−") : ""}${points} point${points === 1 ? "" : "s"}`;
+    return `changes most where ${tokens[Math.floor(at / size)].label} attends to ${tokens[at % size].label}, ${signed}`;
+  });
+}
+
+// Why this number? ----------------------------------------------------------------------------------------
+
+/**
+ * The numbers of one weight, as in analysis/arithmetic.py.
+ * @param {Run} run
+ * @param {Sizes & { layer: number, head: number, query: number, key: number, hide: boolean }} chosen layer and head
+ *   from 1, tokens from 0
+ */
+export function why(run, { heads, layer, head, query, key, hide }) {
+  const count = run.tokens.length;
+  const first = ((layer - 1) * heads + head - 1) * count;
+  const size = run.query.length / (run.weights.length / count);
+  const vector = (array, token) => [...array.subarray((first + token) * size, (first + token + 1) * size)];
+  const sum = (values) => values.reduce((before, value) => before + value, 0);
+  const [asked, offered] = [vector(run.query, query), vector(run.key, key)];
+  const products = (token) => vector(run.key, token).map((value, at) => value * asked[at]);
+  const scores = run.tokens.map((_, at) => sum(products(at)) / Math.sqrt(size));
+  const largest = Math.max(...scores);
+  const exponentials = scores.map((score) => Math.exp(score - largest));
+  const total = sum(exponentials);
+  const weight = exponentials[key] / total;
+  const left = hide ? sum(exponentials.filter((_, at) => !run.tokens[at].special)) / total : 1;
+  return {
+    ...{ query_vector: asked, key_vector: offered, products: products(key), dot_product: sum(products(key)) },
+    ...{ score: scores[key], scores, largest, exponentials, total, weight, left_share: left, shown_weight: weight / left },
+    names: run.tokens.map((token) => labelled(token, run.text).label + (hide && token.special ? " (hidden)" : "")),
+  };
+}

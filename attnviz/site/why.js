@@ -1,0 +1,76 @@
+/* why: one weight worked out, in the words of app/components/arithmetic.py. */
+
+import { element, table, tr } from "../widgets/dom.js";
+import { fixed, inBrackets, percent, total as sum } from "../widgets/numbers.js";
+
+const NUM_PRODUCTS = 5; // products that are listed one by one
+const NUM_KEYS = 8; // rows of the softmax, with the chosen one 9
+const DIGITS = 3;
+const SHARE_DIGITS = 4; // decimals of an exponential and of their sum
+
+const head = (...cells) => tr(...cells.map((cell) => element("th", { scope: "col" }, cell)));
+const row = (name, ...cells) => tr(element("th", { scope: "row" }, name), ...cells.map((cell) => element("td", {}, cell)));
+const role = (name, text) => element("span", { class: `of-${name}`, text });
+
+/** The places of the largest values, in order of the places. */
+const largestOf = (values, count) =>
+  [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
+
+/**
+ * @param {ReturnType<typeof import("./reading.js").why>} worked
+ * @param {{ query: number, key: number }} chosen tokens from 0
+ * @param {string} note
+ */
+export function explained(worked, { query, key }, note) {
+  const { names, products, dot_product: dot, score, largest, exponentials, total, weight } = worked;
+  const token = (at) => element("bdi", { text: names[at] });
+  const listed = largestOf(products.map(Math.abs), NUM_PRODUCTS);
+  const rest = dot - sum(listed.map((at) => products[at]));
+  const keys = [...new Set([...largestOf(exponentials, NUM_KEYS), key])].sort((one, other) => one - other);
+  const others = sum(exponentials.filter((_, at) => !keys.includes(at)));
+  const share = (value) => value.toFixed(SHARE_DIGITS);
+  const size = products.length;
+  const multiplied = table({
+    head: [head("dimension", role("query", "query"), role("key", "key"), "product")],
+    body: [
+      ...listed.map((at) => row(String(at + 1), ...[worked.query_vector, worked.key_vector, products].map((each) => fixed(each[at], DIGITS)))),
+      row(`${size - listed.length} others`, "", "", fixed(rest, DIGITS)),
+      row("sum: q · k", "", "", fixed(dot, DIGITS)),
+    ],
+  });
+  const softmax = table({
+    head: [head("key", "score", "exp(score − max)", role("weights", "weight"))],
+    body: [
+      ...keys.map((at) => {
+        const line = row(token(at), fixed(worked.scores[at], DIGITS), share(exponentials[at]), percent(exponentials[at] / total));
+        line.classList.toggle("chosen", at === key);
+        return line;
+      }),
+      ...(keys.length < names.length ? [row(`${names.length - keys.length} others`, "", share(others), percent(others / total))] : []),
+      row("sum", "", share(total), "100 %"),
+    ],
+  });
+  const exponent = element("sup", { text: `${fixed(score, DIGITS)} − ${inBrackets(fixed(largest, DIGITS))}` });
+  const steps = [
+    element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add up."),
+    multiplied,
+    element("h4", { text: `2 · Divide by √${size}: the score.` }),
+    element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(score, DIGITS) })),
+    element("h4", { text: "3 · Softmax over the row." }),
+    softmax,
+    element(
+      "p",
+      {},
+      ...["e", exponent, ` ÷ ${share(total)} = ${share(exponentials[key])} ÷ ${share(total)} = `],
+      ...[role("weights", percent(weight)), ". Subtracting max, the largest score, changes no weight."],
+    ),
+  ];
+  if (worked.left_share < 1) {
+    steps.push(
+      element("h4", { text: "4 · What this page shows." }),
+      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(worked.left_share)} = ${percent(worked.shown_weight)}.` }),
+    );
+  }
+  const title = ["Why does ", token(query), " attend to ", token(key), "? ", role("weights", percent(worked.shown_weight))];
+  return [element("h3", {}, ...title), element("p", { class: "hint", text: note }), ...steps];
+}

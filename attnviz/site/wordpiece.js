@@ -1,0 +1,93 @@
+/* wordpiece: BERT's tokenizer, as the `tokenizers` library runs it (Devlin et al. 2019). */
+
+const MAX_WORD = 100; // characters of a word; a longer one is unknown
+const SPECIAL = /\[(?:CLS|SEP|MASK|UNK|PAD)\]/g;
+const PUNCTUATION = /[\p{P}$+<=>^`|~]/u;
+const CHINESE =
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
+
+/**
+ * @typedef {{ text: string, id: number, start: number, end: number, special: boolean }} Token a token, and its
+ *   characters (code points) in the text: 0 and 0 where the tokenizer added it
+ * @typedef {{ letter: string, at: number }} Letter a letter as the model reads it, and its character in the text
+ */
+
+export class WordPiece {
+  /** @param {string[]} vocabulary the tokens in order of their numbers */
+  constructor(vocabulary) {
+    /** @type {Map<string, number>} */
+    this.ids = new Map(vocabulary.map((text, id) => [text, id]));
+  }
+
+  /**
+   * The tokens of a text, with [CLS] before and [SEP] behind them.
+   * @param {string} text
+   * @returns {Token[]}
+   */
+  tokens(text) {
+    const characters = [...text];
+    const found = [];
+    let begin = 0;
+    for (const { 0: spelled, index } of text.matchAll(SPECIAL)) {
+      const start = [...text.slice(0, index)].length;
+      const end = start + spelled.length;
+      found.push(...this.#plain(characters, begin, start));
+      found.push(this.#token(spelled, start, end));
+      begin = end;
+    }
+    found.push(...this.#plain(characters, begin, characters.length));
+    found.forEach((token, at) => {
+      const limit = found[at + 1]?.start ?? characters.length;
+      while (token.end < limit && /\p{M}/u.test(characters[token.end])) token.end++;
+      token.end = Math.max(token.end, found[at - 1]?.end ?? 0);
+    });
+    return [this.#token("[CLS]", 0, 0, true), ...found, this.#token("[SEP]", 0, 0, true)];
+  }
+
+  #token(text, start, end, special = false) {
+    return { text, id: this.ids.get(text), start, end, special };
+  }
+
+  #plain(characters, from, to) {
+    return words(characters, from, to).flatMap((word) => this.#pieces(word));
+  }
+
+  /** The longest pieces of a word, from its beginning; [UNK] if the vocabulary lacks one. */
+  #pieces(word) {
+    const whole = this.#token("[UNK]", word[0].at, word.at(-1).at + 1);
+    if (word.length > MAX_WORD) return [whole];
+    const pieces = [];
+    for (let start = 0, end; start < word.length; start = end) {
+      const spelled = () => (start ? "##" : "") + word.slice(start, end).map(({ letter }) => letter).join("");
+      for (end = word.length; end > start && !this.ids.has(spelled()); end--);
+      if (end === start) return [whole];
+      pieces.push(this.#token(spelled(), word[start].at, word[end - 1].at + 1));
+    }
+    return pieces;
+  }
+}
+
+/**
+ * Letters without accents in lower case, divided by white space; a punctuation mark is a word.
+ * @param {string[]} characters
+ * @returns {Letter[][]}
+ */
+function words(characters, from, to) {
+  /** @type {Letter[][]} */
+  const found = [];
+  let apart = true;
+  for (let at = from; at < to; at++) {
+    const character = characters[at];
+    if (character === "\0" || character === "\ufffd" || (/\p{C}/u.test(character) && !/[\t\n\r]/.test(character))) continue;
+    for (const letter of plain(character)) {
+      const space = /\p{White_Space}/u.test(letter);
+      const alone = PUNCTUATION.test(letter) || CHINESE.test(letter);
+      if (!space && (apart || alone)) found.push([]);
+      if (!space) found.at(-1).push({ letter, at });
+      apart = space || alone;
+    }
+  }
+  return found;
+}
+
+const plain = (character) => [...character.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase()];

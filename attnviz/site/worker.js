@@ -1,0 +1,137 @@
+/* worker: loads the model, and runs it beside the page. */
+
+import { forward } from "./bert.js";
+import { WordPiece } from "./wordpiece.js";
+
+const MAX_CHARACTERS = 10_000;
+
+/**
+ * @typedef {{
+ *   folder: string, tensors: { [name: string]: { at: number, rows: number, columns?: number } }, bytes: number,
+ *   layers: number, heads: number, epsilon: number, width: number, max_tokens: number, vocabulary: number,
+ *   shard_rows: number
+ * }} Manifest what attnviz/site/weights.py writes
+ */
+
+/** @type {Promise<Model> | undefined} */
+let opened;
+
+/** @type {import("./reading.js").Run[]} the latest answer: of two sentences a visitor mostly changes one */
+let last = [];
+
+/** The files of the model: kept, so that they are fetched once, also where there is no service worker yet. */
+async function file(folder, name, report = (_bytes) => {}) {
+  const address = new URL(`${folder}/${name}`, self.location.href).href;
+  const store = self.caches && (await caches.open(folder)); // only https and localhost have one
+  const known = await store?.match(address);
+  if (known) return known.arrayBuffer();
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  const parts = [];
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    report(value.length);
+  }
+  const whole = new Blob(parts);
+  await store?.put(address, new Response(whole)).catch(() => {}); // the visitor's disk may be full
+  return whole.arrayBuffer();
+}
+
+export class Model {
+  /**
+   * @param {Manifest} manifest
+   * @param {ArrayBuffer} weights
+   * @param {string[]} vocabulary
+   * @param {(name: string) => Promise<ArrayBuffer>} fetched a file of embeddings
+   */
+  constructor(manifest, weights, vocabulary, fetched) {
+    this.manifest = manifest;
+    this.tokenizer = new WordPiece(vocabulary);
+    this.fetched = fetched;
+    /** @type {Map<number, Promise<ReturnType<typeof matrix>>>} */
+    this.shards = new Map();
+    this.tensors = Object.fromEntries(
+      Object.entries(manifest.tensors).map(([name, { at, rows, columns }]) => [
+        name,
+        columns ? matrix(weights, at, rows, columns) : new Float32Array(weights, at, rows),
+      ]),
+    );
+  }
+
+  /** The embeddings of some neighbouring tokens of the vocabulary. */
+  shard(number) {
+    const { shard_rows: size, vocabulary, width } = this.manifest;
+    if (!this.shards.has(number)) {
+      const rows = Math.min(size, vocabulary - number * size);
+      const loading = this.fetched(`words-${number}.bin`).then((bytes) => matrix(bytes, 0, rows, width));
+      loading.catch(() => this.shards.delete(number));
+      this.shards.set(number, loading);
+    }
+    return this.shards.get(number);
+  }
+
+  /**
+   * @param {string} text
+   * @returns {Promise<import("./reading.js").Run>}
+   */
+  async run(text) {
+    const { max_tokens: most, shard_rows: size, width } = this.manifest;
+    if (text.length > MAX_CHARACTERS) throw new RangeError(`This text has more than ${MAX_CHARACTERS} characters. Shorten it and try again.`);
+    const tokens = this.tokenizer.tokens(text);
+    if (tokens.length === 2) throw new RangeError("There is nothing here for the model to read. Type a sentence, for example: The dog is tired.");
+    if (tokens.length > most) throw new RangeError(`This text has ${tokens.length} tokens; this page reads at most ${most}. Shorten it and try again.`);
+    const words = await Promise.all(
+      tokens.map(async ({ id }) => {
+        const { values, scales } = await this.shard(Math.floor(id / size));
+        const row = id % size;
+        return Float32Array.from(values.subarray(row * width, (row + 1) * width), (value) => value * scales[row]);
+      }),
+    );
+    return { text, tokens, ...forward(this.tensors, this.manifest, words) };
+  }
+}
+
+function matrix(bytes, at, rows, columns) {
+  const values = new Int16Array(bytes, at, rows * columns);
+  return { rows, columns, values, scales: new Float32Array(bytes, at + values.byteLength, rows) };
+}
+
+async function open(folder) {
+  const manifest = JSON.parse(new TextDecoder().decode(await file(folder, "manifest.json")));
+  let loaded = 0;
+  const report = (bytes) => {
+    loaded += bytes;
+    self.postMessage({ loaded, bytes: manifest.bytes });
+  };
+  const [vocabulary, weights] = await Promise.all([file(folder, "vocab.txt", report), file(folder, "weights.bin", report)]);
+  const lines = new TextDecoder().decode(vocabulary).trimEnd().split("\n");
+  return new Model(manifest, weights, lines, (name) => file(folder, name));
+}
+
+/** Fetches the rest, so that any sentence can be read without a network. */
+async function fetchAll(model) {
+  const { vocabulary, shard_rows: size } = model.manifest;
+  for (let number = 0; number * size < vocabulary; number++) await model.shard(number);
+  self.postMessage({ offline: Boolean(self.caches) });
+}
+
+if (typeof self !== "undefined") {
+  self.onmessage = async ({ data: { folder, texts } }) => {
+    try {
+      opened ??= open(folder);
+      const model = await opened;
+      const runs = [];
+      for (const text of texts) runs.push(last.find((run) => run.text === text) ?? (await model.run(text)));
+      if (runs.length) last = runs;
+      self.postMessage({ runs });
+      if (!texts.length) await fetchAll(model);
+    } catch (failure) {
+      const error = /** @type {Error} */ (failure);
+      if (!(error instanceof RangeError)) opened = undefined;
+      const reason = error instanceof RangeError ? error.message : `The model could not be loaded (${error.message}). Check the network and try again.`;
+      self.postMessage({ error: reason, texts });
+    }
+  };
+}

@@ -1,0 +1,108 @@
+"""Explore as static files: below a sub-path, on a phone, without a network, and with PyTorch's numbers."""
+
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
+
+from attnviz.capture import loading
+from attnviz.site import build
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, save
+
+OWN = "The cat did not chase the mouse because it was sleepy."
+OTHER = "The cat did not chase the mouse because it was clever."
+_WEIGHTS = "[...window.attnviz].findLast(([name]) => name.includes('layer 4'))[1].arrays.values"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site, which lies below a sub-path of a host that knows files only."""
+    root = tmp_path_factory.mktemp("host")
+    build.build(root / "school" / "explore")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=root)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/school/explore/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def site(context: BrowserContext, faults: Faults, address: str) -> Page:
+    """The page in a new window, with its first picture."""
+    faults.hosts.add(address.split("/")[2])
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("html[data-drawn]")
+    return page
+
+
+def read(page: Page, sentence: str, other: str = "") -> None:
+    page.get_by_role("textbox", name="Sentence").fill(sentence)
+    page.get_by_label("Compare with").fill(other)
+    page.get_by_role("button", name="Read").click()
+    expect(page.locator(".about")).to_contain_text(sentence)
+
+
+@pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_everybody_can_use_it_and_it_asks_no_other_host(site: Page, viewport: ViewportSize) -> None:
+    expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
+    for name in ("tired", "change"):
+        site.get_by_text(name, exact=True).first.click()
+        assert fits(site), (name, viewport)
+        assert not (found := axe(site)), found
+        assert letters(site) <= LETTERS
+    expect(site.get_by_role("heading", name="Why does it attend to dog? 30.2 %")).to_be_visible()
+
+
+def test_the_weights_of_a_sentence_are_pytorch_s(site: Page) -> None:
+    read(site, OWN, OTHER)
+    expect(site.locator(".words")).to_contain_text("it attends to")
+    expected = loading.load("minilm").trace(OWN).block("encoder", 3).weights
+    found = site.evaluate(f"[...{_WEIGHTS}.values]")
+    np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=5e-4)
+    site.get_by_text("clever", exact=True).first.click()
+    expect(site.locator(".about")).to_contain_text(OTHER)
+
+
+def test_it_reads_a_new_sentence_without_a_network(site: Page, context: BrowserContext) -> None:
+    expect(site.locator("#progress")).to_contain_text("works without a network", timeout=120_000)
+    context.set_offline(True)
+    site.reload()
+    expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
+    read(site, "Zebras yodelled sonnets to a quixotic astronomer.")
+
+
+def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserContext) -> None:
+    read(site, OWN)
+    site.get_by_label("Layer 5, head 10:").click()
+    site.get_by_text("Matrix", exact=True).click()
+    site.get_by_text("Hide special tokens").click()
+    site.get_by_role("button", name="Copy link").click()
+    words = site.locator(".words").inner_text()
+    copied = context.new_page()
+    copied.goto(site.evaluate("navigator.clipboard.readText()"))
+    expect(copied.locator(".about")).to_contain_text(OWN)
+    expect(copied.get_by_role("heading", name="Layer 5 · Head 10")).to_be_visible()
+    expect(copied.get_by_label("Matrix")).to_be_checked()
+    expect(copied.locator(".words")).to_have_text(words)
+
+
+def test_each_picture_is_saved(site: Page, tmp_path: Path) -> None:
+    for place in (".all", ".one"):
+        for ending in ("SVG", "PNG"):
+            file = save(site.locator(place), ending, tmp_path)
+            assert file.stat().st_size > 5_000
+
+
+def test_what_cannot_be_read_is_said(site: Page) -> None:
+    for text, reason in ((" ", "nothing here"), ("word " * 190, "at most 128")):
+        site.get_by_role("textbox", name="Sentence").fill(text)
+        site.get_by_role("button", name="Read").click()
+        expect(site.get_by_role("status")).to_contain_text(reason)
+    expect(site.locator(".words")).to_contain_text("it attends to dog")

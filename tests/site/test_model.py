@@ -1,0 +1,161 @@
+"""The model in the browser against PyTorch: tokens, weights, and what the page says of them."""
+
+import json
+import random
+import shutil
+import string
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.analysis.arithmetic import why
+from attnviz.analysis.display_tokens import queries_and_keys
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.experiments.corpus import FILE
+from attnviz.export.report.contents import contents
+from attnviz.models.catalogue import MINILM
+from attnviz.models.resolve import entry
+from attnviz.models.tokenizer import tokenizer_of
+from attnviz.site import build, weights
+from attnviz.transformer.bert import Bert
+
+MODEL = entry("minilm")
+SENTENCES = FILE.read_text("utf-8").splitlines()
+NODE = Path(__file__).with_name("model.js")
+HARD = (
+    "[MASK] and [CLS]",
+    "café Ångström ﬁ",
+    "x" * 101,
+    "日本語です",
+    "İstanbul ß Σς",
+    "a\u0301b",
+    "한국어",
+    "👩‍👩‍👧 ok",
+    "a\u200bb\ufeffc\u00a0d\u0085e",
+)
+LETTERS = string.ascii_letters
+SIGNS = (
+    " " * 12 + string.punctuation + string.digits + "\t\n–—äöüßéèñçøåÄÉİıαβγΣжщяאבاب漢字かなカナ한글ไทย"
+    "😀€£\u0301\u200d\u00ad\ufffd"
+)
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("model")
+    return out / weights.write(MINILM.folder, out)
+
+
+@pytest.fixture
+def ask(folder: Path, tmp_path: Path) -> Ask:
+    """Runs the model in Node.js."""
+
+    def run(texts: Sequence[str], **more: object) -> Any:
+        question = tmp_path / "question.json"
+        asked = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more}
+        asked = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more}
+        question.write_text(json.dumps(asked))
+        ran = subprocess.run(
+            [shutil.which("node") or "node", NODE, question], capture_output=True, text=True, check=True
+        )
+        return json.loads(ran.stdout)
+
+    return run
+
+
+def test_the_tokens_are_python_s(ask: Ask) -> None:
+    draw = random.Random(42)  # noqa: S311 - texts are no secret
+    words = [word for sentence in SENTENCES for word in sentence.split()]
+    texts = [*HARD, *SENTENCES]
+    while len(texts) < 10_000:
+        pieces = [
+            draw.choice(words) if draw.random() < 0.5 else "".join(draw.choices(LETTERS + SIGNS, k=6))
+            for _ in range(4)
+        ]
+        texts.append(draw.choice(("", " ")).join(pieces))
+    tokenizer = tokenizer_of(MODEL)
+    for text, found in zip(texts, ask(texts, only_tokens=True), strict=True):
+        try:
+            tokens = tokenizer.tokens(text)
+        except AttnvizError:  # nothing of it is left
+            assert len(found) == 2, text
+        else:
+            assert found == [[each.id, each.start, each.end, each.special] for each in tokens], text
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.everything)])
+@pytest.mark.parametrize(("exact", "limit"), [(True, 1e-5), (False, 5e-4)])
+def test_the_weights_are_pytorch_s(ask: Ask, tmp_path: Path, count: int, exact: bool, limit: float) -> None:
+    # The page says 0.05 percentage points of what is rounded.
+    sentences = SENTENCES[:: len(SENTENCES) // count][:count]
+    floats = tmp_path / "floats"
+    if exact:
+        bert = Bert.from_folder(MINILM.folder)
+        arrays = [*(tensor for _, tensor in weights.tensors(bert)), weights.words(bert)]
+        floats.write_bytes(b"".join(array.astype("<f4").tobytes() for array in arrays))
+    ask(sentences, floats=str(floats) if exact else None)
+    found = np.fromfile(tmp_path / "weights", "<f4")
+    model = loading.load(MODEL.name)
+    expected = np.concatenate([model.trace(sentence).stack("encoder").ravel() for sentence in sentences])
+    assert found.shape == expected.shape
+    largest = float(np.abs(found - expected).max())
+    assert 0 < largest <= limit
+
+
+def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
+    texts = [
+        "The dog did not cross the road as it was too tired.",
+        "She put the keys on the café’s table, zzyzx 😀!",
+    ]
+    model = loading.load(MODEL.name)
+    traces = [model.trace(text) for text in texts]
+    for reading, expected in zip(ask(texts)["readings"], contents(traces).readings, strict=True):
+        kind = expected["kinds"][0]
+        assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
+        for name, way in kind["ways"].items():
+            found = reading["ways"][name]
+            assert [{k: t[k] for k in ("label", "name", "title", "special")} for t in found["keys"]] == way[
+                "keys"
+            ]
+            assert (found["rows"], found["explanation"], found["hidden"]) == (
+                list(way["rows"]),
+                way["explanation"],
+                way["hidden"],
+            )
+            # A share on the edge between two percents can be rounded either way.
+            differ = [pair for pair in zip(found["facts"], way["facts"], strict=True) if pair[0] != pair[1]]
+            assert len(differ) <= 2, differ
+
+
+def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
+    text = "The dog did not cross the road as it was too tired."
+    trace = loading.load(MODEL.name).trace(text)
+    [shown] = queries_and_keys(trace, "encoder", hide_special=True)
+    expected = why(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
+    found = ask([text], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
+    assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
+    for name in (
+        "query_vector",
+        "key_vector",
+        "products",
+        "dot_product",
+        "score",
+        "weight",
+        "left_share",
+        "shown_weight",
+    ):
+        np.testing.assert_allclose(found[name], getattr(expected, name), atol=5e-3, err_msg=name)
+
+
+def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("Chapter 1")
+    with pytest.raises(AttnvizError, match="other files"):
+        build.build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
