@@ -242,14 +242,12 @@ def distances_measured_again() -> str:
 def shapes_measured_again() -> str:
     """What the model of coloured shapes does on pictures that its training did not see."""
     found = shapes.measure()
-    weight, low, high, uniform = map(percent, (found.weight, *found.interval, found.uniform))
-    least, most = map(percent, found.other_heads)
-    same = _near(found._asdict(), figures.stored()._asdict())
-    name = "-".join(map(str, found.head))
-    return (
-        f"{found.right} of {found.pictures} right; head {name}: {weight}, from {low} to {high}, "
-        f"uniform {uniform}, others {least} to {most}; as written down: {same}"
-    )
+    told = [f"{found.right} of {found.pictures} right"]
+    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, of.interval)
+        head = "-".join(map(str, of.head))
+        told.append(f"by {named}: head {head} {percent(of.weight)}, {low} to {high}")
+    return f"{'; '.join(told)}; as written down: {_near(found, figures.stored())}"
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -25,8 +25,9 @@ from transformers.models.clip.image_processing_pil_clip import CLIPImageProcesso
 from attnviz.analysis.intervals import MAX_DRAWS
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
+from attnviz.trace import Doubles, Floats
 from attnviz.trained.shapes import figures
-from attnviz.trained.shapes.figures import Figures
+from attnviz.trained.shapes.figures import Figures, Head
 from attnviz.trained.shapes.pictures import (
     BACKGROUND,
     CELL,
@@ -42,7 +43,7 @@ from attnviz.trained.shapes.pictures import (
 )
 
 STEPS, BATCH, SEED = 3000, 64, 0
-PICTURES = 200
+PICTURES = 400
 LEARNED = 0.5  # the loss at which pictures get one more shape
 PATCH = 12  # pixels of a side, after the picture has been made smaller
 _MADE: Any = transformers  # which leaves constructors untyped
@@ -170,39 +171,35 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
 
 
 def measure(count: int = PICTURES) -> Figures:
-    """Return what the saved model does on pictures that no training has seen.
-
-    Of each head, the weight that the word that names a shape gives to the patch with that shape. The head is
-    chosen on one half of the pictures, and its figures are of the other half.
-    """
+    """Return what the saved model does on pictures that no training has seen."""
     random = Random(SEED + 1)  # noqa: S311 - pictures are no secret
-    right = []
-    weights = []
+    right = 0
+    weights: dict[bool, list[Floats]] = {True: [], False: []}
     for _ in range(count):
         asked = question(random)
         given = ModelInput(asked.text, images=(Image.fromarray(draw(asked.shapes)),))
         [expected] = loading.load("shapes").predictions(given)
-        right.append(expected.candidates[0].text.strip() == asked.answer)
+        right += expected.candidates[0].text.strip() == asked.answer
         trace = loading.trace("shapes", given)
-        word = [token.text for token in trace.tokens].index(asked.named)
         patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
         place = patches.index((asked.asked.row, asked.asked.column))
-        weights.append(trace.stack("decoder")[:, :, word, place])
-    choosing, reported = np.split(np.array(weights, np.float64), 2)  # [picture, layer, head]
+        weights[asked.names_shape].append(trace.stack("decoder")[:, :, -1, place])
+    found = (_best(np.array(weights[by_shape], np.float64)) for by_shape in (True, False))
+    return Figures(count, right, round(1 / len(trace.tokens), 3), *found)
+
+
+def _best(weights: Doubles) -> Head:
+    """The head that gives most, chosen on one half and measured on the other; [picture, layer, head]."""
+    choosing, reported = weights[::2], weights[1::2]
     layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
     of_head = reported[:, layer, head]
     draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
     low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
     others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
-    return Figures(
-        count,
-        sum(right),
-        (int(layer) + 1, int(head) + 1),
-        round(float(of_head.mean()), 3),
-        (round(float(low), 3), round(float(high), 3)),
-        round(1 / len(trace.tokens), 3),
-        (round(float(others.min()), 3), round(float(others.max()), 3)),
+    mean, low, high, least, most = (
+        round(float(each), 3) for each in (of_head.mean(), low, high, others.min(), others.max())
     )
+    return Head((int(layer) + 1, int(head) + 1), mean, (low, high), (least, most))
 
 
 def main(*, measured: bool) -> None:

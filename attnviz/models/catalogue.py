@@ -369,7 +369,14 @@ _SHAPES = Entry(
         name="attnviz",
         requirement="attnviz",
         subfolder="trained/shapes/weights",
-        files=(),
+        files=(
+            ("config.json", "f599e9bb1e6ebf6fdb0d292371fb3dfba5d4a9302212046653dba88a60f8caa1"),
+            ("generation_config.json", "81255b844c9b794d429855fcda3f0732d2d297b35af0297a53747240670c4a52"),
+            ("model.safetensors", "4760adb793b6ed3c01bde2463e366df34dfcf8cb4a9b3df3a4c74f1ca28d3bda"),
+            ("processor_config.json", "082b2097a4ea4362b763c2fe370e147e4d9e1f988a46dd853d0b6097f8989368"),
+            ("tokenizer.json", "edd2a958ff052c6b5c020bc361b2d69d47261b00b3009720145657a0705dfcd9"),
+            ("tokenizer_config.json", "ab522ee8caf8d456cc16950e935d1ef7d8cc04458d04300fe12d06f991cb5846"),
+        ),
     ),
 )
 

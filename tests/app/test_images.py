@@ -100,7 +100,7 @@ def read(name: str, text: str) -> Trace:
     return loading.trace("shapes", given)
 
 
-HEAD = figures.stored().head
+HEAD = figures.stored().by_shape.head
 
 
 def words_in(trace: Trace) -> list[int]:

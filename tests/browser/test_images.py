@@ -25,7 +25,7 @@ from tests.browser.visit import (
 )
 from tests.capture.tiny import tiny
 
-HEAD = figures.stored().head
+HEAD = figures.stored().by_shape.head
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
 
 

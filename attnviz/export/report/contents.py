@@ -128,7 +128,11 @@ def _pictures(trace: Trace) -> list[Facts]:
     for place, token in enumerate(tokens):
         if token.patch is not None and token.patch.picture < len(trace.pictures):
             views[token.patch[:2]][token.patch] = place
-    words = {place: token.text for place, token in enumerate(tokens) if token.patch is None}
+    words = {
+        place: trace.text[token.start : token.end] or token.text
+        for place, token in enumerate(tokens)
+        if token.patch is None
+    }
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)

@@ -10,31 +10,45 @@ from typing import NamedTuple
 FILE = Path(__file__).parent / "figures.json"
 
 
+class Head(NamedTuple):
+    """A head whose word attends to the patch that it names.
+
+    Attributes:
+        head: layer and head, from 1, chosen on half of the pictures; the rest is of the other half.
+        weight: what it gives to that patch, on average.
+        interval: the 95 % interval of that, by a bootstrap over the pictures.
+        other_heads: the smallest and the largest mean of the other heads.
+    """
+
+    head: tuple[int, int]
+    weight: float
+    interval: tuple[float, float]
+    other_heads: tuple[float, float]
+
+
 class Figures(NamedTuple):
     """The stored figures.
 
     Attributes:
         pictures: how many.
         right: how many questions about them were answered right.
-        head: layer and head, from 1, chosen on half of the pictures; the rest is of the other half.
-        weight: what this head gives, from the word that names a shape, to the patch with it, on average.
-        interval: the 95 % interval of that, by a bootstrap over the pictures.
         uniform: what each token would get of uniform attention.
-        other_heads: the smallest and the largest mean of the other heads.
+        by_shape, by_colour: the heads of questions that name a shape, and of those that name a colour.
     """
 
     pictures: int
     right: int
-    head: tuple[int, int]
-    weight: float
-    interval: tuple[float, float]
     uniform: float
-    other_heads: tuple[float, float]
+    by_shape: Head
+    by_colour: Head
 
 
 @cache
 def stored() -> Figures:
     """Return the figures of the model that comes with attnviz."""
-    found = json.loads(FILE.read_text("utf-8"))
-    lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
-    return Figures(**found | lists)
+    pictures, right, uniform, *heads = json.loads(FILE.read_text("utf-8")).values()
+    return Figures(pictures, right, uniform, *(Head(*map(_read, each)) for each in heads))
+
+
+def _read(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value

@@ -62,6 +62,11 @@ class Question:
     text: str
     answer: str
 
+    @property
+    def names_shape(self) -> bool:
+        """Whether it names a shape, and asks for the colour."""
+        return self.named in SHAPES
+
 
 def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question:
     """Return a random picture of so many shapes, with a question."""

@@ -11,6 +11,7 @@ from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.models.images import computed, selection
 from attnviz.app.models.images.patches import patches
+from attnviz.app.models.images.samples import QUESTIONS
 from attnviz.app.models.images.selection import ImageSelection
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import PATCH
@@ -26,7 +27,11 @@ _LISTED = 3  # tokens named in a sentence
 
 def opening(chosen: ImageSelection) -> tuple[int, int]:
     """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
-    return figures.stored().head if chosen.entry.name == SHAPES and not chosen.mean else (1, 1)
+    if chosen.entry.name != SHAPES:
+        return 1, 1
+    found = figures.stored()
+    layer, head = (found.by_shape if QUESTIONS[chosen.example].names_shape else found.by_colour).head
+    return layer, 1 if chosen.mean else head
 
 
 def describe_answer(chosen: ImageSelection) -> None:
@@ -62,14 +67,17 @@ def describe_model(chosen: ImageSelection) -> None:
 
 def _describe_figures() -> None:
     found = figures.stored()
-    low, high = map(percent, found.interval)
-    least, most = map(percent, found.other_heads)
+    told = []
+    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, of.interval)
+        told.append(
+            f"In head {'-'.join(map(str, of.head))}, the word for a {named} gives {percent(of.weight)} of "
+            f"its weight to the patch that has it, on average (95 % interval: {low} to {high}; other heads: "
+            f"up to {percent(of.other_heads[1])})."
+        )
     st.markdown(
         f":small[Of {found.pictures} pictures that its training did not see, it answers {found.right} right. "
-        f"In head {found.head[0]}-{found.head[1]}, the word that names a shape gives {percent(found.weight)} "
-        f"of its weight to the patch with that shape, on average (95 % interval: {low} to {high}). Uniform "
-        "attention would give "
-        f"{percent(found.uniform)}, the other heads give {least} to {most}.]"
+        f"{' '.join(told)} Uniform attention would give {percent(found.uniform)}.]"
     )
 
 

@@ -143,7 +143,8 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     words = [place for place, token in enumerate(trace.tokens) if token.patch is None]
     names, counts = [], Counter[str]()
     for place in words:
-        word = trace.tokens[place].text
+        token = trace.tokens[place]
+        word = trace.text[token.start : token.end] or token.text
         counts[word] += 1
         names.append(f"{word} ({counts[word]})" if counts[word] > 1 else word)
     return replace(
