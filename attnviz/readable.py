@@ -5,16 +5,22 @@ from attnviz.errors import TextTooLong, UnreadableText
 MAX_CHARACTERS = 20_000
 """The longest text that is cut into tokens: a tokenizer takes 30 s and 2 GB for 20 million characters."""
 
+MAX_LONG_CHARACTERS = 200_000
+"""The same for those who may open models of their own."""
 
-def check(text: str) -> None:
+
+def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
     """Refuse a text that no tokenizer should be given.
 
+    Args:
+        maximum: how many characters it may have.
+
     Raises:
-        TextTooLong: it has more than `MAX_CHARACTERS`.
+        TextTooLong: it has more.
         UnreadableText: half a surrogate pair.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise TextTooLong(len(text), MAX_CHARACTERS, unit="characters")
+    if len(text) > maximum:
+        raise TextTooLong(len(text), maximum, unit="characters")
     try:
         text.encode()
     except UnicodeEncodeError as error:

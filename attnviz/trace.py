@@ -327,6 +327,17 @@ class Block:
         found = held.rows(at, places) if hasattr(held, "rows") else as_array(held[at][[*places]])
         return cast("Floats", _frozen(_checked("weights", found)))
 
+    def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
+        """Return where some queries may attend, [query, key]: rows of `mask`, without the others.
+
+        Raises:
+            InvalidTrace, TypeError: as `rows` does.
+        """
+        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        held = vars(self)["weights"]
+        found = held.allowed(places) if hasattr(held, "allowed") else self.mask[places]
+        return cast("Mask", _frozen(found))
+
     def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
         """Return the k keys with the largest weights of each query, the largest first.
 
@@ -743,7 +754,8 @@ def _refuse_tokens(one: list[str], other: list[str]) -> None:
     raise InvalidTrace(f"Traces are subtracted token by token, but these differ: {found}.")
 
 
-_UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone
+UNKNOWN = np.zeros(0, np.float32)
+"""The sinks of weights alone."""
 _OWN = ("query", "key", "value", "weights")
 _SHARED = ("mask", "bias", "projection", "sinks")  # equal ones of several blocks are one in the file
 
@@ -937,7 +949,7 @@ def _weights_alone(
                 f"are {len(rows)} × {len(columns)} tokens."
             )
         block = weights_block(kind, layer, rows, columns, weights)
-        blocks.append(replace(block, sinks=_UNKNOWN) if sink else block)
+        blocks.append(replace(block, sinks=UNKNOWN) if sink else block)
     return blocks
 
 
@@ -1073,7 +1085,7 @@ def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
     vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
-    sinks = None if block.sinks is None else _UNKNOWN
+    sinks = None if block.sinks is None else UNKNOWN
     return changed(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
 
 

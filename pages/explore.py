@@ -10,6 +10,7 @@ from attnviz.app.explore import (
     continuation,
     expected,
     linking,
+    long_text,
     one_head,
     published,
     reading,
@@ -31,6 +32,9 @@ def below(
         with st.container(key="slide-question"):
             question.draw_below(asked)
     attention.warn(read)
+    if read.long:
+        long_text.draw(read)
+        return
     passage = st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
@@ -41,7 +45,7 @@ def below(
     arithmetic = st.container(border=True, key="slide-arithmetic")
 
     with picture:
-        view, style, card = choices.choose_view(read)
+        view, shown, card = choices.choose_view(read)
     with overview:
         heads, atlas = all_heads.choose(view, chosen.example)
     with linking_card:
@@ -50,9 +54,9 @@ def below(
     sent = published.send(view, heads)
     with atlas:
         all_heads.draw(view, heads, tokens, sent)
-    card.title.header(heads.title, anchor=False)
+    card.title.header(one_head.title(view, heads, shown), anchor=False)
     with card.body:
-        one_head.draw(view, heads, tokens, style, sent)
+        one_head.draw(view, heads, tokens, shown, sent)
     with card.foot:
         saving.draw(view, heads, tokens)
     with linking_card:

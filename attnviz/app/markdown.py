@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
@@ -45,6 +46,13 @@ def plain(text: str) -> str:
     return re.sub(
         r"^(\s*\d*)([-+=.)])", r"\1\\\2", text, flags=re.MULTILINE
     )  # else a list begins, or a title
+
+
+@cache
+def parts(file: Path) -> dict[str, str]:
+    """The parts of a Markdown file of ours, by their headings ("## name")."""
+    found = re.split(r"^## (.+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
+    return {name: text.strip() for name, text in zip(found[1::2], found[2::2], strict=True)}
 
 
 def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:

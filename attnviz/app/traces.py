@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isqrt
 from typing import Any, TypeVar, cast
 
+import cachetools
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -19,10 +21,11 @@ from attnviz.app.server import metrics
 from attnviz.app.server.cache import cached
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
+from attnviz.capture.selection import Selection
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Floats, Kind, Mask, Trace
+from attnviz.trace import Block, Floats, Kind, Mask, Trace, changed
 
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
 
@@ -34,6 +37,9 @@ A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
 
 MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
 """The same for a visitor who may not open models: on a server for others, each holds less."""
+
+MAX_LONG_TRACES = 2
+"""How many traces of long texts are kept: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
 
 MAX_WAITING_TOKENS = 4096
 """The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
@@ -102,6 +108,52 @@ def trace(model: Entry, given: ModelInput) -> Trace:
         blocks = read.of_kind(kind)
         check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
     return read
+
+
+def is_long(model: Entry, given: ModelInput) -> bool:
+    """Whether a text has too many weights for `trace`, and is one for `long_trace`.
+
+    Raises:
+        AttnvizError: the text or the model cannot be used.
+    """
+    other = (model.layers and model.decoder_layers) or model.without_weights or model.images
+    if other or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
+        return False
+    if sum(len(text.encode()) for text in (given.text, given.second or "")) < longest(model):
+        return False  # a token is a byte at least, but for a few special ones
+    return len(lookup.loaded_model(model).tokens(given)) > longest(model)
+
+
+@cachetools.cached(cachetools.LRUCache(MAX_LONG_TRACES), condition=threading.Condition())
+def long_trace(model: Entry, given: ModelInput) -> Trace:
+    """Return the forward pass over a long text: queries and keys, from which rows of weights are computed.
+
+    Raises:
+        AttnvizError: the model has no rules for its masks or biases; or it cannot be used.
+    """
+    loaded = lookup.loaded_model(model)
+    with st.spinner("Reading the text with the model …"):
+        tokens = len(loaded.tokens(given))
+        with _readings.turn(tokens), metrics.FORWARDS.time():
+            read = loaded.trace(given, selection=Selection(store="vectors"))
+    return replace(read, blocks=tuple(map(_without_values, read.blocks)))
+
+
+@cached()
+def shown_of_long(model: Entry, given: ModelInput, kind: Kind) -> DisplayTokens:
+    """Return the tokens of a long text: what it reads is what it attends to."""
+    return queries_and_keys(long_trace(model, given), kind)[0]
+
+
+def longest(model: Entry) -> int:
+    """How many tokens a text may have that `trace` reads."""
+    return isqrt(MAX_WEIGHTS // (model.heads * (model.layers or model.decoder_layers)))
+
+
+def _without_values(block: Block) -> Block:
+    """A block with queries and keys alone: values take a third of the memory, and no picture shows them."""
+    heads, _, keys = block.shape
+    return changed(block, value=np.zeros((heads, keys, 0), np.float32), projection=None)
 
 
 def need_vectors(model: Entry, given: ModelInput) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -91,7 +90,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         place, wrapper = next(_held(model, wanted), ("", None))
         notes.append(f"It reads with model{place}.")
     found = _borrowed(theirs, wrapper)
-    found.notes = tuple(notes)
+    found.notes = (*found.notes, *notes)
     return found
 
 
@@ -117,9 +116,7 @@ def _borrowed(
             else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
         )
     longest = getattr(wrapper, "model_max_length", None)
-    facts = config.facts_of(
-        _as_built(theirs, name), name, longest, max_weights=sys.maxsize
-    )  # see `Selection`
+    facts = config.facts_of(_as_built(theirs, name), name, longest, bounded=False)  # see `Selection`
     if wrapper is None:
         reads = tokenizer.numbers(vocabulary_rows(theirs), facts.token_limit)
     else:

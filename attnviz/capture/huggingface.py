@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,10 +29,10 @@ from attnviz.capture.model import (
 from attnviz.capture.network import begins_with, expects, vocabulary_rows
 from attnviz.capture.recorder import takes_rules
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.errors import ModelNotSupported, quoted
+from attnviz.errors import ModelNotSupported, TextTooLong, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
-from attnviz.models.config import reads_twice
+from attnviz.models.config import reads_twice, tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 
@@ -105,6 +106,13 @@ class HuggingFaceModel(Model):
         forward.prepare(self.network, self.layers)
         vectors.give_rules(network, takes_rules)
         self._vectors_checked = False
+        self._max_tokens = (
+            sys.maxsize
+            if owned_by is not None
+            else tokens_with_weights(
+                entry.heads * (entry.layers + (2 if entry.layers else 1) * entry.decoder_layers)
+            )
+        )
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
 
@@ -118,7 +126,9 @@ class HuggingFaceModel(Model):
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""
         given = self._supported(text)
-        read = self._tokenized(given, edits)
+        read = self._tokenized(given, edits, long=given.writing is None)
+        if not self._takes_vectors(read, edits, selection):
+            self._refuse_long(read)
         blocks = self._blocks(read, edits, selection)
         return Trace(
             model=self.name,
@@ -138,13 +148,14 @@ class HuggingFaceModel(Model):
         One by one also if only some have token types: passing them for the others may change the result. So
         are long texts, of which no weights are kept.
         """
-        read = [self._tokenized(self._supported(text)) for text in texts]
+        read = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in read]
         writes = self._paired or any(text.writing is not None for text in texts)
         if writes or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in read):
             yield from super().traces(texts, selection)
             return
         for one in read:
+            self._refuse_long(one)
             selection.check(self._sizes(one))
         found = forward.batch_blocks(
             self.network,
@@ -251,7 +262,9 @@ class HuggingFaceModel(Model):
             for queries, keys in [sides[layer.kind]]
             if selection.keeps(layer.layer)
         )
-        return selection.store == "vectors" or 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
+        if selection.store == "vectors" or max(len(read.source), len(read.target)) > self._max_tokens:
+            return True
+        return 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
@@ -266,8 +279,12 @@ class HuggingFaceModel(Model):
             )
         return given
 
-    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
-        """What it reads, cached for a while: nothing is written twice."""
+    def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
+        """What it reads, cached for a while: nothing is written twice.
+
+        Args:
+            long: whether it may be longer than a text of which weights are kept.
+        """
         key = given, tuple(edits)
         with self._lock:
             found = self._inputs.get(key)
@@ -279,7 +296,13 @@ class HuggingFaceModel(Model):
                     self._inputs[key] = found
                     while len(self._inputs) > _CACHED:
                         del self._inputs[next(iter(self._inputs))]
+        if not long:
+            self._refuse_long(found)
         return found
+
+    def _refuse_long(self, read: TokenizedInput) -> None:
+        if (length := max(len(read.source), len(read.target))) > self._max_tokens:
+            raise TextTooLong(length, self._max_tokens)
 
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
         if self._expects == "next":

@@ -195,6 +195,12 @@ class VectorWeights:
             found: Floats = as_numpy(weights[0, 0])
         return found
 
+    def allowed(self, queries: Sequence[int]) -> NDArray[np.bool_]:
+        """Return where some queries, places in `query`, may attend: [query, key]."""
+        if self.mask is None:
+            return np.ones((len(queries), self.shape[2]), np.bool_)
+        return self.mask.rows([self.places[query] for query in queries]).numpy(force=True)
+
     def refuse(self) -> None:
         """Refuse an array as large as all of them.
 
@@ -335,10 +341,11 @@ def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
 def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
     compute, known = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
 
-    def compute_bias(query_length: int, key_length: int, *more: Any, **named: Any) -> Tensor | DistanceBias:
+    def compute_bias(*lengths: int, **named: Any) -> Tensor | DistanceBias:
         if not wanted():
-            found: Tensor = compute(known(), query_length, key_length, *more, **named)
+            found: Tensor = compute(known(), *lengths, **named)
             return found
+        query_length, key_length, *_ = lengths
         length = query_length + key_length - 1
         line = compute(known(), 1, length, past_seen_tokens=query_length - 1)[0, :, 0]
         return DistanceBias(line, query_length)

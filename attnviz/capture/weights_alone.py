@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
@@ -11,13 +12,27 @@ from attnviz.capture import forward
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
 from attnviz.capture.inspection import AttentionLayer, returned_weights, run, weights_of
+from attnviz.capture.local_attention import NOTE, SUMMARIES, mask
 from attnviz.capture.model import Model, ModelInput, Outcomes
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
+from attnviz.models.families import LOCAL
 from attnviz.models.tokenizer import TextTokenizer
-from attnviz.trace import ROUNDING, Block, Floats, Kind, Mask, Token, Trace, mask_of_weights, weights_block
+from attnviz.trace import (
+    ROUNDING,
+    UNKNOWN,
+    Block,
+    Floats,
+    Kind,
+    Mask,
+    Token,
+    Trace,
+    changed,
+    mask_of_weights,
+    weights_block,
+)
 
 
 def opened(
@@ -58,6 +73,14 @@ class WeightsModel(HuggingFaceModel):
             "scores and masks."
         )
         self._why = why
+        if entry.family in LOCAL:
+            summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
+            self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
+        if (
+            entry.family == "big_bird"
+        ):  # as it does itself when it first reads a text as short as it may be here
+            big_bird: Any = network.base_model
+            big_bird.set_attention_type("original_full")
         super().__init__(entry, network, tokenizer)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
@@ -73,7 +96,8 @@ class WeightsModel(HuggingFaceModel):
         with torch.inference_mode():
             returned = run(stack, {"input_ids": ids.to(self.network.device)}, returning=True)
         weights = tuple(map(owned, returned_weights(returned, kind, self.entry)))
-        return weights, tuple(mask_of_weights(kind, layer) for layer in weights)
+        masks = (self._mask(kind, number, layer, returned) for number, layer in enumerate(weights))
+        return weights, tuple(masks)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
@@ -83,9 +107,12 @@ class WeightsModel(HuggingFaceModel):
             self._refuse(edits)
         return super().outcomes(text, variants, position)
 
-    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
+    def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
         self._refuse(edits)
-        return super()._tokenized(given, edits)
+        return super()._tokenized(given, edits, long=long)
+
+    def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+        return False
 
     def _refuse(self, edits: Edits) -> None:
         if edits:
@@ -96,7 +123,7 @@ class WeightsModel(HuggingFaceModel):
         lengths = [ids.shape[1] for ids in sample.values()]
         with torch.inference_mode():
             returned = run(self.network, sample, returning=True)
-        if not self._paired:
+        if not (self._paired or self.entry.family in LOCAL):
             forwards = (layer.triu(1).any() for layer in weights_of(returned, "encoder") if layer is not None)
             self.entry = self.entry.of_kind("encoder" if any(forwards) else "decoder")
         for kind in self.entry.kinds:
@@ -109,6 +136,11 @@ class WeightsModel(HuggingFaceModel):
                 raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
         return ()  # none that could be changed
 
+    def _mask(self, kind: Kind, number: int, weights: Floats, returned: object) -> Mask:
+        if kind == "encoder" and self.entry.family in LOCAL:
+            return owned(mask(self.network.config, number, weights.shape[-1], returned))
+        return mask_of_weights(kind, weights)
+
     def _blocks(
         self,
         read: TokenizedInput,
@@ -119,7 +151,11 @@ class WeightsModel(HuggingFaceModel):
             returned = run(self.network, self._arguments(read), returning=True)
         sides = forward.sides(read.source, read.target or read.source)
         blocks = [
-            weights_block(kind, number, *sides[kind], owned(weights[0]))
+            changed(
+                weights_block(kind, number, *sides[kind], shown := owned(weights[0])),
+                mask=self._mask(kind, number, shown, returned),
+                sinks=UNKNOWN if kind == "encoder" and SUMMARIES in self.notes else None,
+            )
             for kind in self.entry.kinds
             for number, weights in zip(
                 self.entry.numbers_of(kind), returned_weights(returned, kind, self.entry), strict=True

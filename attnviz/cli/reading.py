@@ -135,9 +135,9 @@ def writing_of(
 def read(
     model: str,
     text: str,
-    second: str | None,
-    target: str | None,
-    writing: Writing | None,
+    second: str | None = None,
+    target: str | None = None,
+    writing: Writing | None = None,
     edits: Sequence[Edit] = (),
     selection: Selection = EVERYTHING,
 ) -> Trace:

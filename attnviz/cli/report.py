@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,36 +18,10 @@ from attnviz.trace import Kind, Trace
 
 _HEAD = 4096  # bytes that identify a page
 
-# The options for reading a text.
-_OF_A_TEXT = (
-    *("model", "dtype", "device", "second", "target"),
-    *("write", "temperature", "top_k", "top_p", "seed"),
-)
-
-
-class _SeveralTraces(reading.TextCommand):
-    """Reads `--trace a b` as `--trace a --trace b`: an option of Typer's takes one value at a time."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [*_repeated("--trace", args)])
-
-
-def _repeated(option: str, arguments: Sequence[str]) -> Iterator[str]:
-    values = 0
-    inside = False
-    for argument in arguments:
-        if argument.startswith("-"):
-            inside, values = argument == option, 0
-        elif inside:
-            values += 1
-            if values > 1:
-                yield option
-        yield argument
-
 
 @app.command(
     "report",
-    cls=_SeveralTraces,
+    cls=reading.TextCommand,
     context_settings=reading.TAKES_DASHES,
     epilog='Example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
 )
@@ -58,18 +31,11 @@ def run(
     model: reading.Model = "minilm",
     dtype: reading.Numbers = None,
     device: reading.Device = None,
-    second: reading.Second = None,
-    target: reading.Target = None,
-    write: reading.Write = None,
-    temperature: reading.Temperature = None,
-    top_k: reading.TopK = None,
-    top_p: reading.TopP = None,
-    seed: reading.Seed = None,
     trace: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="FILE...",
-            help="Instead of a text: files that `trace` has written; several share one page.",
+            metavar="FILE",
+            help="Instead of a text: a file that `trace` has written; several share one page: --trace again.",
         ),
     ] = None,
     *,
@@ -87,20 +53,19 @@ def run(
     """Write one HTML file with all heads, to mail or to print.
 
     Any browser opens it, with no network. It has small pictures of all heads, each one as lines and as a
-    matrix, and every number. Whatever is open first can be changed on the page.
+    matrix, and every number. Whatever is open first can be changed on the page. `trace` has more ways to read
+    a text: show the file that it writes.
     """
     files = trace or []
     check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
     if (text is None) == (not files):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
-    unread = [f"--{name.replace('_', '-')}" for name in _OF_A_TEXT if _typed(ctx, name)]
+    unread = [f"--{name}" for name in ("model", "dtype", "device") if _typed(ctx, name)]
     if files and unread:
         raise AttnvizError(f"--trace shows files unchanged. Remove {', '.join(unread)}.")
-    model = with_settings(model, dtype, device)
-    writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     traces = [_loaded(file) for file in files]
     if text is not None:
-        traces = [reading.read(model, text, second, target, writing)]
+        traces = [reading.read(with_settings(model, dtype, device), text)]
     opening = InitialView(
         kind=kind,
         layer=layer - 1,

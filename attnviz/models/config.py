@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.importing import gate
-from attnviz.models import families
+from attnviz.models import families, limits
 from attnviz.models.catalogue import Expects
 
 if TYPE_CHECKING:
@@ -37,9 +37,15 @@ MAX_ATTENTION_WEIGHTS = 2**28
 A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
 """
 
+MAX_TOKENS = 8192
+"""The most tokens of one text of which queries, keys and values are kept, and no weights.
+
+They may take a quarter of what a model may take (`limits.max_bytes`): a GPT-2 reads 8,192, which take 0.9 GB.
+"""
+
 # Their first position comes after padding's, so their tables have rows that no text reaches.
 _BEHIND_PADDING = {
-    *("camembert", "data2vec-text", "esm", "ibert", "luke", "mpnet"),
+    *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
 }
 
@@ -169,7 +175,8 @@ def facts_of(
     name: str,
     longest: object = None,
     processor: Mapping[str, Any] | None = None,
-    max_weights: int = MAX_ATTENTION_WEIGHTS,
+    *,
+    bounded: bool = True,
 ) -> Facts:
     """The facts in a config that transformers has parsed.
 
@@ -177,7 +184,7 @@ def facts_of(
         name: what a message calls the model.
         longest: the tokenizer's own maximum number of tokens, if it has one.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
-        max_weights: how many attention weights of all heads a text may have.
+        bounded: whether memory bounds the length of a text, and not only the model's positions.
 
     Raises:
         ModelFilesDamaged: it lacks what every model has.
@@ -185,7 +192,7 @@ def facts_of(
     """
     if config.model_type in families.WITH_IMAGES:
         text: Any = config.get_text_config()
-        found = facts_of(text, name, longest, max_weights=sys.maxsize)  # long texts are kept as vectors
+        found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
         return replace(
             found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
@@ -209,9 +216,13 @@ def facts_of(
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
-    token_limit = (
-        grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, max_weights // all_heads)
-    )
+    maximum = tokens_with_weights(all_heads)
+    if not (layers and decoder_layers) and config.model_type not in families.LOCAL:
+        vectors = 3 * d_model * 4 * (layers + decoder_layers)  # of a token, in float32
+        maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
+    if not bounded:
+        maximum = sys.maxsize
+    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, maximum)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -364,16 +375,23 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
+def tokens_with_weights(heads: int) -> int:
+    """How many tokens a text may have of which the weights of so many heads, over all layers, are kept."""
+    return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // heads))
+
+
 def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
     """The configs of the encoder and of the decoder, or of both: only T5Gemma has two."""
     whole: Any = config
     return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
-def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:
+def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
-    maximum = max(ALWAYS_TOKENS, isqrt(max_cells))
-    table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
+    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
+    table = next((size for name in names if (size := getattr(config, name, None))), None)
+    if getattr(config, "attention_type", None) == "block_sparse":  # of shorter texts BigBird reads all pairs
+        table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, maximum))

@@ -15,7 +15,10 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "a part of each layer is a convolution, which has no attention weights": ("convbert",),
     "it mixes its tokens without attention": ("fnet",),
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
-        *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
+        "bigbird_pegasus",
+        "reformer",
+        "nystromformer",
+        "yoso",
     ),
     "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
@@ -57,6 +60,9 @@ QUANTIZERS: Mapping[object, str] = {
     "awq": "gptqmodel",
 }
 """The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
+
+LOCAL = frozenset({"longformer", "led", "longt5"})
+"""Families with an encoder that computes weights of near tokens only."""
 
 ONLY_ABLATED = frozenset(
     {
@@ -175,6 +181,11 @@ def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
     Args:
         model_type, config: as `refusal` takes them.
     """
+    if model_type in LOCAL:
+        return (
+            f"The encoder of a model of the family “{model_type}” computes weights of near tokens only, in a "
+            "way of its own."
+        )
     if model_type == "roformer" and config.get("rotary_value"):
         return (
             "The attention of a model of the family “roformer” cannot be taken apart: it turns its values by "

@@ -24,7 +24,7 @@ from attnviz.errors import (
     quoted,
 )
 from attnviz.importing import gate, need_extra
-from attnviz.models import catalogue, marian
+from attnviz.models import allowed, catalogue, marian
 from attnviz.models.python_tokenizer import Encoded, PythonTokenizer, is_tokenizer, spans_of_steps
 from attnviz.models.tokenizer_client import Client, RemoteTokenizer, Side
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
@@ -176,8 +176,9 @@ class TextTokenizer:
             UnreadableText: half a surrogate pair; or the tokenizer gives up.
         """
         texts = (text,) if second is None else (text, second)
+        most = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
         for each in texts:
-            readable.check(each)
+            readable.check(each, most)
         encoding = self._encoded(texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)

@@ -11,6 +11,7 @@ import { saveAs, saveButtons, SvgPen, textWidth } from "./pens.js";
 import { Choice, unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { View, widget } from "./widget.js";
+import { blockOf, fitted, WindowBar } from "./window.js";
 import matrixStyle from "./matrix.css";
 import styles from "./head_view.css";
 
@@ -29,7 +30,7 @@ const MIN_LABELLED = 0.0005; // a smaller share reads "0.0 %"
 /**
  * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
  *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
- *   null, together?: number[], heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
+ *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
  *   string, caption: string, filename: string }} Message what app/components/head_view.py sends, and describes
  */
 
@@ -39,6 +40,8 @@ class HeadView extends View {
     super();
     this.chosen = new Choice("heads"); // { layer, heads }
     this.pin = new Choice("tokens"); // { query, key }
+    /** @type {Choice<import("./window.js").Place>} */
+    this.placed = new Choice(); // which part of a long text
     this.several = false;
     this.chips = element("div", { class: "chips", role: "group" });
     const button = (text, attributes) =>
@@ -53,7 +56,8 @@ class HeadView extends View {
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.note = element("p", { class: "note" });
     const bar = element("div", { class: "bar" }, this.chips, tools);
-    this.root = element("div", { class: "root" }, bar, this.stage, this.words, this.note, files);
+    this.window = new WindowBar(this);
+    this.root = element("div", { class: "root" }, bar, this.window.root, this.stage, this.words, this.note, files);
     this.views = { lines: new Lines(this), matrix: new Matrix(this) };
     this.chips.onclick = (event) => this.chip(this.buttons.indexOf(buttonOf(event)) + 1);
     this.chips.onkeydown = (event) => moveFocus(event, this.buttons, this.buttons.length);
@@ -67,9 +71,11 @@ class HeadView extends View {
     this.root.dataset.view = data.view;
     this.chosen.tell({ layer: data.layer, heads: data.heads });
     this.pin.tell({ query: data.query, key: data.key });
+    if (data.part) this.placed.tell(fitted(data.part, data.part.size));
     if (this.heads.length > 1) this.several = true;
     this.note.textContent = data.note;
-    this.allButton.hidden = data.view !== "lines";
+    this.allButton.hidden = data.view !== "lines" || Boolean(data.part);
+    this.window.show(data.part, data.view !== "lines", data.unit === "percent");
     if (this.picture !== this.views[data.view]) {
       this.picture = this.views[data.view];
       this.stage.replaceChildren(this.picture.root);
@@ -87,6 +93,27 @@ class HeadView extends View {
 
   get heads() {
     return this.chosen.value.heads;
+  }
+
+  /** Which part of a long text is wanted: what is shown, or will be when it has come. */
+  get place() {
+    return this.placed.value;
+  }
+
+  /** Shows another part of a long text. */
+  goTo(place) {
+    const { part } = this.data;
+    if (!part) return;
+    const fits = fitted(place, part.size);
+    if (JSON.stringify(fits) === JSON.stringify(this.place)) return;
+    this.placed.choose(fits);
+    this.window.show(part, this.data.view !== "lines", this.data.unit === "percent");
+    this.trigger("window", fits);
+  }
+
+  /** How many tokens a cell has along a side. */
+  get block() {
+    return this.data.part && this.data.view !== "lines" ? blockOf(this.data.part.span) : 1;
   }
 
   /** The pinned pair, as far as these tokens have it. */
@@ -205,15 +232,18 @@ class HeadView extends View {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
+  /** A number in words; of a weight that a report of a long text does not hold, only a limit is known: −limit. */
   number(value) {
-    return Number.isNaN(value) ? "masked" : written(value, this.data.unit);
+    if (Number.isNaN(value)) return "masked";
+    const limit = this.data.unit === "percent" && value < 0;
+    return limit ? `at most ${written(-value, "percent")}` : written(value, this.data.unit);
   }
 
   /** "it → dog 66.4 %", or of several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
   cellSentence(query, key, heads = this.heads) {
     const rows = this.exactRows(query).filter(({ number }) => heads.includes(number));
     const numbers = rows.map(({ number, values }) => {
-      const text = values ? this.number(values[key]) : "…";
+      const text = (this.block > 1 ? "largest " : "") + (values ? this.number(values[key]) : "…");
       return rows.length > 1 ? `head ${number} ${text}` : text;
     });
     const pair = [this.token("query", query), " → ", this.token("key", key)];
@@ -235,6 +265,7 @@ class HeadView extends View {
       .slice(0, 4)
       .forEach(({ number, values }, at) => {
         parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
+        if (this.data.part && at === 0) parts.push("(of the tokens shown) ");
         const spread = (key) => (one ? this.spread(query, key) : "");
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"]));
       });
@@ -251,7 +282,7 @@ class HeadView extends View {
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const most = this.#largest(values, 3, "query");
-    const head = this.heads.length > 1 ? ` in head ${this.heads[0]}` : "";
+    const head = `${this.heads.length > 1 ? ` in head ${this.heads[0]}` : ""}${this.data.part ? " (of the tokens shown)" : ""}`;
     const verb = {
       percent: `is attended to${head} most by`,
       score: `is highest${head} with`,
@@ -262,7 +293,7 @@ class HeadView extends View {
 
   #largest(values, count, side, spread = (_at) => "") {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
-    const size = this.data.unit === "score" ? (value) => value : Math.abs;
+    const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
     const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;

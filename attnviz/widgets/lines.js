@@ -94,6 +94,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
 /** A value beside a key token; nothing for masked cells, nor where it would only say 0 %. */
 function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
+  if (unit === "percent" && value < 0) return ""; // only a limit is known
   const text = brief(value, unit);
   return several ? text.replace(" %", "") : text;
 }

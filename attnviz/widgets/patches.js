@@ -126,7 +126,7 @@ class Patches extends View {
     this.buttons.forEach((button, token) => {
       const looks = token === query;
       button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(looks));
-      const weight = waiting ? "" : written(weights[token], "percent");
+      const weight = waiting || Number.isNaN(weights[token]) ? "" : written(weights[token], "percent");
       if (token < names.length) button.replaceChildren(names[token], element("span", { text: weight }));
       else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
     });
@@ -145,14 +145,14 @@ class Patches extends View {
     this.original.style.width = `${side}px`;
     this.copy(this.original, this.whole, side * ratio, shape);
     const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, this.data.box, "grayscale(1)");
-    const high = (weights && Math.max(...weights.subarray(names.length))) || 0;
+    const high = Math.max(0, ...(weights?.subarray(names.length).filter((weight) => weight > 0) ?? []));
     const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
     context.fillStyle = css(colour);
     const edge = (at, count, length) => Math.round((at * length * ratio) / count);
     for (let patch = 0; high && patch < rows * columns; patch++) {
       const [row, column] = [Math.floor(patch / columns), patch % columns];
       const [x, y] = [edge(column, columns, width), edge(row, rows, height)];
-      context.globalAlpha = (STRONGEST * weights[names.length + patch]) / high;
+      context.globalAlpha = (STRONGEST * (weights[names.length + patch] || 0)) / high;
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
     this.high.textContent = weights ? written(high, "percent") : "";
@@ -176,7 +176,7 @@ class Patches extends View {
   report(token) {
     const { query } = this.asked.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
-    if (token < 0 || !weights) {
+    if (token < 0 || !weights || Number.isNaN(weights[token])) {
       const patch = "Click a patch to see where it looks. By keyboard: arrow keys and Enter.";
       const word = "Click a word to see what it attends to, or a patch to see what attends to it.";
       this.words.replaceChildren(this.data.words ? word : patch);

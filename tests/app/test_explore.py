@@ -20,6 +20,7 @@ from tests.app.shown import (
     paragraphs,
     row_of_buttons,
     sent,
+    stored,
     visit,
     words,
     worked_weights,
@@ -183,3 +184,23 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: 
         told = next(each for each in paragraphs(app) if each.startswith(("**Yes", "**No")))
         assert told.startswith("**Yes" if guess == max(weight, key=weight.__getitem__) else "**No")
         assert all(percent(share) in told for share in weight.values())
+
+
+def test_the_mean_over_heads_is_labelled_and_has_the_heads_spread() -> None:
+    app = visit("explore", pool="Mean of layer", layer="4")
+    weights = attnviz.trace(OPENING.text).block("encoder", 3).weights
+    message, arrays = sent(app, "head_view"), stored(app, "pool exact")
+    assert (message["heading"], message["heads_total"]) == ("Mean over the 12 heads of layer 4", 0)
+    assert message["heading"] in {each.value for each in app.header}
+    np.testing.assert_allclose(arrays["values"][0], weights.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(arrays["lowest"][0], weights.min(axis=0), atol=1e-6)
+    np.testing.assert_allclose(arrays["highest"][0], weights.max(axis=0), atol=1e-6)
+    every = stored(visit("explore", pool="Max of all"), "pool exact")["values"][0]
+    np.testing.assert_allclose(every, attnviz.trace(OPENING.text).stack().max(axis=(0, 1)), atol=1e-6)
+
+
+def test_the_rows_of_several_tokens_are_followed_together() -> None:
+    app = visit("explore", sum=["3 dog", "10 it"])
+    assert (sent(app, "head_view")["together"], sent(app, "head_view")["query"]) == ([DOG, IT], None)
+    app.multiselect(key="sum").set_value([])
+    assert sent(clean(app.run()), "head_view")["query"] == IT

@@ -10,8 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.analysis import window
 from attnviz.app import traces
 from attnviz.app.examples import STORIES
+from attnviz.app.explore import long_head
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
 from attnviz.app.explore.views import View
@@ -21,6 +23,7 @@ from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report.page import InitialView, report
+from attnviz.models import allowed
 from attnviz.text import decimal, percent
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
@@ -30,6 +33,7 @@ from tests.app.shown import (
     press,
     row_of_buttons,
     sent,
+    stored,
     try_page,
     visit,
     warnings,
@@ -254,15 +258,64 @@ def test_a_word_is_masked_and_filled_in(opened: Open) -> None:
 # Limits, and what is taken along
 
 
-def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of some ten tokens are long here, and of more than 4 a matrix shows blocks."""
+    monkeypatch.setattr(traces, "MAX_WEIGHTS", 6 * 10**2)
+    monkeypatch.setattr(traces, "MAX_GUEST_WEIGHTS", 6 * 10**2)
+    monkeypatch.setattr(window, "MAX_CELLS", 4)
+    monkeypatch.setattr(window, "MIN_SPAN", 2)
+    cache.clear()
+
+
+@pytest.mark.usefixtures("long")
+def test_weights_of_a_long_text_are_computed_as_they_are_shown(opened: Open) -> None:
+    model, text = opened("gpt2"), "red dog " * 6
+    app = visit("explore", model=model, text=text, layer="2", head="3", view="Matrix")
+    weights = attnviz.trace(text, model).block("decoder", 1).weights[2]
+    message = sent(app, "head_view")
+    assert message["part"]["size"] == [12, 12]
+    blocks = np.tril(weights).reshape(4, 3, 4, 3).max(axis=(1, 3))
+    shown = stored(app, "part exact")["values"][0]
+    np.testing.assert_allclose(np.nan_to_num(shown), blocks, atol=1e-6)
+    assert np.isnan(shown[0, 1])  # masked
+    assert [token["label"] for token in message["query_tokens"]][:2] == ["1 red …", "4 dog …"]
+
+    app.session_state["hidden below"] = 0.1
+    hides = sent(clean(app.run()), "head_view")["part"]["hides"]
+    expected = weights[weights < 0.1].sum() / weights.sum()
+    assert hides == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
+
+
+@pytest.mark.usefixtures("long")
+def test_lines_of_a_long_text_lead_from_around_the_chosen_token(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "MAX_WEIGHTS", 6 * 10**2)
-    cache.clear()
-    app = try_page("explore", model=opened("gpt2"), text="red dog " * 6)
+    monkeypatch.setattr(window, "AROUND", 1)
+    monkeypatch.setattr(long_head, "TOP", 2)
+    model, text = opened("gpt2"), "red dog " * 6
+    app = visit("explore", model=model, text=text, layer="2", head="3", query="10 dog", view="Lines")
+    weights = attnviz.trace(text, model).block("decoder", 1).weights[2]
+    columns = sorted({8, 9, 10, *np.argsort(weights[9])[-2:].tolist()})
+    message, shown = sent(app, "head_view"), stored(app, "part exact")["values"][0]
+    titles = [token["title"].split(":")[0] for token in message["key_tokens"]]
+    assert titles == [f"token {n + 1}" for n in columns]
+    assert message["query"] == 1
+    row = np.where(np.array(columns) > 9, np.nan, weights[9, columns])  # the last one is masked
+    np.testing.assert_allclose(shown[1], row, atol=1e-6)
+
+
+@pytest.mark.usefixtures("long")
+def test_other_visitors_and_changed_texts_keep_the_smaller_limit(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = try_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")
     assert "may have 10 tokens" in app.error[0].value
     assert app.text_input(key="text").value == "red dog " * 6
     clean(app.text_input(key="text").set_value("red dog").run())
+    monkeypatch.setattr(allowed, "_restriction", lambda: False)
+    app = try_page("explore", text="the dog " * 6)
+    assert "Shorten the text" in app.error[0].value
 
 
 def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:

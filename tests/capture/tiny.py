@@ -257,6 +257,21 @@ _RECIPES: dict[str, Recipe] = {
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
     "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
+    "longformer": _recipe(*(_MASKED, "roberta", _ROBERTA), attention_window=4),
+    "led": _recipe(
+        *(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+        attention_window=4,
+        max_encoder_position_embeddings=64,
+    ),
+    "longt5": _recipe(
+        *(_PAIRED, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
+        spread=0.8,
+        num_layers=3,
+        num_decoder_layers=2,
+        local_radius=3,
+        global_block_size=4,
+    ),
+    "big_bird": _recipe(_MASKED, "bert", _BERT),
     # Hybrid ones: of their four or five layers, the second and the fourth have attention weights.
     "qwen3_next": _recipe(
         *(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
@@ -346,7 +361,7 @@ _RECIPES: dict[str, Recipe] = {
     ),
 }
 
-WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt",)
+WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt", "big_bird", "longformer", "led", "longt5")
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
 REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")

@@ -22,7 +22,7 @@ def saved(tmp_path: Path) -> list[str]:
 def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     opened = ["--kind", "cross", "--layer", 2, "--head", 3, "--token", 1, "--view", "matrix", "--hide"]
-    assert say("report", "--trace", *saved, "--out", out, *opened) == written(out)
+    assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *opened) == written(out)
     opening = InitialView(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
     say("report", "--trace", saved[0], "--out", out)  # a page may be written over
@@ -38,10 +38,10 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
         (["--trace", "one.npz", "--head", "0"], "2 layers of 3 heads"),
         (["--trace", "none.npz"], "No such file"),
         (
-            ["--trace", "one.npz", "--dtype", "bfloat16", "--top-k", "3"],
-            "Remove --dtype, --top-k",
+            ["--trace", "one.npz", "--dtype", "bfloat16", "--device", "cpu"],
+            "Remove --dtype, --device",
         ),
-        (["--trace", "one.npz", "bad.npz"], "bad.npz: This file is not a trace"),
+        (["--trace", "one.npz", "--trace", "bad.npz"], "bad.npz: This file is not a trace"),
     ],
 )
 @pytest.mark.usefixtures("saved")

@@ -160,11 +160,18 @@ def weights_alone(folder: Path, sink: bool) -> Trace:
 def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
     """How far it is from transformers' own weights."""
     off = max(
-        float(np.abs(block.weights - weights).max())
+        apart(block.weights, weights)
         for kind, layers in expected.items()
         for block, weights in zip(found.of_kind(kind), layers, strict=True)
     )
     return "to the bit" if off == 0 else f"up to {off:.0e}"
+
+
+def apart(found: Floats, expected: Floats) -> float:
+    """The largest difference; where transformers returns blocks, with padding, to the weight that is next."""
+    if found.shape == expected.shape:
+        return float(np.abs(found - expected).max())
+    return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
 
 
 def attends_to_near_tokens_only(block: Block) -> bool:
@@ -277,6 +284,23 @@ returns are shown, and nothing that needs queries, keys, values, scores or masks
 |---|---|---|---|
 {alone}
 
+Of the encoders of Longformer, LED and LongT5, cells outside of the pattern count as masked; `trace.notes`
+says so, and what else is no token. Of Longformer and LED, those tokens attend to all that the class of the
+model makes global: the first one of `LongformerForSequenceClassification`, none of a model from a folder.
+BigBird reads short texts with weights for all pairs; longer ones are refused.
+
+## Objects
+
+A model in memory may be compiled, have adapters of peft, or be inside of a `DataParallel`, a pipeline of
+transformers or a `SentenceTransformer`: it is found there, with its tokenizer, and `trace.notes` says
+where.
+
+## Quantized weights
+
+What the model computes is recorded. The package that reads the weights must be installed: torchao,
+bitsandbytes, compressed-tensors or gptqmodel. With torchao, in 8 bits, weights are equal to `eager` to the
+bit, from a folder and as an object (`tests/capture/test_quantized.py`); the others are untested.
+
 ## Refused
 
 What cannot be shown exactly is not shown. These are refused by their config, before any weight is read:
@@ -286,8 +310,8 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 {refused}
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
-Refused too are models that need Python code of their own, weights that are stored as pickles or in a
-compressed form, and other models in which pictures and texts meet inside of the layers.
+Refused too are models that need Python code of their own, weights that are stored as pickles, and other
+models in which pictures and texts meet inside of the layers.
 """
 
 

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer, BertConfig, GPT2Config
 from attnviz.errors import EmptyText, ModelFilesDamaged, TextTooLong, UnreadableText
 from attnviz.models import catalogue
 from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
-from attnviz.readable import MAX_CHARACTERS
+from attnviz.readable import MAX_LONG_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
 from tests.models.tokenizers_of import KindOfTokenizer, saved
@@ -73,15 +73,15 @@ def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> No
 
 
 def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "a" * MAX_CHARACTERS
+    text = "a" * MAX_LONG_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)
     monkeypatch.setattr(tokenizer, "_tokenizer", None)
-    told = r"This text has 20,001 characters; attnviz reads at most 20,000\. Shorten it by 1 characters"
+    told = r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 characters"
     for texts in [(text + "a",), ("a dog", text + "a")]:
         with pytest.raises(TextTooLong, match=told) as caught:
             tokenizer.tokens(*texts)
-        assert (caught.value.tokens, caught.value.limit) == (None, MAX_CHARACTERS)
+        assert (caught.value.tokens, caught.value.limit) == (None, MAX_LONG_CHARACTERS)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of a long text is shown.
+
+    Attributes:
+        row, column: its first query and key, from 0.
+        span: how many tokens it has along a side.
+        size: how many queries and keys the text has.
+        matches: what a search has found, in words.
+        below: weights below this are not drawn.
+        hides: how much weight that is, in words.
+    """
+
+    row: int
+    column: int
+    span: int
+    size: tuple[int, int]
+    matches: str = ""
+    below: float = 0.0
+    hides: str = ""
 
 
 @widget
@@ -24,6 +47,8 @@ def head_view(
     key_tokens: Sequence[ShownToken],
     query: int | None,
     key: int | None,
+    together: Sequence[int] = (),
+    part: Part | None = None,
     heading: str = "",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
@@ -32,6 +57,9 @@ def head_view(
     filename: str = "attention",
     on_pick: Callable[[int | None, int | None], None] | None = None,
     on_heads: Callable[[int, list[int]], None] | None = None,
+    on_window: Callable[[int, int, int], None] | None = None,
+    on_find: Callable[[str, int], None] | None = None,
+    on_hide: Callable[[float], None] | None = None,
 ) -> None:
     """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
@@ -49,6 +77,8 @@ def head_view(
         heads_total: Number of heads in the layer; 0 hides the head selector.
         query_tokens, key_tokens: Rows and columns, in order.
         query, key: Indices of the pinned pair in these tokens; None for no pinned token.
+        together: Rows whose sum is shown while no query is pinned.
+        part: Part of a long text that the rows and columns (or blocks of them) cover; None for all.
         heading: Heading of the picture; "" for "Layer 4 · Head 2".
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: Number format: 0.664 as "66.4 %", "0.66" or "+66.4 %".
@@ -57,4 +87,7 @@ def head_view(
         filename: File name without extension.
         on_pick: Called with query and key when the visitor pins a pair; query is None for all lines.
         on_heads: Called with layer and heads, from 1.
+        on_window: Called with the first query, the first key and the span of the part to show next.
+        on_find: Called with a text to find and 1 (next) or −1 (previous).
+        on_hide: Called with the threshold below which weights are not drawn.
     """

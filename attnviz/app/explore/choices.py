@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +17,7 @@ from attnviz.app.explore import views
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.state import link, memory
+from attnviz.app.state.choice import option
 from attnviz.app.state.choices import (
     ALSO,
     BETWEEN,
@@ -25,8 +27,10 @@ from attnviz.app.state.choices import (
     MERGE,
     MODEL,
     PER_HEAD,
+    POOL,
     QUERY,
     STAGE,
+    SUM,
     TEXT,
     VIEW,
 )
@@ -36,6 +40,11 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
+
+Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
+"""How the heads are shown; a change, which has a sign, has no maximum."""
+
+ALONE: Together = "each by itself"
 
 _CHOSEN_FOR = "the model of the chosen heads"
 _FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
@@ -75,8 +84,23 @@ class Places:
     foot: DeltaGenerator
 
 
-def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
-    """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
+@dataclass(frozen=True)
+class Shown:
+    """How the open head is shown.
+
+    Attributes:
+        style: one of `STYLES`.
+        heads: whether all heads are shown together.
+        queries: rows that are added up, from 0; none: each is shown by itself.
+    """
+
+    style: str
+    heads: Together
+    queries: tuple[int, ...]
+
+
+def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
+    """Draw how the numbers are shown; return the choice, how heads are shown, and the places left open."""
     tokens = traces.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     # Some models have no special tokens at all, and some texts no others.
@@ -92,7 +116,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
             help=f"Excludes {' and '.join(map(markdown.plain, special))}; what is left of each row of "
             "weights is rescaled to 100 %.",
         )
-        with st.popover("More"):
+        more = st.popover("More")
+        with more:
             st.markdown("Numbers at the stage")
             stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
             merge = MERGE.toggle(
@@ -119,7 +144,21 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
         view = _comparable(
             View(read.model, read.kind, read.given, read.changed, stage, scale, hide, merge, between)
         )
-    return view, style, Places(title, body, foot)
+    with more:
+        shown = _choose_together(view, style)
+    return view, shown, Places(title, body, foot)
+
+
+def _choose_together(view: View, style: str) -> Shown:
+    """Draw the choices of what is shown as one, of weights and their changes in lines and matrices."""
+    if view.stage != WEIGHTS or style == "Heatmap":
+        return Shown(style, ALONE, ())
+    st.markdown("Heads of a layer, or all heads")
+    most = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
+    heads: Together = POOL.segments("Heads", (ALONE, *most), ALONE)
+    options = [option(group) for group in views.groups(view)[0]]
+    added = SUM.draw("Add up the rows of these query tokens", options, placeholder="none")
+    return Shown(style, heads, tuple(options.index(each) for each in added if each in options))
 
 
 def _stages(read: ExploreSelection) -> list[str]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
-from attnviz.analysis.picture import Scale
+from attnviz.analysis.picture import Scale, diverging, sequential
 from attnviz.analysis.sentence import moves, name_of, strongest_keys
 from attnviz.analysis.stages import window
+from attnviz.analysis.window import MAX_CELLS
 from attnviz.app import markdown, traces
+from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
-from attnviz.app.explore import attention, views
-from attnviz.app.explore.choices import Heads, open_heads
+from attnviz.app.explore import attention, long_head, views
+from attnviz.app.explore.choices import ALONE, Heads, Shown, open_heads
 from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.pooled import Pooled, pooled
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, with_sentence
+from attnviz.app.state.choices import SUM
 from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
 from attnviz.text import isolated
@@ -33,14 +38,19 @@ _SCALES: dict[Scale, str] = {
 _CAPTION = 300  # characters of a sentence that a caption has room for
 
 
-def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
+def title(view: View, heads: Heads, shown: Shown) -> str:
+    """What the picture is called."""
+    return heads.title if shown.heads == ALONE else pooled(view, heads, shown.heads).heading
+
+
+def draw(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: PublishedArrays) -> None:
     """Draw the open heads and their sentence in words."""
-    if style == "Heatmap":
+    if shown.style == "Heatmap":
         _heatmap(view, heads)
         if tokens.pair:
             st.markdown(in_words(view, heads, tokens.pair.query))
     else:
-        _widget(view, heads, tokens, style, sent)
+        _widget(view, heads, tokens, shown, sent)
     block = traces.trace(view.model, view.given).block(view.kind, heads.layer - 1)
     if view.kind != "cross" and (seen := window(block.mask)):
         st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
@@ -148,27 +158,70 @@ def file_name(view: View, heads: Heads) -> str:
     return "-".join([file_name_of(lookup.called(view.model)), *parts])
 
 
-def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
+def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: PublishedArrays) -> None:
     queries, keys = views.groups(view)
+    how: Literal["lines", "matrix"] = "lines" if shown.style == "Lines" else "matrix"
+    query = tokens.pair.query if tokens.pair and not shown.queries else None
+
+    def picked(at: int | None, to: int | None) -> None:
+        SUM.set([])
+        tokens.choose(at, to)
+
+    key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
+    told: dict[str, Any] = {
+        "note": f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
+        "caption": caption(view, heads),
+        "together": shown.queries,
+        "filename": f"{file_name(view, heads)}-{shown.style.lower()}",
+    }
+    heads_total, pixels, exact = views.values(view).shape[1], sent.pixels, sent.exact
+    one = None if shown.heads == ALONE else pooled(view, heads, shown.heads)
+    if one:
+        heads, heads_total = Heads(heads.layer, 1, ()), 0
+        told |= {
+            "heading": one.heading,
+            "note": f"{one.heading}; {told['note'].split('; ', 1)[1]}",
+            "caption": f"{told['caption'].rsplit(' · ', 2)[0]} · {one.heading} · weights",
+            "filename": f"{told['filename']}-{shown.heads.lower().replace(' ', '-')}",
+        }
+    if max(len(queries), len(keys)) > MAX_CELLS:
+        source = long_head.of_view(view, heads.layer)
+        if one:
+            source = long_head.of_matrix(source, one.values, one.high if view.signed else 1.0)
+        long_head.draw(source, heads, heads_total, how, query, key, picked, **told)
+        return
+    if one:
+        pixels, exact = _send(view, heads, one)
     head_view(
         "one head",
-        pixels=sent.pixels,
-        exact=sent.exact,
-        view="lines" if style == "Lines" else "matrix",
+        pixels=pixels,
+        exact=exact,
+        view=how,
         layer=heads.layer,
         heads=heads.all,
-        heads_total=views.values(view).shape[1],
+        heads_total=heads_total,
         query_tokens=shown_tokens(queries),
         key_tokens=shown_tokens(keys),
-        query=tokens.pair.query if tokens.pair else None,
-        key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
+        query=query,
+        key=key,
         kind=views.drawn(view).kind,
         unit=view.unit,
-        note=f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
-        caption=caption(view, heads),
-        filename=f"{file_name(view, heads)}-{style.lower()}",
-        on_pick=tokens.choose,
+        on_pick=picked,
         on_heads=open_heads,
+        **told,
+    )
+
+
+def _send(view: View, heads: Heads, one: Pooled) -> tuple[str, str]:
+    """Send one picture of many heads; return the names of the arrays."""
+    names, high = [[heads.layer, 1]], one.high if view.signed else 1.0
+    mask = np.isfinite(one.values)
+    cells = np.where(mask, one.values, 0)
+    drawn = diverging(cells, mask=mask, end=high) if view.signed else sequential(cells, mask=mask)
+    arrays = {name: getattr(one, name)[None] for name in ("values", "lowest", "highest")}
+    return (
+        store.publish("pool pixels", {"pixels": drawn.levels[None]}, heads=names, high=[high]),
+        store.publish("pool exact", arrays, heads=names),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.window import MAX_CELLS
 from attnviz.app.components import store
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
@@ -14,30 +15,33 @@ from attnviz.app.explore.views import View
 from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
-MAX_TOKENS = 128
-"""Up to here every head of the model is in the browser, and heads change without the server."""
-
-MAX_BYTES = 144 * MAX_TOKENS**2
+MAX_BYTES = 144 * MAX_CELLS**2
 """So many, too: a model of more than 12 × 12 heads comes whole only with shorter texts."""
 
 
 @dataclass(frozen=True)
 class PublishedArrays:
-    """The ids under which the browser holds the bytes and the floats."""
+    """The ids under which the browser holds the bytes and the floats.
+
+    Of texts of more than `MAX_CELLS` tokens, it has small pictures of all heads; `long_head` sends open ones.
+    """
 
     pixels: str
-    exact: str
+    exact: str | None
 
 
 def send(view: View, heads: Heads) -> PublishedArrays:
     """Send the browser what it does not have yet."""
-    return PublishedArrays(_pixels(view, heads), _exact(view, heads))
+    long = max(views.drawn(view).levels.shape[2:]) > MAX_CELLS
+    return PublishedArrays(_pixels(view, heads), None if long else _exact(view, heads))
 
 
 def _pixels(view: View, heads: Heads) -> str:
     """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
     levels = views.drawn(view).levels
-    whole = max(levels.shape[2:]) <= MAX_TOKENS and levels.size <= MAX_BYTES
+    if max(levels.shape[2:]) > MAX_CELLS:
+        return store.publish("pixels", {"thumbnails": views.small(view)})
+    whole = levels.size <= MAX_BYTES
     return store.send(
         "pixels", _packed(view, () if whole else tuple((heads.layer, head) for head in heads.all))
     )

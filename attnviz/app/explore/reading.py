@@ -27,6 +27,7 @@ class ExploreSelection:
         given: what is read; in a change, first.
         changed: what the change leads to; None when one reading is on show.
         pair: both readings when there are two to compare, whichever is on show.
+        long: whether there are too many weights to keep; see `traces.long_trace`.
     """
 
     model: Entry
@@ -34,11 +35,12 @@ class ExploreSelection:
     given: ModelInput
     changed: ModelInput | None = None
     pair: tuple[ModelInput, ModelInput] | None = None
+    long: bool = False
 
     @property
     def trace(self) -> Trace:
         """The forward pass over `given`; the cache holds it, and not a visit."""
-        return traces.trace(self.model, self.given)
+        return (traces.long_trace if self.long else traces.trace)(self.model, self.given)
 
     @property
     def changed_trace(self) -> Trace | None:
@@ -53,6 +55,9 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:
+        if traces.is_long(model, given):
+            traces.long_trace(model, given)
+            return ExploreSelection(model, kind, given, long=True)
         traces.trace(model, given)
     except AttnvizError as error:
         stop(error)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attnviz.errors import AttnvizError
-from attnviz.export.report.matrices import Matrices, matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
 from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
@@ -37,7 +37,9 @@ class Contents:
     numbers: bytes
 
 
-def contents(traces: Sequence[Trace], shown: Sequence[Matrices] | None = None, minus: str = "") -> Contents:
+def contents(
+    traces: Sequence[Trace], shown: Sequence[Matrices | LargestWeights] | None = None, minus: str = ""
+) -> Contents:
     """Everything that a page needs to show these traces.
 
     Args:
@@ -103,7 +105,7 @@ def _add(numbers: bytearray, more: Floats) -> int:
     return start
 
 
-def _reading(trace: Trace, shown: Sequence[Matrices], numbers: bytearray) -> Facts:
+def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: bytearray) -> Facts:
     return {
         "model": named(trace.model),
         "given": all(block.weights_alone for block in trace.blocks),
@@ -111,7 +113,9 @@ def _reading(trace: Trace, shown: Sequence[Matrices], numbers: bytearray) -> Fac
         "texts": _texts(trace),
         "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
-        "pictures": [] if any(each.signed or each.heading for each in shown) else _pictures(trace),
+        "pictures": []
+        if any(isinstance(each, Matrices) and (each.signed or each.heading) for each in shown)
+        else _pictures(trace, numbers),
         "kinds": [_kind(each, numbers) for each in shown],
     }
 
@@ -121,8 +125,8 @@ def without_vision(trace: Trace) -> Trace:
     return replace(trace, blocks=tuple(block for block in trace.blocks if block.kind != "vision"))
 
 
-def _pictures(trace: Trace) -> list[Facts]:
-    """The pictures that were read with a text: of each view, its patches, and the words beside them."""
+def _pictures(trace: Trace, numbers: bytearray) -> list[Facts]:
+    """The pictures that were read with a text: of each view its patches, and what the words give to them."""
     tokens = trace.tokens
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
     for place, token in enumerate(tokens):
@@ -136,6 +140,11 @@ def _pictures(trace: Trace) -> list[Facts]:
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)
+        places = [*words, *(patches[patch] for patch in in_order)]
+        rows = [
+            [block.rows(head, words)[:, places] for head in range(block.shape[0])]
+            for block in trace.of_kind("decoder")
+        ]
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
             {
@@ -143,7 +152,8 @@ def _pictures(trace: Trace) -> list[Facts]:
                 "box": [min(lefts), min(tops), max(rights), max(bottoms)],
                 "rows": 1 + in_order[-1].row,
                 "columns": 1 + in_order[-1].column,
-                "places": [*words, *(patches[patch] for patch in in_order)],
+                "places": places,
+                "weights": _add(numbers, np.array(rows)),  # [layer, head, word, place]
                 "names": [*words.values()],
             }
         )
@@ -174,13 +184,55 @@ def _sees(tokens: Sequence[Token]) -> bool:
     return bool(patches) and named and not any(token.end for token in patches)
 
 
-def _kind(of: Matrices, numbers: bytearray) -> Facts:
+def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
+    """One layer of a long text."""
+    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
+    blocks, hidden = (
+        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
+    )
+    return {
+        "kind": of.kind,
+        "layers": [of.layer],
+        "heads": len(of.top),
+        "size": [len(of.queries), len(of.keys)],
+        "weights": 0,
+        "top": {
+            "count": keys.shape[2],
+            "keys": _add(numbers, keys),
+            "weights": _add(numbers, weights),
+            "blocks": _add(numbers, blocks),
+            "hidden": _add(numbers, hidden),
+            "causal": of.kind == "decoder",
+        },
+        "spread": None,
+        "heading": "",
+        "signed": False,
+        "high": 1.0,
+        "ways": {
+            "plain": {
+                "queries": shown_tokens(of.queries.groups),
+                "keys": shown_tokens(of.keys.groups),
+                "rows": list(range(len(of.queries))),
+                "columns": list(range(len(of.keys))),
+                "left": None,
+                "facts": [],
+                "explanation": of.explanation,
+                "hidden": "",
+            }
+        },
+    }
+
+
+def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the ways in which its tokens are shown."""
+    if isinstance(of, LargestWeights):
+        return _largest(of, numbers)
     return {
         "kind": of.kind,
         "layers": list(of.layers),
         "heads": of.values.shape[1],
         "size": of.values.shape[2:],
+        "top": None,
         "weights": _add(numbers, np.where(of.mask[:, None], of.values, np.nan)),
         "spread": None if of.spread is None else [_add(numbers, each) for each in of.spread],
         "heading": of.heading,

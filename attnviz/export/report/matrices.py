@@ -21,9 +21,16 @@ from attnviz.analysis.display_tokens import (
     shown_mask,
     shown_weights,
 )
+from attnviz.analysis.window import Summary, summary
 from attnviz.errors import AttnvizError
 from attnviz.text import plural, signed_percent
-from attnviz.trace import Difference, Floats, Kind, Mask, Trace
+from attnviz.trace import Difference, Floats, Kind, Mask, Top, Trace
+
+MAX_LARGEST = 2**22
+"""How many numbers a page holds of the largest weights of a layer: 17 MB."""
+
+MAX_TOP = 32
+"""How many of the largest weights of a query it holds at most."""
 
 Pool = Literal["mean", "max"]
 """How the weights of several heads become one number."""
@@ -110,6 +117,48 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
         merged_weights(stack, *plain),
         np.stack([merged_mask(each, *_both(plain)) for each in mask]),
         {name: _way(stack, of) for name, of in tokens.items()},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LargestWeights:
+    """What a page holds of a layer with too many weights for it: the largest ones of each query, and blocks.
+
+    Attributes:
+        kind: which attention.
+        layer: its number, from 1.
+        queries, keys: the tokens.
+        top: of each head, the keys with the largest weights of each query.
+        summaries: of each head.
+    """
+
+    kind: Kind
+    layer: int
+    queries: DisplayTokens
+    keys: DisplayTokens
+    top: Sequence[Top]
+    summaries: Sequence[Summary]
+
+    @property
+    def explanation(self) -> str:
+        """What is there and what is not, in words."""
+        return (
+            f"exact: the overview, and the {self.top[0].keys.shape[1]} largest weights of each token; of "
+            "others a limit is given"
+        )
+
+
+def largest_weights(trace: Trace, kind: Kind, layer: int) -> LargestWeights:
+    """Return the largest weights of a layer, from 0, of which `MAX_LARGEST` numbers are kept at most."""
+    block, tokens = trace.block(kind, layer), queries_and_keys(trace, kind)
+    heads, queries, _ = block.shape
+    count = min(MAX_TOP, max(1, MAX_LARGEST // (2 * heads * queries)))
+    return LargestWeights(
+        kind,
+        layer + 1,
+        *_both(tokens),
+        [block.top(head, count) for head in range(heads)],
+        [summary(block, head) for head in range(heads)],
     )
 
 

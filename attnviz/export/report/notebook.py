@@ -7,7 +7,7 @@ import gzip
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,10 +16,18 @@ from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
 from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named, without_vision
 from attnviz.export.report.drawing import Drawing
-from attnviz.export.report.matrices import Pool, difference, matrices, pooled
+from attnviz.export.report.matrices import (
+    LargestWeights,
+    Matrices,
+    Pool,
+    difference,
+    largest_weights,
+    matrices,
+    pooled,
+)
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
-from attnviz.export.report.still import still
+from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
 from attnviz.trace import Difference, Kind, Trace, checked_head, checked_trace, whole
 
@@ -177,6 +185,10 @@ def show(
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
+    Of more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and
+    lines lead from the tokens around the one that is followed. A layer of more than 5,000,000 weights is
+    shown by an exact overview and the largest weights of each token, some 17 MB; of others a limit is given.
+
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
     >>> attnviz.show(trace, layer=3, head=1, query=9)
@@ -228,42 +240,52 @@ def show(
     kind_opened([trace], opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
-    # A notebook keeps each of its figures: lines and a matrix need one layer's heads only.
-    alone = not every if pool else view in ("lines", "matrix")
+    # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
+    too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
+    alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)
     if alone:
         trace = replace(trace, blocks=(trace.block(kind, layer),))
         minus = minus and replace(minus, blocks=(minus.block(kind, layer),))
     elif not pool:
-        maximum = isqrt(MAX_WEIGHTS // len(trace.block(kind, layer).query))
-        check_size([trace], f'show one layer, of up to {maximum:,} tokens: view="lines" or view="matrix"')
-    shown = [
-        difference(Difference(trace, minus), each, hide_special, words)
-        if minus
-        else matrices(trace, each, words)
-        for each in ([kind] if alone or pool else kinds_of(trace))
-    ]
-    if pool:
-        shown = [
-            pooled(of, of.ways.get("hidden" if hide_special else "plain", of.ways["plain"]), pool)
-            for of in shown
-        ]
-        opening = replace(opening, layer=shown[0].layers[0] - 1, head=0)
-    of = next(each for each in shown if each.kind == kind)
-    rows = map(of.ways["plain"].row_of, opening.followed)
+        check_size([trace], 'show one layer: view="lines" or view="matrix"')
     less = minus and " with ".join([named(minus.model), *filter(None, [", ".join(minus.edits)])])
+    end = f" of {named(trace.model)}{f' minus {less}' if less else ''}"
+    title = f"{'All heads' if view == 'atlas' else f'Layer {layer + 1}, head {head + 1}'}{end}"
+    shown: list[Matrices | LargestWeights] = []
+    if prod(trace.block(kind, layer).shape) > MAX_WEIGHTS:
+        if pool or minus or words or hide_special:
+            check_size([trace], "show it without pool=, words=, hide_special= and differences")
+        shown.append(of := largest_weights(trace, kind, layer))
+        picture, rows = still_of_long(of, opening, title, theme), opening.followed
+    else:
+        for each in [kind] if alone or pool else kinds_of(trace):
+            one = (
+                difference(Difference(trace, minus), each, hide_special, words)
+                if minus
+                else matrices(trace, each, words)
+            )
+            if pool:
+                one = pooled(
+                    one, one.ways.get("hidden" if hide_special else "plain", one.ways["plain"]), pool
+                )
+                opening = replace(opening, layer=one.layers[0] - 1, head=0)
+                title = one.heading + end
+            shown.append(one)
+            if each == kind:
+                picture = still(one, opening, title, atlas=view == "atlas", theme=theme)
+                rows = tuple(
+                    row for row in map(one.ways["plain"].row_of, opening.followed) if row is not None
+                )
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
         contents([trace], shown, less or ""),
-        _following(opening, tuple(dict.fromkeys(row for row in rows if row is not None))),
-        ("head",) if pool else parts.get(view, ("head",)),
+        _following(opening, tuple(dict.fromkeys(rows))),
+        ("head",) if pool or alone else parts[view],
         choose_view=view is None,
         theme=theme,
     )
-    what = of.heading or ("All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}")
-    title = f"{what} of {named(trace.model)}{f' minus {less}' if less else ''}"
-    picture = still(of, opening, title, atlas=view == "atlas", theme=theme)
     tall = (
-        _height(trace, kind, "lines" if pool and not view else view)
+        _height(trace, kind, view or ("lines" if pool or alone else None))
         if height is None
         else whole(height, "height")
     )

@@ -8,6 +8,8 @@ import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
 import patches from "../../widgets/patches.js";
 import { allData } from "../../widgets/store.js";
+import { MAX_CELLS, THRESHOLDS } from "../../widgets/window.js";
+import { PartOfText } from "./part.js";
 
 const LARGEST_TABLE = 20; // columns; above, each token's row is described in words
 const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
@@ -23,13 +25,15 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {"encoder" | "decoder" | "cross"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
+ *   top: { count: number, keys: number, weights: number, blocks: number, hidden: number, causal: boolean } | null,
  *   spread: [number, number] | null, heading: string, signed: boolean, high: number,
  *   ways: { plain: Way, hidden?: Way }
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
  *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], minus: string,
- *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[] }[],
+ *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
+ *   weights: number }[],
  *   kinds: Kind[]
  * }} Reading
  * @typedef {{
@@ -75,21 +79,6 @@ class Weights {
     }
   }
 
-  /** What one of these tokens gives to all of them, or gets, in every head; masked ones give nothing. */
-  of(places, query, received) {
-    const [queries, keys] = this.kind.size;
-    const pictures = this.kind.layers.length * this.kind.heads;
-    const values = new Float32Array(pictures * places.length);
-    for (let picture = 0; picture < pictures; picture++) {
-      places.forEach((place, at) => {
-        const [row, column] = received ? [place, places[query]] : [places[query], place];
-        const weight = this.numbers[this.kind.weights + (picture * queries + row) * keys + column];
-        values[picture * places.length + at] = weight || 0;
-      });
-    }
-    return { facts: { query }, arrays: { rows: { shape: [pictures, places.length], values } } };
-  }
-
   get shape() {
     return [this.kind.heads, this.way.rows.length, this.way.columns.length];
   }
@@ -133,6 +122,67 @@ class Weights {
         ...(this.kind.spread && this.spread()),
       },
     };
+  }
+
+  /**
+   * One query's numbers in a head of a layer, from 1.
+   * @param {number} layer
+   * @param {number} head
+   * @param {number} query among what is shown
+   */
+  row(layer, head, query) {
+    const { layers, heads, size, top, weights } = this.kind;
+    const { rows, columns } = this.way;
+    const picture = layers.indexOf(layer) * heads + head - 1;
+    const at = picture * size[0] + rows[query];
+    if (top) {
+      const values = this.numbers.subarray(top.weights + at * top.count, top.weights + (at + 1) * top.count);
+      const keys = this.numbers.subarray(top.keys + at * top.count, top.keys + (at + 1) * top.count);
+      const row = new Float64Array(size[1]).fill(-values[top.count - 1]);
+      if (top.causal) row.fill(NaN, rows[query] + 1);
+      values.forEach((value, nth) => {
+        if (!Number.isNaN(row[keys[nth]])) row[keys[nth]] = value;
+      });
+      return row;
+    }
+    const divisor = this.left?.[picture * rows.length + query] || 1;
+    const begin = weights + at * size[1];
+    return Float64Array.from(columns, (column) => Math.fround(this.numbers[begin + column] / divisor));
+  }
+
+  /**
+   * The numbers of a layer, as a part of a long text is made of them.
+   * @param {number} layer
+   * @returns {import("./part.js").Source}
+   */
+  source(layer) {
+    const { layers, heads, signed, high, top } = this.kind;
+    const { rows, columns } = this.way;
+    const picture = (head) => layers.indexOf(layer) * heads + head - 1;
+    const blocks = [rows, columns].map(({ length }) => Math.ceil(length / Math.ceil(Math.max(rows.length, columns.length) / MAX_CELLS)));
+    const area = blocks[0] * blocks[1];
+    return {
+      size: [rows.length, columns.length],
+      row: (head, query) => this.row(layer, head, query),
+      left: (head, query) => this.left?.[picture(head) * rows.length + query] ?? 1,
+      overview: (head) => top && this.numbers.subarray(top.blocks + picture(head) * area, top.blocks + (picture(head) + 1) * area),
+      hidden: (head, below) => (top ? this.numbers[top.hidden + picture(head) * THRESHOLDS.length + THRESHOLDS.indexOf(below)] : this.hiddenShare(layer, head, below)),
+      signed,
+      high,
+      facts: { hidden: this.way.hidden, min_kept: this.leastLeft },
+    };
+  }
+
+  /** How much of a head's weight is in weights below this. */
+  hiddenShare(layer, head, below) {
+    let [small, all] = [0, 0];
+    for (let query = 0; below && query < this.way.rows.length; query++) {
+      for (const weight of this.row(layer, head, query)) {
+        if (weight < below) small += weight;
+        if (weight > 0) all += weight;
+      }
+    }
+    return all ? small / all : 0;
   }
 
   /** The smallest and the largest of the numbers that each was made of. */
@@ -204,6 +254,7 @@ export class Report {
     this.facts = facts;
     this.values = numbers;
     this.state = facts.open;
+    this.part = new PartOfText();
     this.build();
     this.follow();
     this.render();
@@ -373,9 +424,22 @@ export class Report {
 
   /** Handles a choice in a widget. */
   hear(trigger, value) {
-    const { rows, columns } = this.way;
+    const long = this.long;
+    const rows = long ? this.part.rows.map((at) => this.way.rows[at]) : this.way.rows;
+    const columns = long ? this.part.columns.map((at) => this.way.columns[at]) : this.way.columns;
     const token = (places, at) => (at === null ? null : places[at] + 1);
-    if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
+    if (trigger === "window") {
+      this.part.place = value;
+      this.render();
+    } else if (trigger === "hide") {
+      this.part.below = value.below;
+      this.render();
+    } else if (trigger === "find") {
+      const shown = this.way.rows.indexOf((this.state.query ?? 0) - 1);
+      const at = this.part.next(this.way.queries, value.text, value.step, shown < 0 ? null : shown);
+      if (at === null) this.render();
+      else this.change({ query: this.way.rows[at] + 1, key: null, together: [] });
+    } else if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
     else if (trigger === "heads") this.change({ layer: value.layer, heads: value.heads });
     else this.change({ query: token(rows, value.query), key: token(columns, value.key), together: [] });
   }
@@ -395,7 +459,7 @@ export class Report {
     this.meaning.textContent = kinds.length > 1 ? KINDS[state.kind][1] : "";
     this.hide.checked = state.hide;
     this.hideLabel.hidden = !kind.ways.hidden;
-    const pixels = this.published("pixels", (weights) => weights.pixels());
+    const pixels = kind.top ? "" : this.published("pixels", (weights) => weights.pixels());
     if (this.widgets.atlas) {
       this.allHeads.textContent = this.allName;
       this.widgets.atlas.receive({
@@ -414,7 +478,8 @@ export class Report {
     const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
-    const exact = this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
+    const exact = this.long ? "" : this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
+    const key = query === null ? null : shown(way.columns, state.key);
     this.widgets.head_view.receive({
       pixels,
       exact,
@@ -425,7 +490,7 @@ export class Report {
       query_tokens: way.queries,
       key_tokens: way.keys,
       query,
-      key: query === null ? null : shown(way.columns, state.key),
+      key,
       together: state.together.map((token) => shown(way.rows, token)).filter((at) => at !== null),
       heading: this.headName,
       kind: kind.signed ? "diverging" : "sequential",
@@ -433,6 +498,7 @@ export class Report {
       note: kind.heading ? way.explanation : `one colour scale for all heads; ${way.explanation}`,
       caption: this.caption,
       filename: this.filename,
+      ...(this.long && this.partMessage(query, key)),
     });
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
@@ -447,15 +513,40 @@ export class Report {
     if (!pictures.length) return;
     this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
     this.picture = pictures[state.picture ?? 0] ?? pictures[0];
-    const { src, box, rows, columns, places, names } = this.picture;
+    const { src, box, rows, columns, places, names, weights } = this.picture;
     const asked = places.indexOf((state.query ?? 0) - 1);
     const query = asked < 0 ? names.length - 1 : asked;
-    const pixels = this.published(`picture ${pictures.indexOf(this.picture)} ${query}`, (weights) =>
-      weights.of(places, query, query >= names.length),
-    );
+    const pixels = `picture ${state.text} ${pictures.indexOf(this.picture)} ${query}`;
+    if (!allData().has(pixels)) {
+      const count = kind.layers.length * kind.heads;
+      const values = new Float32Array(count * places.length).fill(Number.NaN); // what a patch gives is not here
+      for (let head = 0; head < count; head++) {
+        names.forEach((_, word) => {
+          const row = weights + (head * names.length + word) * places.length;
+          if (word === query) values.set(this.values.subarray(row, row + places.length), head * places.length);
+          else if (query >= names.length) values[head * places.length + word] = this.values[row + query];
+        });
+      }
+      allData().set(pixels, { facts: { query }, arrays: { rows: { shape: [count, places.length], values } } });
+    }
     const layer = kind.layers.indexOf(state.layer) + 1;
     const message = { picture: src, whole: src, box, rows, columns, names, pixels, layer, query };
     this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: true });
+  }
+
+  /** Whether the text is so long that a picture shows a part of it, or blocks. */
+  get long() {
+    return Math.max(this.way.rows.length, this.way.columns.length) > MAX_CELLS;
+  }
+
+  partMessage(query, key) {
+    const { text, kind, layer, heads, view } = this.state;
+    const source = new Weights(this.values, this.kind, this.way, this.facts).source(layer);
+    const { queries, keys } = this.way;
+    const of = `${text} ${kind} ${this.wayName}`;
+    const message = this.part.message(of, source, { layer, heads, view, query, key }, queries, keys);
+    const places = this.state.together.map((token) => this.part.rows.indexOf(this.way.rows.indexOf(token - 1)));
+    return { ...message, together: places.filter((at) => at >= 0) };
   }
 
   /** The labels of the switch between the texts: of equal ones, with the model. */

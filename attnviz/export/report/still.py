@@ -10,8 +10,10 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import faint
 from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
+from attnviz.analysis.window import TOP, lines_places, whole
+from attnviz.analysis.window import blocks as block_tokens
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
-from attnviz.export.report.matrices import Matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices
 from attnviz.export.report.page import InitialView, Theme
 from attnviz.text import percent, signed_percent
 from attnviz.trace import Floats
@@ -61,6 +63,34 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
         followed = [row for row in map(way.queries.index_of, opening.followed) if row is not None]
         numbers = values[followed].sum(axis=0) if followed else None
         shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
+    return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
+
+
+def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
+    """Return what a figure of a long text shows first: blocks, or lines around the token that is followed."""
+    top, (blocks, _) = of.top[opening.head], of.summaries[opening.head]
+    size = len(of.queries), len(of.keys)
+    if opening.view == "matrix":
+        window = whole(*size)
+        mask = np.isfinite(blocks)
+        rows, columns = window.ranges(*size)
+        queries = [token.label for token in block_tokens(of.queries.groups, rows, window.block)]
+        keys = [token.label for token in block_tokens(of.keys.groups, columns, window.block)]
+        levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
+        shapes, width, height = _matrix(levels, queries, keys, signed=False, high=1.0)
+    else:
+        row = opening.followed[0] if opening.followed else size[0] // 2
+        near, open_keys = lines_places(row, [int(key) for key in top.keys[row][:TOP]], *size)
+        weights = np.zeros((len(near), len(open_keys)), np.float32)
+        for at, place in enumerate(near):
+            shown = np.isin(top.keys[place], open_keys)
+            order = np.argsort(top.keys[place][shown])
+            weights[at, np.isin(open_keys, top.keys[place])] = top.weights[place][shown][order]
+        followed = [near.index(token) for token in opening.followed if token in near]
+        queries = [of.queries.labels[at] for at in near]
+        keys = [of.keys.labels[at] for at in open_keys]
+        numbers = weights[followed].sum(axis=0) if followed else None
+        shapes, width, height = _lines(weights, queries, keys, followed, numbers, signed=False)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 

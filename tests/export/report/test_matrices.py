@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attnviz.analysis import window
 from attnviz.errors import AttnvizError, InvalidTrace
+from attnviz.export.report import contents, matrices, notebook
 from attnviz.export.report.drawing import Cells, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace, changed
@@ -121,3 +123,46 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
         show(trace, view="atlas", pool="mean")
     with pytest.raises(InvalidTrace, match="no such token"):
         show(trace, query=[1, len(tokens("the dog saw the cat")) + 2])
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """A trace that is too large for a figure here."""
+    for module in (notebook, contents):
+        monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
+    monkeypatch.setattr(matrices, "MAX_TOP", 3)
+    monkeypatch.setattr(window, "MAX_CELLS", 4)
+    return encoder()
+
+
+def test_a_long_text_is_its_blocks_and_the_largest_weights_of_each_token(long: Trace) -> None:
+    figure = show(long, layer=1, head=2)
+    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    numbers, top = numbers_of(figure.page), kind["top"]
+    weights = long.block(layer=1).weights
+    shape = (HEADS, 7, 3)
+    keys, largest = (numbers[top[name] :][: np.prod(shape)].reshape(shape) for name in ("keys", "weights"))
+    np.testing.assert_array_equal(largest, np.sort(weights, axis=-1)[..., ::-1][..., :3])
+    np.testing.assert_array_equal(np.take_along_axis(weights, keys.astype(int), -1), largest)
+    blocks = numbers[top["blocks"] :][: HEADS * 16].reshape(HEADS, 4, 4)
+    padded = np.pad(weights, ((0, 0), (0, 1), (0, 1)))
+    np.testing.assert_array_equal(blocks, padded.reshape(HEADS, 4, 2, 4, 2).max(axis=(2, 4)))
+    hidden = numbers[top["hidden"] :][: HEADS * len(window.THRESHOLDS)].reshape(HEADS, -1)
+    np.testing.assert_allclose(hidden[:, -1], np.where(weights < 0.1, weights, 0).sum(axis=(1, 2)) / 7, 1e-4)
+    assert facts_of(figure.page)["show"] == ["head"]
+
+
+def test_a_long_text_is_drawn_and_what_needs_all_weights_is_refused(long: Trace) -> None:
+    drawn = show(long, layer=1, head=2, view="matrix").picture
+    levels = next(shape for shape in drawn.shapes if isinstance(shape, Cells)).levels
+    largest = np.pad(long.block(layer=1).weights[2], (0, 1)).reshape(4, 2, 4, 2).max(axis=(1, 3))
+    np.testing.assert_array_equal(levels, np.floor(254 * np.sqrt(largest) + 0.5))
+    lines = [
+        s for s in show(long, query=3, view="lines").picture.shapes if isinstance(s, Line) and not s.rises
+    ]
+    row = np.sort(long.block(layer=0).weights[0, 3])[-3:]
+    drawn_strengths = [line.strength for line in lines][: len(row)]
+    assert sorted(drawn_strengths) == pytest.approx(sorted(row**0.7), abs=1e-6)
+    for refused in ({"view": "atlas"}, {"words": True}, {"pool": "mean"}, {"hide_special": True}):
+        with pytest.raises(AttnvizError, match="a report holds at most"):
+            show(long, **refused)

@@ -7,7 +7,7 @@ import numpy as np
 import attnviz
 from attnviz.export.report.page import report
 from attnviz.trace import PNG, Patch, Token, Trace, weights_block
-from tests.export.report.held import facts_of
+from tests.export.report.held import facts_of, numbers_of
 
 
 def patch(row: int, column: int) -> Token:
@@ -40,6 +40,9 @@ def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> N
         assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
         [picture] = reading["pictures"]
         assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
+        held = numbers_of(page)[picture.pop("weights") :][:12].reshape(2, 6)  # what both words give
+        expected = seen().block("decoder").weights[0][[0, 5]][:, picture["places"]]
+        assert np.array_equal(held, expected)
         assert picture == {
             "box": [0, 0, 1, 1],
             "rows": 2,

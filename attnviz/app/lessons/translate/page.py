@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown
+from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -210,10 +211,19 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
         ),
         cross=_drawn(page, shown.heads("cross"), shown.cross_heads),
         decoder=_drawn(page, shown.heads("decoder"), shown.decoder_heads),
-        choices=found.choices,
-        pronouns=found.pronouns,
         title=f"{shown.text} → {found.text}",
         on_pick=lambda row: FRENCH_WORD.set(options[row]),
+    )
+    after = page.label("next", after=found.target[shown.row].text)
+    st.markdown(f":small[{markdown.plain(after)}]")
+    share_table(
+        "next words",
+        title=after,
+        columns=[page.label("probability")],
+        rows=[
+            {"place": str(rank), "label": word, "shares": [probability], "marked": rank == 1}
+            for rank, (word, probability) in enumerate(found.choices[shown.row], start=1)
+        ],
     )
 
 

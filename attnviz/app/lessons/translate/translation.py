@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from attnviz.app.components.component import widget
-from attnviz.app.lessons.translate import values
 from attnviz.widgets.tokens import ShownToken
 
 
@@ -36,8 +35,6 @@ def translation(
     encoder: DrawnAttention,
     cross: DrawnAttention,
     decoder: DrawnAttention,
-    choices: Sequence[Sequence[tuple[str, float]]],
-    pronouns: Sequence[values.PronounChoice],
     title: str,
     on_pick: Callable[[int], None],
 ) -> None:
@@ -45,7 +42,7 @@ def translation(
 
     The decoder's row `r` is that of the token `target[r]` and chooses `written[r]`. Its lines lead to the
     English words that it read; from the one read most, lines lead on to what that one read in the encoder.
-    Pointing at a word shows its lines; ← and → on a French word, or the buttons, step through the rows.
+    Pointing at a word shows its lines; ← and → on a French word step through the rows.
 
     Args:
         source: the English tokens; the encoder's queries and keys, and the keys of cross-attention.
@@ -54,8 +51,6 @@ def translation(
         row: the row that is shown, from 0.
         encoder: one head.
         cross, decoder: one head or several, which are drawn side by side, never averaged.
-        choices: for each row the most probable next words, the most probable first.
-        pronouns: every *il* or *elle* in the translation, in order.
         title: what heads the saved picture.
         on_pick: called with the row, from 0, that the visitor stepped to.
     """

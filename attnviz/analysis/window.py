@@ -1,0 +1,169 @@
+"""A part of a long text: its place, its cells or blocks of cells, and a search for a token.
+
+`attnviz/widgets/window.js` has the same places and blocks for a report's page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.trace import Block, Floats
+
+MAX_CELLS = 128
+"""Blocks or cells along a side of a picture; texts of up to so many tokens are shown whole."""
+
+MIN_SPAN = 16
+"""The fewest tokens along a side."""
+
+THRESHOLDS = (0.0, 0.001, 0.01, 0.05, 0.1)
+"""Weights below one of these can be hidden."""
+
+TILE = 2**22
+"""How many weights are read at a time."""
+
+AROUND = 12
+"""How many tokens before and after the chosen one lines are drawn from."""
+
+TOP = 16
+"""How many of the chosen token's keys lines are drawn to, wherever they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of the rows and of the columns.
+
+    Attributes:
+        row, column: the first of each.
+        span: how many of each.
+    """
+
+    row: int
+    column: int
+    span: int
+
+    @property
+    def block(self) -> int:
+        """How many rows and columns become one cell."""
+        return max(1, ceil(self.span / MAX_CELLS))
+
+    def fitted(self, queries: int, keys: int) -> Window:
+        """Return the nearest window inside a text."""
+        span = min(max(self.span, MIN_SPAN), max(queries, keys))
+        row, column = (
+            max(0, min(first, count - span)) for first, count in ((self.row, queries), (self.column, keys))
+        )
+        return Window(row, column, span)
+
+    def centred(self, row: int, column: int) -> Window:
+        """Return one of the same span around a cell."""
+        return Window(row - self.span // 2, column - self.span // 2, self.span)
+
+    def ranges(self, queries: int, keys: int) -> tuple[range, range]:
+        """Return the rows and the columns."""
+        row, column = range(queries), range(keys)
+        return row[self.row : self.row + self.span], column[self.column : self.column + self.span]
+
+
+def whole(queries: int, keys: int) -> Window:
+    """Return the window of a whole text."""
+    return Window(0, 0, max(queries, keys))
+
+
+def strongest(values: Floats, size: int) -> Floats:
+    """Return of each block of `size` × `size` the number furthest from 0; NaN where all are NaN.
+
+    Args:
+        values: [..., query, key].
+
+    Returns:
+        [..., ⌈queries / size⌉, ⌈keys / size⌉].
+    """
+    if size == 1:
+        return values
+    highest, lowest = values, values
+    for axis in (-1, -2):
+        starts = np.arange(0, values.shape[axis], size)
+        highest = np.fmax.reduceat(highest, starts, axis=axis)
+        lowest = np.fmin.reduceat(lowest, starts, axis=axis)
+    return np.where(-lowest > highest, lowest, highest)
+
+
+def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[DisplayToken]:
+    """Return the tokens of these places, or of blocks of them, what each block begins with."""
+    if size == 1:
+        return [tokens[place] for place in places]
+    found = []
+    for start in range(places.start, places.stop, size):
+        first, last = tokens[start], tokens[min(start + size, places.stop) - 1]
+        title = f"tokens {first.number}–{last.number}, from {first.label} to {last.label}"
+        found.append(replace(first, label=f"{first.number} {first.label} …", title=title, special=False))
+    return found
+
+
+def lines_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[list[int], list[int]]:
+    """Return the rows around a chosen one, and the columns there with those of its largest weights.
+
+    Args:
+        row: the chosen one.
+        top: the columns of its largest weights.
+    """
+    near = range(row - AROUND, row + AROUND + 1)
+    return [at for at in near if 0 <= at < queries], sorted({*near, *top} & {*range(keys)})
+
+
+def found(tokens: Sequence[DisplayToken], text: str) -> list[int]:
+    """Return the places of the tokens with this text in their label, whatever their case."""
+    wanted = text.strip().casefold()
+    return [place for place, token in enumerate(tokens) if wanted and wanted in token.label.casefold()]
+
+
+def following(places: Sequence[int], start: int, step: int) -> int | None:
+    """Return the first of the places after a start (`step` 1) or before it (−1), going round."""
+    ordered = places if step > 0 else places[::-1]
+    beyond = (place for place in ordered if (place - start) * step > 0)
+    return next(beyond, ordered[0] if ordered else None)
+
+
+def hidden_shares(weights: Floats) -> Floats:
+    """Return how much of the weight is in weights below each of `THRESHOLDS`; NaN counts as 0."""
+    total, *below = _weights_below(weights)
+    return np.array(below, dtype=np.float32) / (total or np.float32(1))
+
+
+def _weights_below(weights: Floats) -> Floats:
+    """Return the sum of all weights, and of those below each threshold."""
+    present = np.nan_to_num(weights)
+    sums = [present.sum(dtype=np.float64), *(present.sum(where=present < least) for least in THRESHOLDS)]
+    return np.array(sums, dtype=np.float32)
+
+
+class Summary(NamedTuple):
+    """A head of a long text: the largest weight of each block, and `hidden_shares`."""
+
+    blocks: Floats
+    hidden: Floats
+
+
+def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
+    """Return the weights of some queries in a head, from 0: [query, key], NaN where masked."""
+    return np.where(block.allowed(places), block.rows(head, places), np.float32(np.nan))
+
+
+def summary(block: Block, head: int) -> Summary:
+    """Return what is shown of a head as a whole; its rows are read some at a time."""
+    _, queries, keys = block.shape
+    size = whole(queries, keys).block
+    step = size * max(1, TILE // (size * keys))
+    blocks, sums = [], []
+    for start in range(0, queries, step):
+        rows = rows_of(block, head, range(start, min(start + step, queries)))
+        blocks.append(strongest(rows, size))
+        sums.append(_weights_below(rows))
+    total, *below = np.sum(sums, axis=0)
+    return Summary(np.concatenate(blocks), np.array(below, dtype=np.float32) / total)

@@ -1,0 +1,286 @@
+"""A head of a long text: blocks of cells that zoom into cells, or lines around the chosen token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
+from attnviz.analysis.picture import diverging, sequential
+from attnviz.analysis.window import (
+    THRESHOLDS,
+    TILE,
+    TOP,
+    Window,
+    blocks,
+    following,
+    found,
+    hidden_shares,
+    lines_places,
+    strongest,
+    whole,
+)
+from attnviz.app.components import store
+from attnviz.app.components.head_view import Part, head_view
+from attnviz.app.explore import views
+from attnviz.app.explore.choices import Heads, open_heads
+from attnviz.app.explore.views import Unit, View
+from attnviz.app.state import memory
+from attnviz.text import percent
+from attnviz.trace import Floats
+from attnviz.widgets.tokens import shown_tokens
+
+_PART, _SEARCHED, _BELOW = "the part of the text", "what is searched", "hidden below"
+_MAX_SEARCHED = 100  # characters
+
+Picked = Callable[[int | None, int | None], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The numbers of the heads of a layer.
+
+    Attributes:
+        of: what they are numbers of; while this stays the same, so does the part that is shown.
+        queries, keys: the rows and columns.
+        kind, unit: as `head_view` takes them.
+        hidden: what rows go to that is not shown.
+        rows: of a head, from 1, and some queries: [query, key], NaN where masked.
+        left: of the same, how much of each row is shown: [query].
+        high: of a head, the number at the highest level.
+        hidden_shares: of a head, how much of its weight is below each of `THRESHOLDS`.
+        overview: of a head, the largest number of each block of the whole text; None: to be computed here.
+    """
+
+    of: object
+    queries: Sequence[DisplayToken]
+    keys: Sequence[DisplayToken]
+    kind: Literal["sequential", "diverging"]
+    unit: Unit
+    hidden: str
+    rows: Callable[[int, Sequence[int]], Floats]
+    left: Callable[[int, Sequence[int]], Floats]
+    high: Callable[[int], float]
+    hidden_shares: Callable[[int], Floats]
+    overview: Callable[[int], Floats] | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many queries and keys there are."""
+        return len(self.queries), len(self.keys)
+
+
+def of_view(view: View, layer: int) -> Source:
+    """Return the numbers of a view."""
+    queries, keys = views.groups(view)
+    drawn = views.drawn(view)
+    return Source(
+        of=view,
+        queries=queries,
+        keys=keys,
+        kind=drawn.kind,
+        unit=view.unit,
+        hidden=views.hidden(view),
+        rows=lambda head, places: views.readable(view, layer, [head])[0][[*places]],
+        left=lambda head, places: views.left(view)[layer - 1, head - 1, [*places]],
+        high=lambda head: float(drawn.high[layer - 1, head - 1]),
+        hidden_shares=lambda head: hidden_shares(views.readable(view, layer, [head])[0]),
+    )
+
+
+def of_matrix(source: Source, values: Floats, high: float) -> Source:
+    """Return the numbers of one matrix, [query, key], in place of those of heads."""
+    return replace(
+        source,
+        rows=lambda _head, places: values[[*places]],
+        left=lambda _head, places: np.ones(len(places), np.float32),
+        high=lambda _head: high,
+        hidden_shares=lambda _head: hidden_shares(values),
+    )
+
+
+def draw(
+    source: Source,
+    heads: Heads,
+    heads_total: int,
+    style: Literal["lines", "matrix"],
+    query: int | None,
+    key: int | None,
+    picked: Picked,
+    together: Sequence[int] = (),
+    **told: Any,
+) -> None:
+    """Draw the open heads.
+
+    Args:
+        query, key: the chosen tokens.
+        together: rows that are added up while no query is chosen.
+        picked: called with a query and a key that were clicked or found.
+        told: `note`, `caption` and `filename` of `head_view`.
+    """
+    window, size = _window(source, query), source.size
+    if style == "lines":
+        middle = together[0] if together else min(window.row + window.span // 2, size[0] - 1)
+        row = middle if query is None else query
+        top = {int(at) for head in heads.all for at in _largest(source.rows(head, [row])[0])}
+        rows, columns = lines_places(row, top, *size)
+        queries, keys = (
+            [side[at] for at in places] for side, places in ((source.queries, rows), (source.keys, columns))
+        )
+        step = 1
+    else:
+        of_rows, of_columns = window.ranges(*size)
+        step = window.block
+        queries, keys = blocks(source.queries, of_rows, step), blocks(source.keys, of_columns, step)
+        rows, columns = list(of_rows[::step]), list(of_columns[::step])
+    below = memory.get(_BELOW, 0.0) if source.unit == "percent" else 0.0
+    pixels, exact = _send(source, heads, rows, columns, window if step > 1 else None, below)
+
+    def shown(place: int | None, first: Sequence[int]) -> int | None:
+        inside = place is not None and first[0] <= place < first[-1] + step
+        at = int(np.searchsorted(first, place, "right")) - 1 if inside and place is not None else None
+        return at if at is None or step > 1 or first[at] == place else None
+
+    at_query = shown(query, rows)
+    head_view(
+        "one head",
+        pixels=pixels,
+        exact=exact,
+        view=style,
+        layer=heads.layer,
+        heads=heads.all,
+        heads_total=heads_total,
+        query_tokens=shown_tokens(queries),
+        key_tokens=shown_tokens(keys),
+        query=at_query,
+        key=None if at_query is None else shown(key, columns),
+        together=[at for at in (shown(each, rows) for each in together) if at is not None and step == 1],
+        kind=source.kind,
+        unit=source.unit,
+        part=Part(
+            window.row,
+            window.column,
+            window.span,
+            size,
+            _matches(source, query),
+            below,
+            _hides(source, heads, below),
+        ),
+        on_pick=lambda at, to: picked(None if at is None else rows[at], None if to is None else columns[to]),
+        on_heads=open_heads,
+        on_window=lambda row, column, span: _move(source, Window(row, column, span), query),
+        on_find=lambda text, direction: _find(source, text, direction, query, picked),
+        on_hide=lambda least: memory.put(_BELOW, least if least in THRESHOLDS else 0.0),
+        **told,
+    )
+
+
+def _window(source: Source, query: int | None) -> Window:
+    """The part that was chosen, or that has the query that was chosen since."""
+    size = source.size
+    window, seen = whole(*size), query
+    if memory.has(_PART) and memory.get(_PART)[0] == source.of:
+        _, window, seen = memory.get(_PART)
+    if query is not None and query != seen and not window.row <= query < window.row + window.span:
+        window = window.centred(query, query if size[0] == size[1] else window.column).fitted(*size)
+    memory.put(_PART, (source.of, window, query))
+    return window
+
+
+def _move(source: Source, window: Window, query: int | None) -> None:
+    memory.put(_PART, (source.of, window.fitted(*source.size), query))
+
+
+def _find(source: Source, text: str, step: int, query: int | None, picked: Picked) -> None:
+    """Choose the next token with this text, or the one before."""
+    searched = text[:_MAX_SEARCHED]
+    memory.put(_SEARCHED, searched)
+    at = following(found(source.queries, searched), -1 if query is None else query, 1 if step > 0 else -1)
+    if at is not None:
+        picked(at, None)
+
+
+def _matches(source: Source, query: int | None) -> str:
+    """What was found, in words."""
+    if not (searched := memory.get(_SEARCHED, "")):
+        return ""
+    places = found(source.queries, searched)
+    if not places:
+        return "not found"
+    return f"{places.index(query) + 1} of {len(places)}" if query in places else f"{len(places)} found"
+
+
+def _hides(source: Source, heads: Heads, below: float) -> str:
+    """How much weight is not drawn, in words."""
+    if not below:
+        return ""
+    shares = [source.hidden_shares(head)[THRESHOLDS.index(below)] for head in heads.all]
+    listed = ", ".join(
+        f"{f'head {head}: ' if heads.also else ''}{percent(float(share), 1)}"
+        for head, share in zip(heads.all, shares, strict=True)
+    )
+    return f"not drawn: {listed} of the head’s weight"
+
+
+def _largest(row: Floats) -> Sequence[int]:
+    size = np.where(np.isfinite(row), np.abs(row), -1)
+    at = np.argpartition(size, -min(TOP, len(size)))[-TOP:]
+    return [int(each) for each in at if size[each] > 0]
+
+
+def _send(
+    source: Source,
+    heads: Heads,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    window: Window | None,
+    below: float,
+) -> tuple[str, str]:
+    """Send the numbers of the open heads, of a window those of its blocks; return the names of the arrays."""
+    numbers, pixels, left = [], [], []
+    for head in heads.all:
+        if window is None:
+            exact = source.rows(head, rows)[:, columns]
+            drawn = faint(exact, source.left(head, rows))
+            left.append(source.left(head, rows))
+        else:
+            exact, drawn = _blocks(source, head, window)
+        high = source.high(head)
+        small = np.abs(drawn) < below
+        strength = np.where(small, 0, drawn / high)
+        mask = np.isfinite(exact)
+        cells = np.where(mask, strength, 0).astype(np.float32)
+        picture = (
+            sequential(cells, mask=mask)
+            if source.kind == "sequential"
+            else diverging(cells, mask=mask, end=1.0)
+        )
+        pixels.append(picture.levels)
+        numbers.append(exact)
+    names = [[heads.layer, head] for head in heads.all]
+    facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_KEPT}
+    arrays = {"values": np.stack(numbers), **({"left": np.stack(left)} if left else {})}
+    return (
+        store.publish(
+            "part pixels", {"pixels": np.stack(pixels)}, heads=names, high=[source.high(h) for h in heads.all]
+        ),
+        store.publish("part exact", arrays, **facts),
+    )
+
+
+def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
+    """The strongest number of each block, and the strongest as it is drawn."""
+    rows, columns = window.ranges(*source.size)
+    if source.overview and window == whole(*source.size):
+        return (source.overview(head),) * 2
+    step = window.block * max(1, TILE // (window.block * len(source.keys)))
+    exact, drawn = [], []
+    for start in range(rows.start, rows.stop, step):
+        places = range(start, min(start + step, rows.stop))
+        numbers = source.rows(head, places)[:, columns.start : columns.stop]
+        exact.append(strongest(numbers, window.block))
+        drawn.append(strongest(faint(numbers, source.left(head, places)), window.block))
+    return np.concatenate(exact), np.concatenate(drawn)

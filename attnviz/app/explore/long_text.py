@@ -1,0 +1,170 @@
+"""Explore for a text whose weights are too many to keep: they are computed as they are shown."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.analysis.picture import Levels, sequential, thumbnails
+from attnviz.analysis.window import Summary, rows_of, summary
+from attnviz.app import frame, traces
+from attnviz.app.components import store
+from attnviz.app.components.atlas import atlas
+from attnviz.app.explore import long_head
+from attnviz.app.explore.choices import Heads, open_heads
+from attnviz.app.explore.reading import ExploreSelection
+from attnviz.app.models import lookup
+from attnviz.app.saving import file_name_of
+from attnviz.app.server.cache import cached
+from attnviz.app.state import link
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import ALSO, HEAD, LAYER, QUERY, VIEW
+from attnviz.capture.model import ModelInput
+from attnviz.models.catalogue import Entry
+from attnviz.text import percent, plural
+from attnviz.trace import Floats, Kind
+
+_ATLAS_WEIGHTS = 2**26  # that are computed for the small pictures: some seconds on two cores
+_STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
+
+
+class _Small(NamedTuple):
+    """All heads in small, [head, row, column], a sentence about each, and how many queries were read."""
+
+    pictures: Levels
+    facts: tuple[str, ...]
+    queries: int
+
+
+def draw(read: ExploreSelection) -> None:
+    """Draw all heads in small, and the open ones."""
+    with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
+        narrow, wide = st.columns([5, 7], gap="medium")
+    tokens = traces.shown_of_long(read.model, read.given, read.kind).groups
+    blocks = traces.long_trace(read.model, read.given).of_kind(read.kind)
+    layers, heads_total = len(blocks), blocks[0].shape[0]
+    with narrow.container(border=True, key="slide-heads"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(f"All {layers * heads_total} heads", anchor=False, width="stretch")
+            with st.popover("By number"):
+                layer = LAYER.draw("Layer", layers, 1)
+                head = HEAD.draw("Head", heads_total, 1)
+                also = ALSO.draw("Also show heads", list(range(1, heads_total + 1)), placeholder="none")
+        heads = Heads(layer, head, tuple(each for each in also if each != head))
+        _atlas(read, heads, layers, heads_total)
+    with wide.container(border=True, key="slide-head"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(heads.title, anchor=False)
+            style = VIEW.segments("Picture", list(_STYLES), "Matrix")
+        query = _query(tokens)
+
+        def picked(at: int | None, _key: int | None) -> None:
+            if at is None:
+                QUERY.forget()
+            else:
+                link.choose(QUERY, option(tokens[at]))
+
+        called = lookup.called(read.model)
+        long_head.draw(
+            _source(read, tokens, layer),
+            heads,
+            heads_total,
+            _STYLES[style],
+            query,
+            None,
+            picked,
+            note="one colour scale for all heads; nothing hidden, merged or rescaled; computed from queries "
+            "and keys, equal to the model’s own weights up to rounding",
+            caption=f"{plural(len(tokens), 'token')} · {called} · head {heads.name} · weights",
+            filename=f"{file_name_of(called)}-layer{layer}-head{head}-{style.lower()}",
+        )
+    longest = traces.longest(read.model)
+    st.markdown(
+        f":small[Texts of more than {longest:,} tokens have no filters, comparisons and arithmetic here: "
+        "this model’s weights would be too many to keep.]"
+    )
+
+
+def _query(tokens: tuple[DisplayToken, ...]) -> int | None:
+    """The chosen token; None if there is none in this text."""
+    chosen = link.current(QUERY)
+    number = chosen.split(" ", 1)[0]
+    at = int(number) - 1 if number.isdecimal() else -1
+    if not (0 <= at < len(tokens) and option(tokens[at]) == chosen):
+        QUERY.forget()
+        return None
+    QUERY.set(chosen)
+    return at
+
+
+def _source(read: ExploreSelection, tokens: tuple[DisplayToken, ...], layer: int) -> long_head.Source:
+    block = traces.long_trace(read.model, read.given).block(read.kind, layer - 1)
+    where = (read.model, read.given, read.kind, layer)
+    return long_head.Source(
+        of=where[:3],
+        queries=tokens,
+        keys=tokens,
+        kind="sequential",
+        unit="percent",
+        hidden="",
+        rows=lambda head, places: rows_of(block, head - 1, places),
+        left=lambda _head, places: np.ones(len(places), np.float32),
+        high=lambda _head: 1.0,
+        hidden_shares=lambda head: _summary(*where, head).hidden,
+        overview=lambda head: _summary(*where, head).blocks,
+    )
+
+
+@cached()
+def _summary(model: Entry, given: ModelInput, kind: Kind, layer: int, head: int) -> Summary:
+    return summary(traces.long_trace(model, given).block(kind, layer - 1), head - 1)
+
+
+@cached("Computing a picture of each head …")
+def _small(model: Entry, given: ModelInput, kind: Kind) -> _Small:
+    blocks = traces.long_trace(model, given).of_kind(kind)
+    heads, queries, keys = blocks[0].shape
+    count = int(np.clip(_ATLAS_WEIGHTS // (len(blocks) * heads * keys), 32, queries))
+    places = np.unique(np.linspace(0, queries - 1, count).astype(int)).tolist()
+    pictures, facts = [], []
+    for block in blocks:
+        allowed = block.allowed(places)
+        for head in range(heads):
+            rows = block.rows(head, places)
+            levels = sequential(rows, mask=allowed).levels
+            pictures.append(thumbnails(levels[None], "sequential")[0])
+            facts.append(_fact(rows, places))
+    return _Small(np.stack(pictures), tuple(facts), len(places))
+
+
+def _fact(rows: Floats, places: list[int]) -> str:
+    before = np.maximum(np.array(places) - 1, 0)
+    parts = {
+        "to the first token": rows[:, 0].mean(),
+        "to the token before": rows[np.arange(len(rows)), before].mean(),
+        "to itself": rows[np.arange(len(rows)), places].mean(),
+    }
+    return "on average " + ", ".join(f"{percent(float(part))} {name}" for name, part in parts.items())
+
+
+def _atlas(read: ExploreSelection, heads: Heads, layers: int, heads_total: int) -> None:
+    small = _small(read.model, read.given, read.kind)
+    tokens = len(traces.long_trace(read.model, read.given).of_kind(read.kind)[0].query_tokens)
+    atlas(
+        "atlas",
+        pixels=store.publish("pixels", {"thumbnails": small.pictures}),
+        layers=layers,
+        heads=heads_total,
+        selected={"layer": heads.layer, "heads": heads.all},
+        dim=[],
+        order=[],
+        facts=small.facts,
+        kind="sequential",
+        omitted="weights",
+        on_pick=lambda layer, head: open_heads(layer, [head]),
+    )
+    if small.queries < tokens:
+        st.markdown(f":small[Each small picture is made of {small.queries:,} of the {tokens:,} queries.]")

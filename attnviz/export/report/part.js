@@ -1,0 +1,166 @@
+/* part: a part of a long text on a report's page, as app/explore/long_head.py makes it in the app. */
+
+import { percent } from "../../widgets/numbers.js";
+import { levelOf } from "../../widgets/palette.js";
+import { allData } from "../../widgets/store.js";
+import { blockOf, fitted } from "../../widgets/window.js";
+
+const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and its keys wherever they are
+
+/**
+ * Where the numbers come from. Of a long text that was cut to its largest weights, a number below 0 is minus what a
+ * weight may be at most.
+ * @typedef {object} Source
+ * @property {[number, number]} size queries and keys
+ * @property {(head: number, query: number) => Float64Array} row of a head from 1; NaN where masked
+ * @property {(head: number, query: number) => number} left how much of a row is shown
+ * @property {(head: number) => Float32Array | null} overview the blocks of the whole text, if they are known
+ * @property {(head: number, below: number) => number} hidden how much of the weight is below this
+ * @property {boolean} signed
+ * @property {number} high the number with the strongest colour
+ * @property {{ hidden: string, min_kept: number }} facts
+ */
+
+const range = (first, count, step = 1) => Array.from({ length: Math.ceil(count / step) }, (_, at) => first + at * step);
+
+/** The numbers furthest from 0 in blocks of `step` columns of some rows; NaN where all are masked. */
+function strongest(rows, columns, step) {
+  return Float64Array.from(columns, (column) => {
+    let found = NaN;
+    for (const row of rows) {
+      for (let at = column; at < Math.min(column + step, row.length); at++) {
+        if (Number.isNaN(found) || Math.abs(row[at]) > Math.abs(found)) found = row[at];
+      }
+    }
+    return found;
+  });
+}
+
+/** What a part of a text shows, and what a reader does there. */
+export class PartOfText {
+  of = "";
+  /** @type {number | null} */
+  seen = null;
+  /** @type {import("../../widgets/window.js").Place} */
+  place;
+  searched = "";
+  below = 0;
+  made = 0;
+
+  /**
+   * What the head view is told of the part, beside what it is told of every picture.
+   * @param {string} of what is shown; of something else the whole text is shown first
+   * @param {Source} source
+   * @param {{ layer: number, heads: number[], view: string, query: number | null, key: number | null }} state from 0
+   *   among what is shown
+   * @param {ShownToken[]} queries
+   * @param {ShownToken[]} keys
+   */
+  message(of, source, { layer, heads, view, query, key }, queries, keys) {
+    const [tall, wide] = source.size;
+    if (this.of !== of) this.place = fitted({ row: 0, column: 0, span: Infinity }, source.size);
+    const { row, span } = this.place;
+    if (this.of === of && query !== null && query !== this.seen && (query < row || query >= row + span)) {
+      this.place = fitted({ row: query - span / 2, column: query - span / 2, span }, source.size);
+    }
+    [this.of, this.seen] = [of, query];
+    const lines = view === "lines";
+    const step = lines ? 1 : blockOf(this.place.span);
+    if (lines) {
+      const middle = query ?? Math.min(tall - 1, Math.floor(this.place.row + this.place.span / 2));
+      const near = range(middle - AROUND, 2 * AROUND + 1);
+      const top = heads.flatMap((head) => {
+        const values = source.row(head, middle);
+        const order = [...values.keys()].filter((at) => Math.abs(values[at]) > 0 && (source.signed || values[at] > 0));
+        return order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, TOP);
+      });
+      this.rows = near.filter((at) => at >= 0 && at < tall);
+      this.columns = [...new Set([...near, ...top])].filter((at) => at >= 0 && at < wide).sort((a, b) => a - b);
+    } else {
+      this.rows = range(this.place.row, Math.min(this.place.span, tall - this.place.row), step);
+      this.columns = range(this.place.column, Math.min(this.place.span, wide - this.place.column), step);
+    }
+    const [pixels, exact] = this.publish(source, layer, heads, step);
+    const named = (tokens, places) =>
+      places.map((at) => {
+        const [first, last] = [tokens[at], tokens[Math.min(at + step, tokens.length) - 1]];
+        if (step === 1) return first;
+        const title = `tokens ${at + 1}–${Math.min(at + step, tokens.length)}, from ${first.label} to ${last.label}`;
+        return { ...first, label: `${at + 1} ${first.label} …`, name: `${at + 1} ${first.label} …`, title, special: false };
+      });
+    const placeOf = (places, at) => {
+      const found = at === null ? -1 : places.findLastIndex((first) => first <= at && at < first + step);
+      return found < 0 ? null : found;
+    };
+    const at = placeOf(this.rows, query);
+    const places = this.matches(queries);
+    const which = places.indexOf(query ?? -1);
+    const count = which < 0 ? `${places.length} found` : `${which + 1} of ${places.length}`;
+    const hides = heads.map((head) => percent(source.hidden(head, this.below)));
+    return {
+      pixels,
+      exact,
+      query_tokens: named(queries, this.rows),
+      key_tokens: named(keys, this.columns),
+      query: at,
+      key: at === null ? null : placeOf(this.columns, key),
+      part: {
+        ...this.place,
+        size: source.size,
+        matches: this.searched ? (places.length ? count : "not found") : "",
+        below: this.below,
+        hides: this.below ? `not drawn: ${hides.join(", ")} of the head’s weight` : "",
+      },
+    };
+  }
+
+  /** Puts the numbers where the widget finds them, and returns their names. */
+  publish(source, layer, heads, step) {
+    const shape = [heads.length, this.rows.length, this.columns.length];
+    const values = new Float64Array(shape[0] * shape[1] * shape[2]);
+    const pixels = new Uint8Array(values.length);
+    const left = new Float64Array(shape[0] * shape[1]);
+    const whole = this.place.span >= Math.max(...source.size) && step > 1;
+    const kind = source.signed ? "diverging" : "sequential";
+    heads.forEach((head, nth) => {
+      const known = whole ? source.overview(head) : null;
+      this.rows.forEach((row, i) => {
+        const rows = range(row, Math.min(step, source.size[0] - row));
+        const from = nth * shape[1] + i;
+        left[from] = step === 1 ? source.left(head, row) : 1;
+        const found = known
+          ? known.subarray(i * shape[2], (i + 1) * shape[2])
+          : strongest(rows.map((at) => source.row(head, at)), this.columns, step);
+        found.forEach((value, j) => {
+          values[from * shape[2] + j] = value;
+          const faint = left[from] < source.facts.min_kept ? value * left[from] : value;
+          const size = Number.isNaN(value) || Math.abs(value) >= this.below ? faint : 0;
+          pixels[from * shape[2] + j] = levelOf(source.signed || !(size < 0) ? size : 0, kind, source.high);
+        });
+      });
+    });
+    const every = heads.map((head) => [layer, head]);
+    const sets = allData();
+    for (const name of ["pixels", "exact"]) sets.delete(`part ${name} ${this.made}`);
+    this.made += 1;
+    const names = ["pixels", "exact"].map((name) => `part ${name} ${this.made}`);
+    sets.set(names[0], { facts: { heads: every, high: every.map(() => source.high) }, arrays: { pixels: { shape, values: pixels } } });
+    const exact = { values: { shape, values }, ...(step === 1 && { left: { shape: shape.slice(0, 2), values: left } }) };
+    sets.set(names[1], { facts: { ...source.facts, heads: every }, arrays: exact });
+    return names;
+  }
+
+  /** The tokens that the searched text is in. */
+  matches(queries) {
+    const wanted = this.searched.trim().toLowerCase();
+    return wanted ? [...queries.keys()].filter((at) => queries[at].label.toLowerCase().includes(wanted)) : [];
+  }
+
+  /** The next of them after a token, or the one before (step −1), going round; null if there is none. */
+  next(queries, text, step, query) {
+    this.searched = text;
+    const places = this.matches(queries);
+    const ordered = step > 0 ? places : places.reverse();
+    return ordered.find((at) => (at - (query ?? -1)) * step > 0) ?? ordered[0] ?? null;
+  }
+}

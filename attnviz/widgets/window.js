@@ -1,0 +1,179 @@
+/* window: the part of a long text that a picture shows: what moves it, a search, and a threshold. */
+
+import { element } from "./dom.js";
+
+export const MAX_CELLS = 128; // blocks or cells along a side of a picture
+const MIN_SPAN = 16; // tokens along a side
+export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
+
+/**
+ * The first query, the first key, and how many tokens there are along a side; counted from 0.
+ * @typedef {{ row: number, column: number, span: number }} Place
+ */
+
+/**
+ * What Python, or a report's page, says of the part that is shown.
+ * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part size: how many
+ *   queries and keys the text has; matches: what was found; below: smaller weights are not drawn; hides: how much
+ */
+
+/** How many tokens along a side of a cell. */
+export const blockOf = (/** @type {number} */ span) => Math.max(1, Math.ceil(span / MAX_CELLS));
+
+/**
+ * The place inside the text that is nearest to this one.
+ * @param {Place} place
+ * @param {[number, number]} size
+ * @returns {Place}
+ */
+export function fitted({ row, column, span }, [queries, keys]) {
+  const fits = Math.min(Math.max(MIN_SPAN, Math.round(span)), Math.max(queries, keys));
+  const within = (first, count) => Math.max(0, Math.min(Math.round(first), count - fits));
+  return { row: within(row, queries), column: within(column, keys), span: fits };
+}
+
+/**
+ * The place with `factor` times as many tokens along a side, in which a point stays where it is.
+ * @param {Place} place
+ * @param {number} factor
+ * @param {{ down: number, across: number }} point from 0 to 1
+ * @returns {Place}
+ */
+export function zoomed({ row, column, span }, factor, { down, across } = { down: 0.5, across: 0.5 }) {
+  const moved = span * (1 - factor);
+  return { row: row + down * moved, column: column + across * moved, span: span * factor };
+}
+
+/** The controls above and below a picture of a part of a long text. */
+export class WindowBar {
+  /** @param view the HeadView: it knows the part, and hears of what is wanted. */
+  constructor(view) {
+    this.view = view;
+    const tool = (text, title, act) => {
+      const button = element("button", { type: "button", class: "tool", text, title, "aria-label": title });
+      button.onclick = act;
+      return button;
+    };
+    const move = (down, across) => () => {
+      const { row, column, span } = view.place;
+      view.goTo({ row: row + (down * span) / 2, column: column + (across * span) / 2, span });
+    };
+    this.closer = tool("+", "Zoom in", () => view.goTo(zoomed(view.place, 0.5)));
+    this.further = tool("−", "Zoom out", () => view.goTo(zoomed(view.place, 2)));
+    this.whole = tool("Whole text", "Show the whole text", () => view.goTo({ row: 0, column: 0, span: Infinity }));
+    this.moves = [
+      tool("↑", "Earlier queries", move(-1, 0)),
+      tool("↓", "Later queries", move(1, 0)),
+      tool("←", "Earlier keys", move(0, -1)),
+      tool("→", "Later keys", move(0, 1)),
+    ];
+    this.zoom = element(
+      "div",
+      { class: "zoom", role: "group", "aria-label": "Part of the text" },
+      ...[this.closer, this.further, this.whole, ...this.moves],
+    );
+    this.text = element("input", { type: "search", placeholder: "Find a token", "aria-label": "Find a token", maxlength: 100 });
+    this.text.onkeydown = (event) => event.key === "Enter" && this.find(event.shiftKey ? -1 : 1);
+    this.matches = element("span", { class: "matches", "aria-live": "polite" });
+    const search = element(
+      "div",
+      { class: "search", role: "search" },
+      this.text,
+      tool("‹", "Previous", () => this.find(-1)),
+      tool("›", "Next", () => this.find(1)),
+      this.matches,
+    );
+    const options = THRESHOLDS.map((least) =>
+      element("option", { value: least, text: least ? `below ${100 * least} %` : "none" }),
+    );
+    this.threshold = element("select", {}, ...options);
+    this.threshold.onchange = () => view.trigger("hide", { below: Number(this.threshold.value) });
+    this.hide = element("label", { class: "hide" }, "Hide weights ", this.threshold);
+    this.hides = element("span", { class: "hides", "aria-live": "polite" });
+    this.root = element("div", { class: "window" }, this.zoom, search, this.hide, this.hides);
+  }
+
+  find(step) {
+    if (this.text.value.trim()) this.view.trigger("find", { text: this.text.value, step });
+  }
+
+  /**
+   * @param {Part | null | undefined} part
+   * @param {boolean} zooms whether the picture is one to zoom
+   * @param {boolean} weights whether its numbers are weights
+   */
+  show(part, zooms, weights) {
+    this.root.hidden = !part;
+    if (!part) return;
+    const { size, matches, below, hides } = part;
+    const { row, column, span } = this.view.place;
+    this.zoom.hidden = !zooms;
+    this.hide.hidden = !weights;
+    const most = Math.max(...size);
+    const [up, down, left, right] = this.moves;
+    // Not disabled: a disabled button would lose the focus.
+    for (const [button, none] of /** @type {[HTMLElement, boolean][]} */ ([
+      [this.closer, span <= Math.min(MIN_SPAN, most)],
+      [this.further, span >= most],
+      [this.whole, span >= most],
+      [up, row === 0],
+      [down, row + span >= size[0]],
+      [left, column === 0],
+      [right, column + span >= size[1]],
+    ])) button.setAttribute("aria-disabled", String(none));
+    this.matches.textContent = matches;
+    this.threshold.value = String(below);
+    this.hides.textContent = hides;
+  }
+}
+
+/**
+ * Zooms by the wheel with Ctrl or ⌘ held, as maps in pages do, and by two fingers.
+ * @param {HTMLElement} surface
+ * @param {(factor: number, point: { down: number, across: number }) => void} zoom
+ * @param {() => boolean} active
+ */
+export function onZoom(surface, zoom, active) {
+  const pointOf = ({ clientX, clientY }) => {
+    const { left, top, width, height } = surface.getBoundingClientRect();
+    return { down: (clientY - top) / height, across: (clientX - left) / width };
+  };
+  let turned = 0;
+  surface.addEventListener(
+    "wheel",
+    (event) => {
+      if (!active() || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      turned += event.deltaY;
+      if (Math.abs(turned) < 40) return;
+      zoom(turned < 0 ? 0.5 : 2, pointOf(event));
+      turned = 0;
+    },
+    { passive: false },
+  );
+  /** @type {Map<number, PointerEvent>} */
+  const fingers = new Map();
+  let apart = 0;
+  const distance = () => {
+    const [one, other] = [...fingers.values()];
+    return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
+  };
+  const down = (event) => {
+    if (event.pointerType !== "touch" || !active()) return;
+    fingers.set(event.pointerId, event);
+    if (fingers.size === 2) apart = distance();
+  };
+  const move = (event) => {
+    if (!fingers.has(event.pointerId)) return;
+    fingers.set(event.pointerId, event);
+    if (fingers.size !== 2) return;
+    const ratio = distance() / apart;
+    if (ratio > 2 / 3 && ratio < 1.5) return;
+    zoom(ratio > 1 ? 0.5 : 2, pointOf(event));
+    apart = distance();
+  };
+  const up = (event) => fingers.delete(event.pointerId);
+  surface.addEventListener("pointerdown", down);
+  surface.addEventListener("pointermove", move);
+  for (const end of ["pointerup", "pointercancel", "pointerleave"]) surface.addEventListener(end, up);
+}

@@ -1,0 +1,109 @@
+"""How long Explore takes with long texts: first picture, another head, zoom, search, and the server's memory.
+
+The model has GPT-2's size, random weights and 8,192 positions; it is opened in the app from a folder.
+
+Run: python -m benchmarks.long_text [--smoke]
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, expect
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import GPT2Config, PreTrainedTokenizerFast
+
+from benchmarks.browser import launched, visitor
+from benchmarks.capture import random_model
+from benchmarks.report import Report, parser
+from tests.browser.server import running
+from tests.browser.visit import visit, wait_idle
+
+WORDS = [*"abcdefghijklmnopqrstuvwxyz"]
+PATIENCE = 120_000  # milliseconds
+
+
+def saved(folder: Path) -> Path:
+    """A folder with the model."""
+    ids = {word: number for number, word in enumerate(["[UNK]", *WORDS, "narrow"])}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))  # noqa: S106 - no password
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    wrap: Any = PreTrainedTokenizerFast  # transformers gives it no types
+    wrap(tokenizer_object=tokenizer, unk_token="[UNK]").save_pretrained(folder)  # noqa: S106 - no password
+    random_model(GPT2Config(n_positions=8_192, vocab_size=len(ids))).save_pretrained(folder)
+    return folder
+
+
+def timed(act: Callable[[], object], check: Callable[[], object]) -> str:
+    """Seconds from an action until what it leads to is on the page."""
+    begun = time.perf_counter()
+    act()
+    check()
+    return f"{time.perf_counter() - begun:.2f} s"
+
+
+def measure(report: Report, page: Page, tokens: int) -> None:
+    """The rows of one length."""
+    report.section(f"{tokens:,} tokens")
+    draw = random.Random(tokens)  # noqa: S311 - no secret
+    text = " ".join([*draw.choices(WORDS, k=tokens - 2), "narrow", "."])
+    box, words = page.get_by_label("Sentence", exact=True), page.locator("p.words")
+    box.fill(text)
+    whole = f"{-(-tokens // 128)} × "
+    first = timed(
+        lambda: box.press("Enter"), lambda: expect(words).to_contain_text(f"of {whole}", timeout=PATIENCE)
+    )
+    report.row("first picture", first)
+    wait_idle(page)
+    head = 7 if tokens < 2_000 else 9  # another one each time
+    cell = page.get_by_role("gridcell", name=re.compile(f"^Layer 6, head {head}:"))
+    shown = page.locator(f'[data-head="6-{head}"]:not([data-waiting])')
+    report.row("another head", timed(cell.click, lambda: expect(shown).to_be_attached(timeout=PATIENCE)))
+    wait_idle(page)
+    zoom = page.get_by_role("button", name="Zoom in")
+    block = f"of {-(-tokens // 256)} × "
+    report.row("zoom", timed(zoom.click, lambda: expect(words).to_contain_text(block, timeout=PATIENCE)))
+    wait_idle(page)
+    page.get_by_role("searchbox", name="Find a token").fill("narrow")
+    found = page.get_by_text("1 of 1", exact=True)
+    report.row(
+        "search",
+        timed(lambda: page.keyboard.press("Enter"), lambda: expect(found).to_be_visible(timeout=PATIENCE)),
+    )
+    wait_idle(page)
+
+
+def main(smoke: bool) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as server, launched() as browser:
+        folder = saved(Path(home) / "gpt2")
+        report = Report("Explore with long texts, 12 × 12 heads", browser.version)
+        with visitor(browser) as page:
+            visit(page, f"{server.url}/?{urlencode({'model': folder, 'text': 'the dog', 'view': 'Matrix'})}")
+            page.get_by_role("link", name="on this server …").click()
+            page.get_by_role("button", name="Look").click()
+            page.get_by_role("button", name="Open", exact=True).click()
+            expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=PATIENCE)
+            page.get_by_role("link", name="Explore with it").first.click(timeout=PATIENCE)
+            expect(page.get_by_label("Sentence", exact=True)).to_have_value("the dog", timeout=PATIENCE)
+            wait_idle(page)
+            page.get_by_role("radio", name="Matrix").click()
+            for tokens in (512,) if smoke else (1_024, 4_096):
+                measure(report, page, tokens)
+                status = Path(f"/proc/{server.process.pid}/status").read_text()
+                peak = 1_024 * int(status.partition("VmHWM:")[2].split()[0])
+                report.row("peak memory of the server", f"{peak / 1e9:.2f} GB")
+        report.end()
+
+
+if __name__ == "__main__":
+    main(parser(__doc__).parse_args().smoke)
+    sys.exit()

@@ -1,0 +1,113 @@
+"""Encoders that compute weights of near tokens only: in their places, and with the pattern as the mask."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, LongformerForSequenceClassification
+
+import attnviz
+from attnviz.trace import Block, Mask, Trace
+from tests.capture.tiny import untrained
+
+LONGFORMER: dict[str, Any] = {
+    "vocab_size": 60,
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 12,
+    "attention_window": [4, 8],
+    "initializer_range": 0.5,
+    "pad_token_id": 1,
+}
+LONGT5: dict[str, Any] = {
+    "vocab_size": 60,
+    "d_model": 24,
+    "d_kv": 8,
+    "d_ff": 12,
+    "num_heads": 3,
+    "num_layers": 2,
+    "local_radius": 3,
+    "global_block_size": 4,
+    "decoder_start_token_id": 0,
+    "pad_token_id": 0,
+}
+IDS = [*range(2, 19)]
+
+
+@contextmanager
+def values_and_outputs(network: Any, value: str, output: str) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Of the encoder: what the layers of these names return, and are given."""
+    values: list[Any] = []
+    outputs: list[Any] = []
+    for name, module in network.named_modules():
+        if "decoder" not in name and name.endswith(value):
+            module.register_forward_hook(lambda _, __, found: values.append(found.detach()))
+        elif "decoder" not in name and name.endswith(output):
+            module.register_forward_pre_hook(lambda _, given: outputs.append(given[0].detach()))
+    yield values, outputs
+
+
+def near(block: Block, reach: int) -> Mask:
+    places = np.arange(len(block.query_tokens))
+    found: Mask = np.abs(places[:, None] - places) <= reach
+    return found
+
+
+def traced(network: Any) -> Trace:
+    with warnings.catch_warnings(action="ignore"):  # its weights are shown alone
+        return attnviz.trace(IDS, network)
+
+
+@pytest.mark.parametrize("globally", [False, True])
+def test_weights_of_longformer_are_in_their_places(globally: bool) -> None:
+    """They give the output of the layer, which is computed from blocks, and are 0 outside of the pattern."""
+    torch.manual_seed(4)
+    network: Any = untrained("longformer", **LONGFORMER)
+    if globally:  # its first token attends to all, and all to it
+        network = LongformerForSequenceClassification(network.config)
+        network.eval()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    trace = traced(network)
+    with values_and_outputs(network, "self.value", "attention.output.dense") as (values, outputs):
+        network(torch.tensor([IDS]))
+    for number, block in enumerate(trace.blocks):
+        pattern = near(block, (2, 4)[number])
+        if globally:
+            pattern[0], pattern[:, 0] = True, True
+        assert np.array_equal(block.mask, pattern)
+        assert np.array_equal((block.weights > 0).all(axis=0), pattern)
+        np.testing.assert_allclose(block.weights.sum(axis=-1), 1, atol=1e-5)
+        value = values[number][: len(IDS), 0].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
+        found = np.concatenate([*(block.weights @ value)], axis=-1)
+        first = 1 if globally else 0  # the first token reads by other values
+        np.testing.assert_allclose(found[first:], outputs[number][0, first : len(IDS)], atol=1e-5)
+    assert any("count as masked" in note for note in trace.notes)
+
+
+@pytest.mark.parametrize("kind", ["local", "transient-global"])
+def test_weights_of_longt5_are_in_their_places(kind: str) -> None:
+    torch.manual_seed(4)
+    network = untrained("longt5", AutoModel, encoder_attention_type=kind, **LONGT5).get_encoder()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    trace = traced(network)
+    with values_and_outputs(network, "Attention.v", "Attention.o") as (values, outputs):
+        network(torch.tensor([IDS]))
+    for number, block in enumerate(trace.blocks):
+        assert np.array_equal(block.mask, near(block, 3))
+        assert np.array_equal((block.weights > 0).all(axis=0), block.mask)
+        assert (block.sinks is not None) == (kind == "transient-global")
+        if kind == "local":
+            np.testing.assert_allclose(block.weights.sum(axis=-1), 1, atol=1e-5)
+            value = values[number][0, : len(IDS)].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
+            found = np.concatenate([*(block.weights @ value)], axis=-1)
+            np.testing.assert_allclose(found, outputs[number][0, : len(IDS)], atol=1e-5)
+        else:
+            assert block.weights.sum(axis=-1).max() < 0.99
+    assert any("summaries of blocks" in note for note in trace.notes) == (kind == "transient-global")
