@@ -417,7 +417,7 @@ export class Report {
     if (FRAMED) return;
     const { heads, hide, ...rest } = this.state;
     const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
-    const named = Object.entries(link).filter(([name]) => name !== "together");
+    const named = Object.entries(link).filter(([name]) => !["together", "picture"].includes(name));
     const address = named.map(([name, value]) => `${name}=${value}`);
     history.replaceState(null, "", `#${address.join("&")}`);
   }

@@ -88,7 +88,7 @@ def _asked(seed: int, count: int) -> pictures.Question:
 
 QUESTIONS: dict[str, pictures.Question] = {
     "six shapes": _asked(239, 6),
-    "five shapes": _asked(15, 5),
+    "five shapes": _asked(6, 5),
     "three shapes": _asked(5, 3),
 }
 """Pictures of the kind that our own vision-language model was trained with, and a question for each."""
