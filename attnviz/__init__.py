@@ -265,10 +265,12 @@ def predictions(
 def decomposition(
     text: Text,
     model: str | Path | Module = "minilm",
-    place: int = 0,
+    place: int | str = 0,
     target: str | None = None,
     kind: Kind | None = None,
     tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Decomposition:
     """A token's output, and each of its logits, as a sum of what every part of the model adds to it.
 
@@ -279,8 +281,8 @@ def decomposition(
     [('embeddings', (384,)), ('encoder', (12, 6, 384)), ('feed-forward', (384,))]
 
     Args:
-        text, model, target, tokenizer: as `trace` takes them.
-        place: the token, from 0.
+        text, model, target, tokenizer, dtype, device: as `trace` takes them.
+        place: the token, from 0, or its text if that is there once.
         kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
 
     Returns:
@@ -289,7 +291,7 @@ def decomposition(
     Raises:
         AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
     """
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         loaded = loading.load(name)
         with loading.gate:  # our own models come without transformers
             from attnviz.capture.residual_stream import decomposition as decomposed
@@ -301,10 +303,12 @@ def patching(
     clean: str,
     corrupted: str,
     model: str | Path | Module = "minilm",
-    place: int = 0,
+    place: int | str = 0,
     target: str | None = None,
     rows_of: str | None = None,
     tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Patching:
     """How much of the difference between two sentences each head carries (activation patching).
 
@@ -318,9 +322,10 @@ def patching(
 
     Args:
         clean, corrupted: Two sentences with the same number of tokens that differ in one or a few words.
-        model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
-            None: with what the model writes for the clean one.
-        place: the token at which the outcome is measured, from 0; the decoder's, where there is one.
+        model, target, tokenizer, dtype, device: as `trace` takes them. Both sentences are read with the same
+            target; None: with what the model writes for the clean one.
+        place: the token at which the outcome is measured, from 0, or its text if that is there once; the
+            decoder's, where there is one.
         rows_of: a head, "encoder 2-1", or "2-1" of a model with one kind of attention: then its output is put
             in at one token alone, one after the other, and not that of all heads.
 
@@ -332,7 +337,7 @@ def patching(
     """
     from attnviz.experiments.patching import patch
 
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         if rows_of is not None and " " not in rows_of and len(kinds := resolve.entry(name).kinds) == 1:
             rows_of = f"{kinds[0]} {rows_of}"
         head = None if rows_of is None else Edit.parse(rows_of)
@@ -346,6 +351,8 @@ def look(
     name: str | None = None,
     *,
     processor: Processor | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Trace:
     """Run a model that sees pictures over one; its tokens are the picture's patches, row by row.
 
@@ -354,6 +361,7 @@ def look(
         model: a folder, or a Hugging Face id; or a model object of transformers, with its `processor`.
         name: what the trace calls the picture; None: as its file is called.
         processor: of a model object, its image processor, as AutoImageProcessor or AutoProcessor returns it.
+        dtype, device: of a folder or an id, as `trace` takes them.
 
     Raises:
         UnreadablePicture: it is no picture, or too large.
@@ -376,7 +384,7 @@ def look(
         )
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
-    with opened(model, processor) as called_model:
+    with opened(model, processor, dtype, device) as called_model:
         return loading.look(called_model, taken, called)
 
 

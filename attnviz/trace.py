@@ -36,6 +36,7 @@ from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.given_weights import as_array, decoded, layers_of, spelled
 from attnviz.importing import gate, need
+from attnviz.spelling import SPACES
 from attnviz.text import joined, layers_by_kind, plural
 
 if TYPE_CHECKING:
@@ -299,12 +300,12 @@ class Block:
         self.need_vectors()
         return _frozen(self.weights @ self.value)
 
-    def row(self, head: SupportsIndex, query: SupportsIndex) -> Floats:
+    def row(self, head: SupportsIndex, query: SupportsIndex | str) -> Floats:
         """Return one query's weights, [key]; arguments and errors as of `rows`."""
         found: Floats = self.rows(head, [query])[0]
         return found
 
-    def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex]) -> Floats:
+    def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex | str]) -> Floats:
         """Return the weights of some queries, [query, key], without those of others.
 
         Of a trace with `store="vectors"` they are computed from queries and keys, in the model's numbers, and
@@ -312,14 +313,15 @@ class Block:
 
         Args:
             head: its number in the model, from 0.
-            queries: their places in the text, from 0.
+            queries: their places in the text, from 0, or their texts, where they are there once.
 
         Raises:
-            InvalidTrace: there is no such head or query, or it was not selected.
+            InvalidTrace: there is no such head or query, it was not selected, or a text is there several
+                times.
             TypeError: a number is no whole one.
         """
         at = _place(head, self.heads, self.shape[0], "head")
-        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        places = [self._query(query) for query in queries]
         return self._rows(at, places)
 
     def _rows(self, at: int, places: Sequence[int]) -> Floats:
@@ -333,10 +335,15 @@ class Block:
         Raises:
             InvalidTrace, TypeError: as `rows` does.
         """
-        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        places = [self._query(query) for query in queries]
         held = vars(self)["weights"]
         found = held.allowed(places) if hasattr(held, "allowed") else self.mask[places]
         return cast("Mask", _frozen(found))
+
+    def _query(self, query: SupportsIndex | str) -> int:
+        if isinstance(query, str):
+            return checked_place(query, self.query_tokens, "query")
+        return _place(query, self.queries, self.shape[1], "query")
 
     def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
         """Return the k keys with the largest weights of each query, the largest first.
@@ -1215,15 +1222,34 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
     return block
 
 
-def checked_place(place: SupportsIndex, tokens: int, name: str = "place") -> int:
-    """The number of one of so many tokens, from 0.
+def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str = "place") -> int:
+    """The number of one of these tokens, from 0.
+
+    Args:
+        place: that number, or the token or its word as text, if it is there once: "dog" for "Ġdog".
 
     Raises:
-        InvalidTrace: there is no such token.
-        TypeError: it is no whole number.
+        InvalidTrace: there is no such token, or there are several; the message has their numbers.
+        TypeError: it is neither a number nor a text.
     """
-    if whole(place, name) not in range(tokens):
-        raise InvalidTrace(f"There is no token {place}: counted from 0, the last one is {tokens - 1}.")
+    if isinstance(place, str):
+        bare = [token.text.strip(SPACES).removeprefix("##") for token in tokens]
+        exact = [at for at, token in enumerate(tokens) if place in {token.text, bare[at]}]
+        words: dict[tuple[int, int], list[int]] = {}
+        for at, token in enumerate(tokens):
+            if token.word is not None:
+                words.setdefault((token.sentence, token.word), []).append(at)
+        pieces = [at for word in words.values() if "".join(bare[at] for at in word) == place for at in word]
+        found = sorted({*exact, *pieces})
+        if len(found) != 1:
+            raise InvalidTrace(
+                f"There is no token {place!r:.60}. Give its number, from 0."
+                if not found
+                else f"{place!r:.60} is at {joined([*map(str, found)])}. Give one of these numbers as {name}."
+            )
+        return found[0]
+    if whole(place, name) not in range(len(tokens)):
+        raise InvalidTrace(f"There is no token {place}: counted from 0, the last one is {len(tokens) - 1}.")
     return index(place)
 
 
@@ -1245,8 +1271,8 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
         blind = np.flatnonzero(~array.any(axis=-1))
         if blind.size and array.ndim == 2:
             raise InvalidTrace(
-                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
-                "Leave at least one cell open in every row."
+                f"All keys of token {blind[0] + 1} are masked, so its softmax is undefined. "
+                "Each row needs at least one unmasked key."
             )
         return array
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.

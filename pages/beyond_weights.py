@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.app.folded import folded, section
-from attnviz.app.heads.beyond_weights import choices, comparison, explained, numbers, parts
+from attnviz.app.heads.beyond_weights import choices, comparison, explained, numbers
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import MEASURE
 
@@ -14,7 +14,6 @@ with tool("beyond_weights"):
         section("How to read it", comparison.how_to_read, chosen),
         section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
         section("The numbers", numbers.draw, chosen),
-        section("What is the output the sum of?", parts.draw, chosen),
     )
     with picture:
         comparison.draw(chosen)

@@ -28,7 +28,7 @@ def weighted_vectors(block: Block, query: int) -> Floats:
         raise TypeError(
             f"block must be one layer's attention, as in trace.block(layer=3), not {type(block).__name__}."
         )
-    checked_place(query, len(block.query_tokens), "query")
+    query = checked_place(query, block.query_tokens, "query")
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(

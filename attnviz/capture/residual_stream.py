@@ -91,7 +91,7 @@ class LogitLens:
     logits: Floats
 
 
-def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | None = None) -> LogitLens:
+def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None) -> LogitLens:
     """Read a token's vector out after each layer, by the model's last norm and matrix (Nostalgebraist 2020).
 
     Arguments and errors as in `decomposition`.
@@ -101,7 +101,7 @@ def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | No
     """
     recorded = _recorded(model, text, kind)
     tokens = recorded.blocks[0].query_tokens
-    checked_place(place, len(tokens))
+    place = checked_place(place, tokens)
     unembedding = _unembedding(recorded)
     if unembedding is None:
         raise ModelNotSupported(_NO_LOGITS)
@@ -113,13 +113,13 @@ def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | No
 
 
 def decomposition(
-    model: Model, text: str | ModelInput, place: int, kind: Kind | None = None
+    model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None
 ) -> Decomposition:
     """One token's output, taken apart.
 
     Args:
         text: what the model reads.
-        place: the token, from 0.
+        place: the token, from 0, or as text where it is there once.
         kind: "encoder" or "decoder", the stack of the output; None: the decoder's, if there is one.
 
     Raises:
@@ -128,7 +128,7 @@ def decomposition(
     """
     recorded = _recorded(model, text, kind)
     tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
-    checked_place(place, len(tokens))
+    place = checked_place(place, tokens)
     numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
     if numbers > MAX_NUMBERS:
         raise AttnvizError(

@@ -23,18 +23,24 @@ from attnviz.experiments.sentences import need_some
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
+    import torch
+    from torch.nn import Module
+
     from attnviz.capture.attribution import Gradients
+    from attnviz.capture.model import Text, Tokenizer
 
 __all__ = ["ablate", "find", "gradients", "occlusion", "score_heads"]
 
 
 def ablate(
-    text: object,
-    model: object = "minilm",
-    place: int | None = None,
+    text: Text,
+    model: str | Path | Module = "minilm",
+    place: int | str | None = None,
     second: str | None = None,
     target: str | None = None,
-    tokenizer: object = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Ablation:
     """Ablate each head of a model in turn and measure the change (as Michel et al. 2019, section 3.2).
 
@@ -48,9 +54,9 @@ def ablate(
     'encoder 6-12'
 
     Args:
-        text, model, second, target, tokenizer: as for `attnviz.trace`.
-        place: Position of a prediction, from 0, as in `Prediction.position` of `attnviz.predictions`.
-            None skips predictions.
+        text, model, second, target, tokenizer, dtype, device: as for `attnviz.trace`.
+        place: Position of a prediction, from 0, as in `Prediction.position` of `attnviz.predictions`, or the
+            text of its token if that is there once. None skips predictions.
 
     Returns:
         The ablated head of each variant, and the changes. Runs one forward pass per head.
@@ -59,8 +65,14 @@ def ablate(
         AttnvizError, TypeError: as `attnviz.trace` does; or the model has no prediction at this position.
     """
     given = model_input(text, second, target, None)
-    with opened(model, tokenizer) as name:
-        if place is not None and place not in (loaded := loading.load(name)).prediction_positions(given):
+    with opened(model, tokenizer, dtype, device) as name:
+        loaded = loading.load(name)
+        if isinstance(place, str):
+            *_, last_block = loaded.trace(
+                given
+            ).blocks  # the decoder's, if there is one, or its cross-attention
+            place = checked_place(place, last_block.query_tokens)
+        if place is not None and place not in loaded.prediction_positions(given):
             raise AttnvizError(
                 f"{quoted(loaded.name)} has no prediction at token {place}, counted from 0. Omit `place`, or "
                 "use a position from attnviz.predictions."
@@ -70,15 +82,17 @@ def ablate(
 
 
 def find(
-    text: object,
-    model: object = "minilm",
-    place: int = 0,
+    text: Text,
+    model: str | Path | Module = "minilm",
+    place: int | str = 0,
     layer: int = 0,
     head: int = 0,
     vector: Vector = "query",
     within: str | Path | None = None,
     count: int = neighbours.COUNT,
-    tokenizer: object = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Neighbours:
     """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
 
@@ -91,8 +105,9 @@ def find(
     ('The horse refused to enter the stable because it could smell smoke.', 9, 2)
 
     Args:
-        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
-        place: Position of the token, from 0.
+        text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
+            text.
+        place: Position of the token, from 0, or its text if that is there once.
         layer, head: from 0.
         vector: "query", "key" or "output": the vector of the token to compare by cosine.
         within: Text to search, one sentence per line, or the `Path` of a UTF-8 file of any length;
@@ -105,9 +120,9 @@ def find(
         OSError: the file cannot be read.
     """
     given = model_input(text, None, None, None)
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         block = neighbours.block_of(name, given.text, layer)
-        checked_place(place, len(block.query_tokens))
+        place = checked_place(place, block.query_tokens)
         wanted = neighbours.vector_of(block, head, vector, place)
         if isinstance(within, Path):
             corpus = Corpus.from_file(within)
@@ -117,7 +132,14 @@ def find(
     return last.found
 
 
-def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:
+def gradients(
+    text: Text,
+    model: str | Path | Module = "minilm",
+    place: int | str = 0,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
+) -> Gradients:
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
     For a causal language model, the gradient is of the log-probability of the next token in the text, or of
@@ -129,8 +151,9 @@ def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer:
     ((6,), 3)
 
     Args:
-        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
-        place: Position of the token, from 0.
+        text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
+            text.
+        place: Position of the token, from 0, or its text if that is there once.
 
     Returns:
         float32 [token] each: norm of the gradient at each token's embedding, gradient × input, and
@@ -141,20 +164,26 @@ def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer:
             accept embeddings in place of tokens.
     """
     given = model_input(text, None, None, None)
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         loaded = loading.load(name)
         with loading.gate:  # our own models come without transformers
             from attnviz.capture import attribution
             from attnviz.capture.stack import expected, stack_of
 
         stack = stack_of(loaded, given)
-        followed = expected(stack, checked_place(place, len(stack.tokens)))
-        *_, (_, _, last) = attribution.gradients(stack, place, followed)
+        at = checked_place(place, stack.tokens)
+        *_, (_, _, last) = attribution.gradients(stack, at, expected(stack, at))
     return last
 
 
 def occlusion(
-    text: object, model: object = "minilm", place: int = 0, way: Way | None = None, tokenizer: object = None
+    text: Text,
+    model: str | Path | Module = "minilm",
+    place: int | str = 0,
+    way: Way | None = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
@@ -168,8 +197,9 @@ def occlusion(
     True
 
     Args:
-        text, model, tokenizer: as for `attnviz.trace`; the text is an encoder–decoder's source text.
-        place: Position of the token whose output is measured, from 0.
+        text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
+            text.
+        place: Position of the token whose output is measured, from 0, or its text if that is there once.
         way: "mask vector" or "mean vector" replace the token's embedding with that of the mask token or with
             the mean of all embeddings; "key masked" masks the token for all others; "deleted" removes it.
             None selects the first of these that the model supports.
@@ -182,12 +212,17 @@ def occlusion(
             support the method.
     """
     given = model_input(text, None, None, None)
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         return ablation.occlude_words(name, given, place, way)
 
 
 def score_heads(
-    test: str, model: object = "minilm", examples: str | None = None, tokenizer: object = None
+    test: str,
+    model: str | Path | Module = "minilm",
+    examples: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> Scores:
     """Score every head of a model by one test, over many examples.
 
@@ -198,7 +233,7 @@ def score_heads(
 
     Args:
         test: Name of a test, such as "next token" or "object to verb"; `attnviz heads --help` lists all.
-        model, tokenizer: as for `attnviz.trace`.
+        model, tokenizer, dtype, device: as for `attnviz.trace`.
         examples: Examples as text. For a rule, one sentence per line; for pronouns, one pair per line, as
             above; for grammar, one sentence per line with its relations indented below it: "object
             cat>chased; determiner the>dog". None uses the bundled examples.
@@ -213,7 +248,7 @@ def score_heads(
     """
     (one,) = head_tests.find(test)[:1]
     text = one.source.bundled() if examples is None else _one_text(examples, "examples")
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         *_, last = measure([one], Corpus.from_text(text, "the examples"), name)
     scores = last.found[one.name]
     need_some(scores.examples, "examples", scores.reasons)

@@ -103,7 +103,9 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
         yield Progress(done, len(heads), Ablation(heads[:done], _joined(parts)))
 
 
-def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
+def occlude_words(
+    model: str, text: str | ModelInput, place: int | str, way: Way | None = None
+) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
     Args:
@@ -122,7 +124,7 @@ def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | Non
     way = stack.ways[0] if way is None else way
     if way not in stack.ways:
         raise AttnvizError(f"This model does not support {way!r}. Choose one of: {', '.join(stack.ways)}.")
-    *_, last = occlusion(stack, checked_place(place, len(stack.tokens)), None, way)
+    *_, last = occlusion(stack, checked_place(place, stack.tokens), None, way)
     replaced_by = stack.mask_token if way == "mask vector" else None
     return WordOcclusion(last.turned.astype(np.float64), replaced_by)
 

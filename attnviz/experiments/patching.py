@@ -60,7 +60,7 @@ class Patching:
 
 
 def patch(
-    model: str, clean: ModelInput, corrupted: str, place: int, rows_of: Edit | None = None
+    model: str, clean: ModelInput, corrupted: str, place: int | str, rows_of: Edit | None = None
 ) -> Iterator[Progress[Patching]]:
     """Patch each head's output from the clean run into the run on the corrupted sentence.
 
@@ -82,7 +82,7 @@ def patch(
         clean: Input of the clean run. For an encoder–decoder without a target, both runs use the output that
             the model writes for this input.
         corrupted: The sentence that differs, with the same number of tokens.
-        place: Position of the token, from 0; in the decoder, if there is one.
+        place: Position of the token, from 0, or its text; in the decoder, if there is one.
         rows_of: A head, as the edit that ablates it: patches its rows in turn, instead of all heads.
 
     Yields:
@@ -95,6 +95,7 @@ def patch(
     clean = with_target(clean, loaded.trace(clean))
     other = replace(clean, text=corrupted)
     trace = loaded.trace(clean)
+    place = checked_place(place, _texts(trace)[-1])
     refuse_unaligned(trace, loaded.trace(other), place)
     outputs = {(block.kind, block.layer): block.output for block in trace.blocks}
     heads = heads_of(model)
@@ -206,7 +207,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
             "Use the first sentence with one or a few words changed as the second."
         )
     first, second = (_texts(trace)[-1] for trace in (clean, corrupted))
-    checked_place(place, len(first))
+    checked_place(place, first)
     if first[place].id != second[place].id:
         there = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(

@@ -1,5 +1,6 @@
 """What is public of the experiments: of an object as of its folder, and kind to what it cannot take."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -69,6 +70,55 @@ def test_a_word_is_left_out_in_the_way_that_is_asked_for(way: Any) -> None:
     found = experiments.occlusion("The dog slept.", place=3, way=way)
     np.testing.assert_array_equal(found.turned, last.turned)
     assert found.replaced_by == ("[MASK]" if way == "mask vector" else None)
+
+
+TIRED = "The dog did not cross the road as it was too tired."
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda place: experiments.find(TIRED, place=place, layer=3, head=1).nearest[0].similarity,
+        lambda place: experiments.gradients("The dog slept.", place=place).words,
+        lambda place: experiments.occlusion("The dog slept.", place=place).turned,
+        lambda place: attnviz.decomposition("The dog slept.", place=place).output,
+        lambda place: attnviz.patching(TIRED, TIRED.replace("tired", "narrow"), place=place).shares,
+        lambda place: attnviz.trace(TIRED).block(layer=3).row(1, place),
+    ],
+    ids=["find", "gradients", "occlusion", "decomposition", "patching", "row"],
+)
+def test_a_token_is_given_by_number_or_by_text(ask: Callable[[int | str], Any]) -> None:
+    assert np.array_equal(ask("dog"), ask(2))
+    for text, said in (("cat", "There is no token 'cat'"), ("[CLS] ", "There is no token")):
+        with pytest.raises(InvalidTrace, match=re.escape(said)):
+            ask(text)
+
+
+def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of: FolderOf) -> None:
+    block = attnviz.trace(TIRED).block(layer=0)
+    for ask in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
+        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Give one of these numbers as query\."):
+            ask()
+    pieces = attnviz.trace("The unfathomable dog").block(layer=0)
+    with pytest.raises(InvalidTrace, match="'unfathomable' is at 2, 3"):
+        pieces.row(0, "unfathomable")
+    place = attnviz.predictions(SENTENCE, folder_of("gpt2"))[2].position
+    word = SENTENCE.split()[place]
+    by_text, by_number = (
+        experiments.ablate(SENTENCE, folder_of("gpt2"), place=each) for each in (word, place)
+    )
+    assert np.array_equal(by_text.moved.turned, by_number.moved.turned)
+
+
+def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) -> None:
+    folder = folder_of("gpt2")
+    dtypes = ("float32", "bfloat16")
+    occlusions = [experiments.occlusion(SENTENCE, folder, 3, dtype=dtype, device="cpu") for dtype in dtypes]
+    assert 0 < np.abs(occlusions[0].turned - occlusions[1].turned).max() < 0.5
+    scores = [experiments.score_heads("previous token", folder, SENTENCE, dtype=dtype) for dtype in dtypes]
+    assert 0 < np.abs(scores[0].mean - scores[1].mean).max() < 0.5
+    with pytest.raises(AttnvizError, match="runs in bfloat16, which rounds too much"):
+        attnviz.decomposition(SENTENCE, folder_of("gpt2"), place=3, dtype="bfloat16")
 
 
 def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:

@@ -33,7 +33,6 @@ from attnviz.trained.translator import grammar, variants
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
 _shuffled = computed(positions.shuffle)
 _translate, _experiment = translated(translations.translate), translated(causes.experiment)
-_effects = translated(causes.effects)
 
 _TEXT = OPENING.text
 _LAYER, _HEAD = 3, 1  # from 0
@@ -123,28 +122,15 @@ def _translation() -> Values:
 
 
 def _cause() -> Values:
-    """Return which arrow changes the pronoun, and the two rows with the largest effect."""
+    """Return which moved weight changes the pronoun."""
     row = causes.Row(_MOVED.kind, _MOVED.layer, _MOVED.head, _IT)
     found = _experiment(catalogue.TRANSLATOR, english.OPENING, row, (str(_MOVED),))
-    ablated = _effects(catalogue.TRANSLATOR, english.OPENING)
-    assert ablated is not None  # noqa: S101 - its French has a pronoun
-    _, rows, _ = ablated.largest(_DOG, 2)
     return {
         "query": found.queries[_IT],
         "head": head_name(row.layer, row.head),
         "source": found.keys[_DOG],
         "target": found.keys[_ROAD],
         "french": grammar.written(found.words_now),
-        "rows": ablated.rows.size,
-        "written": ablated.written,
-        "largest": [
-            {
-                "query": ablated.words[each.row.query],
-                "head": head_name(each.row.layer, each.row.head),
-                "change": each.change,
-            }
-            for each in rows
-        ],
     }
 
 

@@ -29,9 +29,10 @@ from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, pa
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
-from attnviz.trace import Difference, Kind, Trace, checked_head, checked_trace, whole
+from attnviz.trace import Difference, Kind, Token, Trace, checked_head, checked_place, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
+Query = int | str
 
 VIEWS: tuple[View, ...] = ("atlas", "lines", "matrix")
 
@@ -175,7 +176,7 @@ def show(
     kind: Kind | None = None,
     layer: int | None = None,
     head: int = 0,
-    query: int | Sequence[int] | None = None,
+    query: Query | Sequence[Query] | None = None,
     view: View | None = None,
     hide_special: bool = False,
     height: int | None = None,
@@ -205,7 +206,8 @@ def show(
         kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
         layer: the layer to open, from 0; None: the first that has weights.
         head: the head to open, from 0.
-        query: the token to follow, from 0; None for all. Several: their weights are added.
+        query: the token to follow, from 0, or its text if that is there once; None for all. Several: their
+            weights are added.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: hide the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
@@ -234,8 +236,9 @@ def show(
     every = pool is not None and layer is None
     layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
     checked_head(trace, kind, layer, head)
+    followed = _followed(query, trace.block(kind, layer).query_tokens)
     opening = _following(
-        InitialView(0, kind, layer, whole(head, "head"), None, style, hide_special), _followed(query)
+        InitialView(0, kind, layer, whole(head, "head"), None, style, hide_special), followed
     )
     kind_opened([trace], opening)
     if pool and view == "atlas":
@@ -292,9 +295,14 @@ def show(
     return Figure(drawn, picture, tall, title)
 
 
-def _followed(query: int | Sequence[int] | None) -> tuple[int, ...]:
-    several = query if isinstance(query, Iterable) else () if query is None else (query,)
-    return tuple(whole(each, "query") for each in several)
+def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) -> tuple[int, ...]:
+    if query is None:
+        return ()
+    several = [query] if isinstance(query, str) or not isinstance(query, Iterable) else query
+    return tuple(
+        checked_place(each, tokens, "query") if isinstance(each, str) else whole(each, "query")
+        for each in several
+    )
 
 
 def _following(opening: InitialView, queries: tuple[int, ...]) -> InitialView:

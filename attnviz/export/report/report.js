@@ -131,8 +131,8 @@ class Weights {
    * @param {number} query among what is shown
    */
   row(layer, head, query) {
-    const { layers, heads, size, top, weights } = this.kind;
-    const { rows, columns } = this.way;
+    const { layers, heads, size, top, signed } = this.kind;
+    const { rows, columns, weights = this.kind.weights } = this.way;
     const picture = layers.indexOf(layer) * heads + head - 1;
     const at = picture * size[0] + rows[query];
     if (top) {
@@ -145,7 +145,7 @@ class Weights {
       });
       return row;
     }
-    const divisor = this.left?.[picture * rows.length + query] || 1;
+    const divisor = (!signed && this.left?.[picture * rows.length + query]) || 1;
     const begin = weights + at * size[1];
     return Float64Array.from(columns, (column) => Math.fround(this.numbers[begin + column] / divisor));
   }

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
@@ -23,11 +22,9 @@ from attnviz.models import catalogue
 from attnviz.text import decimal
 from tests.app.shown import (
     SECONDS,
-    all_sent,
     clean,
     finished,
     sent,
-    token_bars,
     visit,
     words,
 )
@@ -76,41 +73,6 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     assert bound is not None
     assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
-
-
-def test_the_output_is_taken_apart() -> None:
-    app = opened()
-    found = attnviz.decomposition(TIRED, "translator", IT, kind="encoder")
-    direction = found.output / (found.output @ found.output)
-    shares = {(part.kind, part.layer): part.vectors @ direction for part in found.parts}
-    heads = np.stack([shares["encoder", 0], shares["encoder", 1]])
-    ffn = [float(shares["feed-forward", layer]) for layer in (0, 1)]
-    shown = words(app)
-    for what, share in (
-        ("heads", heads.sum()),
-        ("feed-forward networks", sum(ffn)),
-        ("embedding", shares["embeddings", 0]),
-        ("biases", shares["biases", 0]),
-    ):
-        assert f"{what} **{decimal(float(share))}**" in shown
-    assert f"{found.residual:.1e}" in shown
-    np.testing.assert_allclose(
-        next(each for each in all_sent(app, "head_map") if "from all tokens" in each["title"])["values"],
-        heads.sum(axis=2).ravel(),
-        atol=1e-5,
-    )
-    every = [*heads.ravel(), *ffn, shares["embeddings", 0], shares["biases", 0]]
-    assert sum(every) == pytest.approx(1, abs=1e-5)
-    written = [bar["written"][0] for bar in token_bars(app)[0]["rows"]]
-    largest = sorted(every, key=lambda share: -abs(share))[:12]
-    assert written == [decimal(float(share), 3) for share in largest]
-
-
-def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_NUMBERS", 1)
-    app = opened(text="The boy did not cross the road as he was too tired.")
-    assert any("Shorten the text." in info.value for info in app.info)
-    assert "together are 1" not in words(app)
 
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:

@@ -10,7 +10,7 @@ from attnviz.app.lessons.cause.page import COMPARED
 from attnviz.app.lessons.cause.values import Row
 from attnviz.app.lessons.measured import held_out
 from attnviz.models import catalogue
-from attnviz.text import percent, signed_percent
+from attnviz.text import percent
 from tests.app.shown import FOLDED, all_sent, charts, clean, press, row_of_buttons, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -43,11 +43,6 @@ def test_the_opening_picture_and_its_sections() -> None:
     assert [weight for [weight] in table(app, "weights").values()] == found.row_before.tolist()
     assert list(table(app, "pronouns")) == ["il", "elle"]
     assert "car il était trop fatigué" in french(app)
-    effects = values.effects("translator", SENTENCE)
-    assert effects
-    weights, effect = sent(app, "head_map")["values"], signed_percent(float(effects.rows[1, 0, 8]))
-    assert max(weights) == float(f"{found.row_before[1]:.6g}")
-    assert f"| `it` in encoder head 2-1 | {percent(float(found.row_before[1]), 1)} | {effect} |" in shown
     for run in held_out():
         shares = " | ".join(percent(each, 1) for each in (run.found, run.ablated, run.redirected))
         assert f"| {run.title} ({run.seed}) | `{run.head}` | {shares} |" in shown
@@ -85,7 +80,6 @@ def test_a_link_with_a_change_and_a_sentence_without() -> None:
         clean(app.text_input(key="english").set_value(english).run())
         assert "Probability" not in sent(app, "share_table")["title"]
         assert not charts(app)
-        assert not all_sent(app, "head_map")
     clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
     assert french(app) == "`[END]`"
 
@@ -133,7 +127,7 @@ def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
 def test_an_invalid_change_is_named_and_none_is_made() -> None:
     app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, problem in (
-        ("rubbish <b>", "is no edit"),
+        ("rubbish <b>", "is not an edit"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -26,9 +25,6 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind
-
-MAX_STEPS = 2**28
-"""How many differences the page computes to find every head's twin in another model."""
 
 
 @dataclass(frozen=True)
@@ -143,24 +139,6 @@ def away_from(compared: Comparison, side: Side, head: tuple[int, int], row: int 
     """
     other: Side = "second" if side == "first" else "first"
     return from_one_head(_rows(compared, side, row)[head], _rows(compared, other, row))
-
-
-def twins(compared: Comparison, row: int | None) -> Floats | None:
-    """Return the distance of every head of the first model to every one of the second.
-
-    Returns:
-        float32 [layer, head, layer of the second, head of the second]; None where that is too much.
-    """
-    both = aligned(compared)
-    heads = [weights(compared, side).shape[:2] for side in ("first", "second")]
-    cells = (len(both.shared) if row is None else 1) * len(both.columns)
-    return None if prod(heads[0]) * prod(heads[1]) * cells > MAX_STEPS else _twins(compared, row)
-
-
-@cached()
-def _twins(compared: Comparison, row: int | None) -> Floats:
-    first, second = (_rows(compared, side, row) for side in ("first", "second"))
-    return np.stack([[from_one_head(head, second) for head in layer] for layer in first])
 
 
 def _rows(compared: Comparison, side: Side, row: int | None) -> Floats:

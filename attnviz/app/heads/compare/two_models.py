@@ -14,15 +14,13 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
-from attnviz.app.heads.compare.compared import Comparison, aligned, away_from, placed, twins
+from attnviz.app.heads.compare.compared import Comparison, aligned, away_from, placed
 from attnviz.app.heads.compare.telling import row_moves
 from attnviz.app.models import lookup
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name, ordinal, percent
 from attnviz.trace import Floats
-
-_LISTED = 6
 
 Head = tuple[int, int]
 
@@ -83,7 +81,6 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
         )
     with maps[1]:
         _map("second heads", there, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other)
-    _pairs(compared, row)
     first = placed(compared, "first", *head)
     second = placed(compared, "second", *other)
     st.markdown(
@@ -177,22 +174,3 @@ def _map(
         selected=head,
         on_pick=opened,
     )
-
-
-def _pairs(compared: Comparison, row: int | None) -> None:
-    """The heads of the first model that have the nearest twins in the second, as buttons."""
-    between = twins(compared, row)
-    if between is None:
-        return
-    nearest = between.reshape(*between.shape[:2], -1)
-    offered = {}
-    for head in ranked(nearest.min(axis=-1), largest_first=False)[:_LISTED]:
-        twin = divmod(int(nearest[head].argmin()), between.shape[3])
-        label = f"{head_name(*head)} ↔ {head_name(*twin)} · {percent(float(nearest[head].min()))}"
-        offered[label] = head, twin
-
-    def open_pair(pair: tuple[Head, Head]) -> None:
-        controls.open_head(*pair[0])
-        _open_other(*pair[1])
-
-    controls.buttons("Heads with the nearest twins (first ↔ second)", offered, "pairs alike", open_pair)

@@ -12,11 +12,10 @@ import streamlit as st
 
 from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.components.head_map import head_map
 from attnviz.app.components.share_table import Row as ShareRow
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.cause import values
-from attnviz.app.lessons.cause.values import Ablation, Effects, Experiment, Row
+from attnviz.app.lessons.cause.values import Experiment, Row
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -27,22 +26,20 @@ from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS, MOVED_PART
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.text import head_name, percent, signed_percent
+from attnviz.text import head_name, percent
 from attnviz.trace import Kind
 from attnviz.trained.translator import grammar, reading, variants
 from attnviz.trained.vocabulary import END
 
 CODE = (
     ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
-    ("attnviz.app.lessons.cause.values", "experiment", "effects"),
+    ("attnviz.app.lessons.cause.values", "experiment"),
 )
 COMPARED = (catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative")
-_LISTED = 3  # rows of a table
-_PRINTED_EFFECT = 0.005
 _SENTENCE_MEMORY = "the sentence of the changes"
 _MODEL_MEMORY = "the translator of the head"
 
-_experiment, _effects = translated(values.experiment), translated(values.effects)
+_experiment = translated(values.experiment)
 _split, _queries = translated(values.split), translated(values.queries)
 
 
@@ -111,7 +108,6 @@ def draw() -> None:
         page.further(
             page.section("split", _split_weight, chosen).with_choices(MOVED_PART),
             page.section("compare", _compare, chosen),
-            page.section("effects", _every_row, chosen),
             page.section("sentences", _sentences),
             code=CODE,
             unguided=variants.VARIANTS["unguided"].title,
@@ -387,94 +383,6 @@ def _compare(page: LessonPage, chosen: Selection) -> None:
                 _figure(page, f"cause {model}", other)
             except InvalidEdit as error:
                 st.info(markdown.plain(str(error)), icon=":material/info:")
-
-
-def _every_row(page: LessonPage, chosen: Selection) -> None:
-    """Draw the effect of ablating each row of the encoder, beside the rows' weights."""
-    found = _effects(chosen.model, chosen.text)
-    if found is None:
-        page.text("no-pronoun")
-        return
-    key = _watched(chosen, found)
-    name = named(key, found.words)
-    page.text("effects", key=name, written=found.written, probability=found.probability)
-    with st.container(border=True):
-        _grids(page, chosen, found, key)
-
-    def listed(ablations: Sequence[Ablation]) -> list[dict[str, object]]:
-        return [
-            {
-                "query": named(each.row.query, found.words),
-                "head": _head(page, each.row),
-                "weight": each.weight,
-                "change": each.change,
-            }
-            for each in ablations
-        ]
-
-    weights, _, heads = map(listed, found.largest(key, _LISTED))
-    left, right = st.columns(2)
-    with left:
-        page.text("largest", key=name, weights=weights)
-    with right:
-        page.text("heads", heads=heads)
-
-
-def _watched(chosen: Selection, found: Effects) -> int:
-    """Return the English word with the largest weight of the shown row, unchanged."""
-    if chosen.row.kind != "decoder":
-        return chosen.experiment.source
-    it = found.words.index("it") if "it" in found.words else 0
-    return int(found.weights[-1, 0, it].argmax())
-
-
-def _grids(page: LessonPage, chosen: Selection, found: Effects, key: int) -> None:
-    """Draw two grids of the same words and heads: weights, and effects of ablating."""
-    layers, heads, _ = found.rows.shape
-    weights = found.weights[..., key].reshape(layers * heads, -1).T
-    changes = np.vstack([found.rows.reshape(layers * heads, -1).T, found.whole["encoder"].ravel()])
-    furthest = float(np.abs(changes).max()) or 1.0
-    columns = [head_name(layer, head) for layer, head in np.ndindex(layers, heads)]
-    row = chosen.row
-    selected = (row.query, row.layer * heads + row.head) if row.kind == "encoder" else None
-
-    def pick(word: int, column: int) -> None:
-        if word < len(found.words):
-            layer, head = divmod(column, heads)
-            _show("encoder", layer, head, word, found.words)
-
-    left, right = st.columns(2)
-    with left:
-        head_map(
-            f"weights {chosen.model}",
-            title=page.label("weights_on", key=found.words[key]),
-            values=weights,
-            texts=[percent(weight, 1) for weight in weights.ravel().tolist()],
-            printed=[f"{100 * weight:.0f}" for weight in weights.ravel().tolist()],
-            low=(0, percent(0)),
-            high=(1, percent(1)),
-            selected=selected,
-            row_labels=found.words,
-            column_labels=columns,
-            on_pick=pick,
-        )
-    with right:
-        head_map(
-            f"effects {chosen.model}",
-            title=page.label("effect_on", written=found.written),
-            values=changes,
-            texts=[signed_percent(change) for change in changes.ravel().tolist()],
-            printed=[
-                f"{100 * change:+.0f}" if abs(change) >= _PRINTED_EFFECT else "" for change in changes.ravel()
-            ],
-            low=(-furthest, signed_percent(-furthest)),
-            high=(furthest, signed_percent(furthest)),
-            kind="diverging",
-            selected=selected,
-            row_labels=[*found.words, page.label("whole")],
-            column_labels=columns,
-            on_pick=pick,
-        )
 
 
 def _sentences(page: LessonPage) -> None:

@@ -1,4 +1,4 @@
-"""A translation with changed attention and the unchanged one; the effect of every row and head.
+"""A translation with changed attention and the unchanged one.
 
 Functions that read a sentence raise EmptyText, TextTooLong or UnknownWords where it is invalid.
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
 import torch
 
 from attnviz.app.lessons.translate.values import PRONOUNS, attention_of, il_and_elle
@@ -106,65 +105,6 @@ class Experiment:
             if word in lexicon.NOUN and place != self.source and self.open_to[place]
         ]
         return min(nouns, key=lambda place: abs(place - query), default=None)
-
-
-@dataclass(frozen=True)
-class Ablation:
-    """One row of the encoder, and what becomes of the pronoun's probability if it is ablated.
-
-    Attributes:
-        row: its place; for a whole head the query is -1.
-        weight: the row's weight on the watched key; 0 for a whole head.
-        change: of the probability.
-    """
-
-    row: Row
-    weight: float
-    change: float
-
-
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """The effect of each ablation on the pronoun: one run of the model for each number.
-
-    Attributes:
-        written: the pronoun that the unchanged model writes.
-        probability: of that pronoun, unchanged.
-        words: the tokens that the encoder reads.
-        weights: [layer, head, query, key], the encoder's, unchanged.
-        rows: [layer, head, query], the change of the probability if one row of the encoder is ablated.
-        whole: by kind, [layer, head], the same for whole heads.
-    """
-
-    written: str
-    probability: float
-    words: tuple[str, ...]
-    weights: Floats
-    rows: Floats
-    whole: dict[Kind, Floats]
-
-    def largest(self, key: int, count: int) -> tuple[list[Ablation], list[Ablation], list[Ablation]]:
-        """Return the rows with the largest weights on a key, the rows and the heads with the largest effects.
-
-        Args:
-            key: the watched key, from 0.
-            count: the length of each list.
-        """
-        rows = [
-            Ablation(Row("encoder", *place), float(self.weights[*place, key]), float(self.rows[place]))
-            for place in np.ndindex(self.rows.shape)
-        ]
-        heads = [
-            Ablation(Row(kind, layer, head, -1), 0.0, float(change))
-            for kind, changes in self.whole.items()
-            for (layer, head), change in np.ndenumerate(changes)
-        ]
-
-        def effect(ablation: Ablation) -> float:
-            return -abs(ablation.change)
-
-        by_weight = sorted(rows, key=lambda ablation: -ablation.weight)
-        return by_weight[:count], sorted(rows, key=effect)[:count], sorted(heads, key=effect)[:count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,53 +229,6 @@ def split(model: str, text: str, row: Row, source: int, target: int) -> Split | 
     il, elle = (owned(passed.probabilities[:, step, number]) for number in FRENCH.ids(PRONOUNS))
     return Split(
         owned(shares), owned(rows), il, elle, tuple(translating.translate_all([words] * GRADES, mixed))
-    )
-
-
-def effects(model: str, text: str) -> Effects | None:
-    """Ablate every row of the encoder and every head of the model, one at a time; None without a pronoun.
-
-    Args:
-        model: a translator's name in the catalogue.
-        text: the English sentence.
-    """
-    translating = loading.load_translator(model).translator
-    source = _source(text)
-    words = _translate(translating, source[:-1])
-    step = pronoun_step(words)
-    if step is None:
-        return None
-    unchanged = translating.steps(source[:-1], words)
-    pronoun = FRENCH.ids([words[step]])[0]
-    probability = unchanged.probabilities[step, pronoun]
-    sizes = translating.sizes
-    layers: dict[Kind, int] = {
-        "encoder": sizes.encoder_layers,
-        "decoder": sizes.decoder_layers,
-        "cross": sizes.decoder_layers,
-    }
-    rows = [Edit("encoder", *place) for place in np.ndindex(sizes.encoder_layers, sizes.n_heads, len(source))]
-    whole = {
-        kind: [Edit(kind, *place) for place in np.ndindex(count, sizes.n_heads)]
-        for kind, count in layers.items()
-    }
-    ablated = rows + [edit for edits in whole.values() for edit in edits]
-    # All of them in one batch, as if they were many sentences.
-    steps = translating.steps_all(
-        [source[:-1]] * len(ablated), [words] * len(ablated), [(edit,) for edit in ablated]
-    )
-    changes = steps.probabilities[:, step, pronoun] - probability
-    of_rows, *of_heads = torch.split(changes, [len(rows), *(len(edits) for edits in whole.values())])
-    weights = torch.stack([layer.attention.attention.weights for layer in unchanged.encoder.layers])
-    return Effects(
-        written=words[step],
-        probability=float(probability),
-        words=source,
-        weights=owned(weights),
-        rows=owned(of_rows.reshape(sizes.encoder_layers, sizes.n_heads, len(source))),
-        whole={
-            kind: owned(found.reshape(-1, sizes.n_heads)) for kind, found in zip(whole, of_heads, strict=True)
-        },
     )
 
 
