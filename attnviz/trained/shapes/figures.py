@@ -47,8 +47,8 @@ class Figures(NamedTuple):
 def stored() -> Figures:
     """Return the figures of the model that comes with attnviz."""
     pictures, right, uniform, *heads = json.loads(FILE.read_text("utf-8")).values()
-    return Figures(pictures, right, uniform, *(Head(*map(_read, each)) for each in heads))
-
-
-def _read(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
+    by_shape, by_colour = (
+        Head((head[0], head[1]), weight, (interval[0], interval[1]), (others[0], others[1]))
+        for head, weight, interval, others in heads
+    )
+    return Figures(pictures, right, uniform, by_shape, by_colour)
