@@ -8,7 +8,7 @@ import { build, transform } from "esbuild";
 const BUNDLES = [
   { entry: "attnviz/app/app.js", to: "attnviz/widgets/bundle/app.js", format: "esm" },
   { entry: "attnviz/export/report/file.js", to: "attnviz/widgets/bundle/report.js", format: "iife" },
-  { entry: "attnviz/site/site.js", to: "attnviz/widgets/bundle/site.js", format: "esm" },
+  { entry: "attnviz/site/explore.js", to: "attnviz/widgets/bundle/site.js", format: "esm" },
   { entry: "attnviz/site/worker.js", to: "attnviz/widgets/bundle/worker.js", format: "iife" },
 ];
 

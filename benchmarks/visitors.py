@@ -1,8 +1,8 @@
 """How long visitors of Explore wait when many are there, each with a sentence of their own.
 
-A real browser's visit is recorded (`benchmarks.replay`). Then so many visitors repeat it, each in a session
-of their own, with another noun in the sentence that is typed, and with a pause before each click: 3 s on
-average, exponentially distributed, from a seed. They come within the first 3 s.
+A real browser's visit is recorded (`benchmarks.recording`). Then so many visitors repeat it, each in a
+session of their own, with another noun in the sentence that is typed, and with a pause before each click:
+3 s on average, exponentially distributed, from a seed. They come within the first 3 s.
 
 As many, from one address, each type a sentence and open Matrix and Heatmap (`on_pictures`):
 every run then computes something that no other visitor has asked for.
@@ -40,7 +40,7 @@ from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.replay import SENTENCE, TIMEOUT_SECONDS, anew, clicks, record, with_sentence
+from benchmarks.recording import SENTENCE, TIMEOUT_SECONDS, anew, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
 from tests.browser.server import Server, running
@@ -241,8 +241,7 @@ def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
         report = Report("Visitors of Explore who click every 3 s", browser.version)
         load_the_model(browser, server.url)
         recorded, empty, opening = (
-            [exchange.message for exchange in record(browser, server, each)]
-            for each in (clicks, on_an_empty_page, on_pictures)
+            record(browser, server, each) for each in (clicks, on_an_empty_page, on_pictures)
         )
         beside(report, server, empty, min(BESIDE, max(counts)), pause)
         one_server(report, server, recorded, counts, pause)

@@ -13,9 +13,10 @@
  * @param {Tensors} tensors
  * @param {{ layers: number, heads: number, epsilon: number }} sizes
  * @param {Float32Array[]} words the embedding of each token
+ * @param {ArrayLike<number> | null} [allowed] the mask of all heads, [query, key]: 0 where a query may not attend
  * @returns {Pass}
  */
-export function forward(tensors, { layers, heads, epsilon }, words) {
+export function forward(tensors, { layers, heads, epsilon }, words, allowed = null) {
   const count = words.length;
   const width = words[0].length;
   const size = width / heads;
@@ -41,7 +42,7 @@ export function forward(tensors, { layers, heads, epsilon }, words) {
         pass[name][((layer * heads + head) * count + token) * size + (at % size)] = made[at];
       }
     }
-    const read = attend(pass, layer, heads, count, size);
+    const read = attend(pass, layer, heads, count, size, allowed);
     if (layer + 1 === layers) break; // what comes behind the last weights is not shown
     x = norm(sum(x, apply(read, `${layer}.output`)), `${layer}.attention_norm`);
     const inner = apply(x, `${layer}.expand`).map(gelu);
@@ -51,7 +52,7 @@ export function forward(tensors, { layers, heads, epsilon }, words) {
 }
 
 /** Writes the weights of a layer; returns what its heads read, [token, head × dimension]. */
-function attend({ weights, query, key, value }, layer, heads, count, size) {
+function attend({ weights, query, key, value }, layer, heads, count, size, allowed) {
   const read = new Float32Array(count * heads * size);
   const row = new Float64Array(count);
   for (let head = 0; head < heads; head++) {
@@ -61,7 +62,7 @@ function attend({ weights, query, key, value }, layer, heads, count, size) {
       for (let j = 0; j < count; j++) {
         let score = 0;
         for (let k = 0; k < size; k++) score += query[(first + i) * size + k] * key[(first + j) * size + k];
-        row[j] = score / Math.sqrt(size);
+        row[j] = !allowed || allowed[i * count + j] ? score / Math.sqrt(size) : -Infinity;
         most = Math.max(most, row[j]);
       }
       let total = 0;

@@ -13,6 +13,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import MIN_KEPT
 from attnviz.app.examples import OPENING, introduction
+from attnviz.app.lessons.document import document
 from attnviz.capture import stored
 from attnviz.errors import AttnvizError
 from attnviz.export.report.page import STYLE
@@ -40,7 +41,7 @@ def build(out: Path) -> None:
     _clear(out)
     model = entry(_MODEL)
     name = weights.write(MINILM.folder, out)
-    files = {**_page(out, model.title), **_opening(model, name)}
+    files = {**_pages(out, model.title), **_opening(model, name)}
     about = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
     constants = f"self.site = {json.dumps(about)};\n"
     files[_MARK] = (constants + _text(_MARK)).encode()
@@ -57,13 +58,36 @@ def _clear(out: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _page(out: Path, model: str) -> dict[str, bytes]:
-    """The page, its scripts and its style sheet."""
+def _pages(out: Path, model: str) -> dict[str, bytes]:
+    """The pages, their scripts and their style sheet."""
     is_documented = (out / _DOCUMENTATION).is_file()
+    lesson = document("masks")
+    options = [
+        ("", lesson.label("none")),
+        ("causal", lesson.label("causal")),
+        ("by hand", lesson.label("by hand")),
+    ]
     link = f'<a href="{_DOCUMENTATION.as_posix()}">Documentation</a>' if is_documented else ""
-    page = Template(_text("index.html")).substitute(model=html.escape(model), documentation=link)
+    page = Template(_text("index.html"))
+    explore = {
+        "page": "explore",
+        "title": "Explore",
+        "lead": f"<strong>Attention</strong> in {html.escape(model)}: which word attends to which.",
+        "controls": _text("explore.html"),
+        "remark": "",
+    }
+    masks = {
+        "page": "masks",
+        "title": html.escape(lesson.title),
+        "lead": html.escape(f"{lesson.question} {lesson.summary}"),
+        "controls": f'<label>{html.escape(lesson.label("mask"))} <select id="mask">'
+        + "".join(f'<option value="{value}">{html.escape(label)}</option>' for value, label in options)
+        + "</select></label>\n  <button>Read</button>",
+        "remark": html.escape(lesson.label("edit")),
+    }
     return {
-        "index.html": page.encode(),
+        "index.html": page.substitute(explore, documentation=link).encode(),
+        "masks.html": page.substitute(masks, documentation=link).encode(),
         "site.js": code.bundle("site").encode(),
         "worker.js": code.bundle("worker").encode(),
         "style.css": (STYLE + _text("site.css")).encode(),
@@ -81,6 +105,7 @@ def _opening(model: Entry, folder: str) -> dict[str, bytes]:
         "min_kept": MIN_KEPT,
         "head": first.head,
         "examples": [asdict(example) for example in first.examples],
+        "labels": {name: document("masks").label(name) for name in ("before", "masked")},
         "runs": [
             {
                 "text": trace.text,

@@ -5,8 +5,8 @@ import { percent } from "../widgets/numbers.js";
 
 /**
  * @typedef {import("./wordpiece.js").Token} Token
- * @typedef {{ text: string, tokens: Token[], weights: Float32Array, query: Float32Array, key: Float32Array }} Run
- *   a text and what the model computed of it; arrays as in bert.js
+ * @typedef {{ text: string, mask?: string, allowed?: number[] | null, tokens: Token[], weights: Float32Array, query:
+ *   Float32Array, key: Float32Array }} Run a text and what the model computed of it; arrays as in bert.js
  * @typedef {{ model: string, layers: number, heads: number }} Sizes
  * @typedef {import("../export/report/report.js").Reading} Reading
  * @typedef {import("../export/report/report.js").Way} Way
@@ -44,6 +44,10 @@ export function shown(runs, sizes) {
   return { readings, numbers };
 }
 
+/** Whether the mask of a run lets a cell be, of [layer, head, query, key].
+ * @param {{ allowed?: number[] | null }} run @param {number} at */
+const isOpen = ({ allowed }, at) => !allowed || allowed[at % allowed.length] > 0;
+
 /** The part of a reading that both one text and a difference have. */
 function frame(text, count, { model, layers, heads }, weights, ways, high = null) {
   const kind = {
@@ -68,7 +72,7 @@ function reading(run, sizes, add) {
     const { label, title } = labelled(token, run.text);
     return { label, title: `token ${at + 1}: ${title}`, special: token.special, number: at + 1 };
   });
-  const weights = add(run.weights);
+  const weights = add(run.weights.map((weight, at) => (isOpen(run, at) ? weight : NaN)));
   const all = labels.map((_, at) => at);
   const places = { plain: all, hidden: all.filter((at) => !run.tokens[at].special) };
   const way = (name) => {
@@ -110,7 +114,8 @@ function change(runs, [first, second], sizes, add) {
     const size = rows.length;
     moved.forEach((value, at) => {
       const row = Math.floor(at / size) % size;
-      whole[(Math.floor(at / size ** 2) * count + rows[row]) * count + rows[at % size]] = value;
+      const cell = (Math.floor(at / size ** 2) * count + rows[row]) * count + rows[at % size];
+      whole[cell] = runs.every((run) => isOpen(run, cell)) ? value : NaN;
     });
     const queries = named(rows.map((at) => tokens[at]));
     return {
@@ -183,9 +188,11 @@ function facts(weights, left, { layers, heads }, tokens) {
       return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of what goes to tokens shown` : share})`;
     }
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
-    const even = mean(bits) / (Math.log2(size) || 1);
-    const equal = 2 ** mean(bits);
-    return `${even >= WIDE ? "spreads widely" : "attends to no fixed place"} (like ${equal.toFixed(0)} of ${size} tokens sharing equally)`;
+    const most = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));
+    const [equal, possible] = [2 ** mean(bits), (2 ** most).toFixed(0)];
+    const how = mean(bits) / (most || 1) >= WIDE ? "spreads widely" : "attends to no fixed place";
+    const reach = Number(possible) === size ? "" : " within reach";
+    return `${how} (like ${equal.toFixed(0)} of ${possible} tokens${reach} sharing equally)`;
   });
 }
 
@@ -233,7 +240,8 @@ export function why(run, { heads, layer, head, query, key, hide }) {
   const sum = (values) => values.reduce((before, value) => before + value, 0);
   const [asked, offered] = [vector(run.query, query), vector(run.key, key)];
   const products = (token) => vector(run.key, token).map((value, at) => value * asked[at]);
-  const scores = run.tokens.map((_, at) => sum(products(at)) / Math.sqrt(size));
+  const open = (at) => isOpen(run, query * count + at);
+  const scores = run.tokens.map((_, at) => (open(at) ? sum(products(at)) / Math.sqrt(size) : -Infinity));
   const largest = Math.max(...scores);
   const exponentials = scores.map((score) => Math.exp(score - largest));
   const total = sum(exponentials);

@@ -1,6 +1,6 @@
-/* site: Explore without a server. The widgets are the app's; the model runs in a worker of this page. */
+/* site: a page without a server. The widgets are the app's; the model runs in a worker of this page. */
 
-import { colour, Report } from "../export/report/report.js";
+import { Report } from "../export/report/report.js";
 import copyLink from "../app/components/copy_link.js";
 import { savePicture } from "../app/components/saved_picture.js";
 import { element } from "../widgets/dom.js";
@@ -17,13 +17,13 @@ const CHANGE = "change";
  * @typedef {{ name: string, text: string, other: string, remark: string, query: string }} Example
  * @typedef {{
  *   sizes: import("./reading.js").Sizes, min_kept: number, head: [number, number], examples: Example[],
- *   runs: { text: string, tokens: import("./wordpiece.js").Token[] }[], model: string
+ *   labels: { before: string, masked: string }, runs: { text: string, tokens: import("./wordpiece.js").Token[] }[], model: string
  * }} Opening what build.py writes
  */
 
-const find = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+export const find = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 
-class Site extends Report {
+export class Site extends Report {
   /**
    * @param {Opening} opening
    * @param {Run[]} runs
@@ -69,10 +69,20 @@ class Site extends Report {
     return texts.map((text) => element("p", { text }));
   }
 
+  /** What a change is. */
+  get difference() {
+    return "second sentence minus first";
+  }
+
+  /** Which of two runs is worked out. */
+  whose(at) {
+    return `, in “${this.runs[at].text}”`;
+  }
+
   describe() {
     const [{ typed }] = this.reading.texts;
     const tokens = this.kind.size[0];
-    this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? "second sentence minus first" : `“${typed}”`}`;
+    this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? this.difference : `“${typed}”`}`;
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
@@ -113,20 +123,21 @@ class Site extends Report {
       host.hidden = at >= runs.length;
       if (host.hidden) return;
       const chosen = { layer, head: heads[0], query: query - 1, key: this.key(), hide: this.wayName === "hidden" };
-      const note = `Head ${layer}-${heads[0]}${runs.length > 1 ? `, in “${runs[at].text}”` : ""}`;
+      const note = `Head ${layer}-${heads[0]}${runs.length > 1 ? this.whose(at) : ""}`;
       host.replaceChildren(...explained(why(runs[at], { ...this.opening.sizes, ...chosen }), chosen, note));
     });
   }
 
   /** The chosen key, from 0, or the one at which the open head has its largest number. */
   key() {
-    const { key, query, layer } = this.state;
-    const { rows, columns } = this.way;
+    const { key, query, layer, heads } = this.state;
+    const { columns, weights = this.kind.weights } = this.way;
     if (key !== null && columns.includes(key - 1)) return key - 1;
-    const values = /** @type {Float64Array} */ (allData().get(this.published(`layer ${layer}`, () => null)).arrays.values.values);
-    const from = ((this.state.heads[0] - 1) * rows.length + rows.indexOf(query - 1)) * columns.length;
-    const row = values.subarray(from, from + columns.length);
-    const largest = row.reduce((best, value, at) => (Math.abs(value) > Math.abs(row[best]) ? at : best), 0);
+    const [count] = this.kind.size;
+    const from = weights + (((layer - 1) * this.kind.heads + heads[0] - 1) * count + query - 1) * count;
+    const row = columns.map((column) => this.values[from + column]);
+    const larger = (value, best) => Number.isNaN(best) || Math.abs(value) > Math.abs(best); // NaN: masked
+    const largest = row.reduce((best, value, at) => (larger(value, row[best]) ? at : best), 0);
     return columns[largest];
   }
 
@@ -151,102 +162,53 @@ class Site extends Report {
     history.replaceState(null, "", `#${[...choices, ...texts].join("&")}`);
   }
 
-  /** @param {Run[]} runs of one sentence or two */
+  /** @param {Run[]} runs two at most: of two sentences, or without and with a mask */
   show(runs) {
+    const same = runs[0].text === this.runs[0].text;
     this.runs = runs;
     this.round += 1;
     allData().clear();
     const { readings, numbers } = shown(runs, this.opening.sizes);
     Object.assign(this.facts, { readings });
     this.values = numbers;
-    this.change({ query: this.asked(), key: null, text: Math.min(this.state.text, readings.length) });
+    this.change({ ...(!same && { query: this.asked(), key: null }), text: Math.min(this.state.text, readings.length) });
     document.documentElement.dataset.drawn = String(performance.now());
   }
 }
 
-/** The sentences in the link; none where it has none.
- * @returns {[] | [string, string?]} */
-function linked() {
-  const link = new URLSearchParams(location.hash.slice(1));
-  return /** @type {[string, string?]} */ ([link.get("sentence"), link.get("other")].filter(Boolean));
-}
+/** The model in a worker, and what the page says of it. */
+export class Model {
+  #asked = ""; // of several quick requests the last one counts
 
-/** @param {Opening} opening @param {Site} page */
-function listen(opening, page) {
-  const names = ["sentences", "sentence", "other", "status", "progress", "examples"];
-  const [form, sentence, other, status, progress, choose] = names.map(find);
-  const worker = new Worker("worker.js");
-  let asked = ""; // what is being read; of several quick requests the last one counts
-  const enter = (text, second = "") => {
-    [sentence.value, other.value] = [text, second];
-    const place = opening.examples.findIndex((each) => each.text === text && each.other === second);
-    choose.value = place < 0 ? "" : place;
-    const parts = (opening.examples[place]?.remark ?? "").split(/\*+/);
-    find("remark").replaceChildren(...parts.map((part, at) => (at % 2 ? element("em", { text: part }) : part)));
-  };
-  const read = () => {
-    const texts = [sentence.value, other.value].filter((text, at) => !at || text.trim());
-    enter(...texts);
-    status.textContent = "Reading …";
-    asked = texts.join("\n");
-    worker.postMessage({ folder: opening.model, texts });
-  };
-  worker.onmessage = ({ data: { runs, error, texts, loaded, bytes, offline } }) => {
-    if (bytes) {
-      const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
-      progress.textContent = loaded < bytes ? `${done} of ${all} MB of the model are loaded.` : "";
-    } else if (offline !== undefined) {
-      progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
-    } else if (error) {
-      if (texts.join("\n") === asked) status.textContent = error;
-    } else if (runs.map(({ text }) => text).join("\n") === asked && asked) {
-      const alike = !runs[1] || runs[0].tokens.length === runs[1].tokens.length;
-      status.textContent = alike ? "" : "The two sentences have different numbers of tokens, so no change is shown.";
-      page.show(runs);
-    }
-  };
-  const follow = () => {
-    const texts = linked();
-    if (!texts.length || texts.join("\n") === page.runs.map(({ text }) => text).join("\n")) return;
-    enter(...texts);
-    read();
-  };
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    read();
-  };
-  choose.append(...opening.examples.map(({ name }, at) => element("option", { value: at, text: name })));
-  choose.onchange = () => {
-    if (choose.value === "") return;
-    enter(opening.examples[choose.value].text, opening.examples[choose.value].other);
-    read();
-  };
-  enter(...page.runs.map(({ text }) => text));
-  window.addEventListener("hashchange", follow);
-  follow();
-  worker.postMessage({ folder: opening.model, texts: [] }); // for the next sentence, and for a day without a network
-}
+  /**
+   * @param {string} folder
+   * @param {(runs: Run[]) => void} show
+   */
+  constructor(folder, show) {
+    this.folder = folder;
+    this.status = find("status");
+    const progress = find("progress");
+    this.worker = new Worker("worker.js");
+    this.worker.onmessage = ({ data: { runs, error, texts, masks, loaded, bytes, offline } }) => {
+      if (bytes) {
+        const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
+        progress.textContent = loaded < bytes ? `${done} of ${all} MB of the model are loaded.` : "";
+      } else if (offline !== undefined) {
+        progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
+      } else if (error) {
+        if (JSON.stringify([texts, masks]) === this.#asked) this.status.textContent = error;
+      } else if (runs.length && JSON.stringify([texts, masks]) === this.#asked) {
+        this.status.textContent = "";
+        show(runs);
+      }
+    };
+    this.worker.postMessage({ folder, texts: [], masks: [] }); // for the next sentence, and for a day without a network
+  }
 
-async function start() {
-  colour("auto");
-  const [opening, bytes] = await Promise.all([
-    fetch("example.json").then((response) => response.json()),
-    fetch("example.bin").then((response) => response.arrayBuffer()),
-  ]);
-  const { layers, heads, d_head: size } = opening.sizes;
-  let at = 0;
-  const take = (length) => {
-    at += length;
-    return new Float32Array(bytes, 4 * (at - length), length);
-  };
-  const runs = opening.runs.map(({ text, tokens }) => {
-    const [pairs, vectors] = [layers * heads * tokens.length ** 2, layers * heads * tokens.length * size];
-    return { text, tokens, weights: take(pairs), query: take(vectors), key: take(vectors) };
-  });
-  const page = new Site(opening, runs);
-  document.documentElement.dataset.drawn = String(performance.now());
-  listen(opening, page);
-  navigator.serviceWorker?.register("service_worker.js"); // only https and localhost have one
+  /** @param {string[]} texts @param {string[]} [masks] as worker.js takes them */
+  read(texts, masks = []) {
+    this.status.textContent = "Reading …";
+    this.#asked = JSON.stringify([texts, masks]);
+    this.worker.postMessage({ folder: this.folder, texts, masks });
+  }
 }
-
-start();

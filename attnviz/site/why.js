@@ -23,6 +23,7 @@ const largestOf = (values, count) =>
  */
 export function explained(worked, { query, key }, note) {
   const { names, products, dot_product: dot, score, largest, exponentials, total, weight } = worked;
+  const written = (value) => (Number.isFinite(value) ? fixed(value, DIGITS) : "−∞");
   const token = (at) => element("bdi", { text: names[at] });
   const listed = largestOf(products.map(Math.abs), NUM_PRODUCTS);
   const rest = dot - sum(listed.map((at) => products[at]));
@@ -42,7 +43,7 @@ export function explained(worked, { query, key }, note) {
     head: [head("key", "score", "exp(score − max)", role("weights", "weight"))],
     body: [
       ...keys.map((at) => {
-        const line = row(token(at), fixed(worked.scores[at], DIGITS), share(exponentials[at]), percent(exponentials[at] / total));
+        const line = row(token(at), written(worked.scores[at]), share(exponentials[at]), percent(exponentials[at] / total));
         line.classList.toggle("chosen", at === key);
         return line;
       }),
@@ -50,12 +51,12 @@ export function explained(worked, { query, key }, note) {
       row("sum", "", share(total), "100 %"),
     ],
   });
-  const exponent = element("sup", { text: `${fixed(score, DIGITS)} − ${inBrackets(fixed(largest, DIGITS))}` });
+  const exponent = element("sup", { text: `${written(score)} − ${inBrackets(fixed(largest, DIGITS))}` });
   const steps = [
     element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add up."),
     multiplied,
     element("h4", { text: `2 · Divide by √${size}: the score.` }),
-    element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(score, DIGITS) })),
+    element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(dot / Math.sqrt(size), DIGITS) }), ...(Number.isFinite(score) ? [] : [" → masked: −∞"])),
     element("h4", { text: "3 · Softmax over the row." }),
     softmax,
     element(
@@ -71,6 +72,6 @@ export function explained(worked, { query, key }, note) {
       element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(worked.left_share)} = ${percent(worked.shown_weight)}.` }),
     );
   }
-  const title = ["Why does ", token(query), " attend to ", token(key), "? ", role("weights", percent(worked.shown_weight))];
+  const title = ["Why does ", token(query), Number.isFinite(score) ? " attend to " : " not attend to ", token(key), "? ", role("weights", percent(worked.shown_weight))];
   return [element("h3", {}, ...title), element("p", { class: "hint", text: note }), ...steps];
 }

@@ -74,9 +74,10 @@ export class Model {
 
   /**
    * @param {string} text
+   * @param {string} [mask] "" for none, "causal", or "1" and "0" for each cell, row by row
    * @returns {Promise<import("./reading.js").Run>}
    */
-  async run(text) {
+  async run(text, mask = "") {
     const { max_tokens: most, shard_rows: size, width } = this.manifest;
     if (text.length > MAX_CHARACTERS) throw new RangeError(`This text has more than ${MAX_CHARACTERS} characters. Shorten it and try again.`);
     const tokens = this.tokenizer.tokens(text);
@@ -89,7 +90,10 @@ export class Model {
         return Float32Array.from(values.subarray(row * width, (row + 1) * width), (value) => value * scales[row]);
       }),
     );
-    return { text, tokens, ...forward(this.tensors, this.manifest, words) };
+    const count = tokens.length;
+    const cell = (_, at) => (mask === "causal" ? Number(at % count <= Math.floor(at / count)) : Number(mask[at] ?? 1));
+    const allowed = mask ? Array.from({ length: count ** 2 }, cell) : null;
+    return { text, mask, allowed, tokens, ...forward(this.tensors, this.manifest, words, allowed) };
   }
 }
 
@@ -118,20 +122,23 @@ async function fetchAll(model) {
 }
 
 if (typeof self !== "undefined") {
-  self.onmessage = async ({ data: { folder, texts } }) => {
+  self.onmessage = async ({ data: { folder, texts, masks = [] } }) => {
     try {
       opened ??= open(folder);
       const model = await opened;
       const runs = [];
-      for (const text of texts) runs.push(last.find((run) => run.text === text) ?? (await model.run(text)));
+      for (const [at, text] of texts.entries()) {
+        const known = last.find((run) => run.text === text && run.mask === (masks[at] ?? ""));
+        runs.push(known ?? (await model.run(text, masks[at])));
+      }
       if (runs.length) last = runs;
-      self.postMessage({ runs });
+      self.postMessage({ runs, texts, masks });
       if (!texts.length) await fetchAll(model);
     } catch (failure) {
       const error = /** @type {Error} */ (failure);
       if (!(error instanceof RangeError)) opened = undefined;
       const reason = error instanceof RangeError ? error.message : `The model could not be loaded (${error.message}). Check the network and try again.`;
-      self.postMessage({ error: reason, texts });
+      self.postMessage({ error: reason, texts, masks });
     }
   };
 }

@@ -97,7 +97,7 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert line.endswith(f"| {percent(float(lacking), 1)} |")
     assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
-    assert "to the head’s sink, if it has one, and not to a token" in drawn["note"]
+    assert "the head’s sink" in drawn["note"]
     for page in ("find", "intervene", "score_heads", "compare"):
         clean(try_page(page, model=model, text=PROMPT))
 

@@ -1,12 +1,15 @@
 """The report in a browser: a file without a network, every number the trace's, for mouse, keys and paper."""
 
+import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from attnviz.export.report import notebook
 from attnviz.export.report.page import InitialView, report
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
 from tests.export.report.made import TARGET, TEXT, encoder, translator
@@ -110,3 +113,49 @@ def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Ope
     expect(paper.locator(".overview image")).to_have_count(6)
     paper.evaluate("paper => paper.replaceChildren()")
     expect(page.locator(".parts")).to_be_visible()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_long_text_zooms_from_blocks_to_its_weights(
+    open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    """Of a text of 300 tokens all weights are in the file, or the largest 32 of each token."""
+    trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
+    if not whole:
+        monkeypatch.setattr(notebook, "MAX_WEIGHTS", 1000)
+    page = open_file(notebook.show(trace, head=1, view="matrix").page)
+    weights, words = trace.block().weights[1], page.locator("p.words")
+    expect(words).to_contain_text("the largest of 3 × 3 weights")
+    matrix = page.get_by_role("application")
+    matrix.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    largest = weights[3:6, 3:6].max()
+    expect(words).to_contain_text(f"largest {tenths(float(largest))} %")
+
+    # A wheel with Ctrl held zooms where the pointer is, as the keyboard does.
+    matrix.hover(position={"x": 1, "y": 1})
+    page.keyboard.down("Control")
+    for _ in range(4):
+        page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    expect(matrix).to_have_attribute("aria-label", re.compile("19 queries by 19 keys"))
+    for name in ("Earlier queries", "Earlier keys"):  # labels of other lengths have moved the matrix a little
+        page.get_by_role("button", name=name).click()
+    matrix.focus()
+    page.keyboard.press("Control+Home")
+    order = np.argsort(-weights[0])
+    for key in range(3):
+        text = f"{tenths(float(weights[0, key]))} %"
+        if not whole and key not in order[:32]:
+            text = f"at most {tenths(float(weights[0, order[31]]))} %"
+        expect(words).to_contain_text(text)
+        page.keyboard.press("ArrowRight")
+
+    page.get_by_role("searchbox", name="Find a token").fill("w297")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+    page.get_by_label("Hide weights").select_option("below 1 %")
+    share = weights[weights < 0.01].sum() / weights.sum()
+    expect(page.locator(".hides")).to_have_text(f"not drawn: {tenths(float(share))} % of the head’s weight")
+    assert axe(page) == []

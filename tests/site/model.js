@@ -7,7 +7,7 @@ import { shown, why } from "../../attnviz/site/reading.js";
 import { Model } from "../../attnviz/site/worker.js";
 import { WordPiece } from "../../attnviz/site/wordpiece.js";
 
-const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen, mask } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 
 const bytes = (name) => new Uint8Array(readFileSync(name)).buffer;
 const vocabulary = readFileSync(`${folder}/vocab.txt`, "utf8").trimEnd().split("\n");
@@ -35,7 +35,7 @@ if (onlyTokens) {
   const model = new Model(manifest, bytes(`${folder}/weights.bin`), vocabulary, async (name) => bytes(`${folder}/${name}`));
   if (floats) exact(model);
   const runs = [];
-  for (const text of texts) runs.push(await model.run(text));
+  for (const text of texts) runs.push(await model.run(text, mask));
   writeFileSync(weights, new Uint8Array(new Float32Array(runs.flatMap((run) => [...run.weights])).buffer));
   const sizes = { model: "", layers: manifest.layers, heads: manifest.heads };
   const readings = runs.map((run) => shown([run], sizes));

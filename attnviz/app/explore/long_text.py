@@ -54,7 +54,7 @@ def draw(read: ExploreSelection) -> None:
                 head = HEAD.draw("Head", heads_total, 1)
                 also = ALSO.draw("Also show heads", list(range(1, heads_total + 1)), placeholder="none")
         heads = Heads(layer, head, tuple(each for each in also if each != head))
-        _atlas(read, heads, layers, heads_total)
+        overview = st.container()
     with wide.container(border=True, key="slide-head"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(heads.title, anchor=False)
@@ -81,6 +81,8 @@ def draw(read: ExploreSelection) -> None:
             caption=f"{plural(len(tokens), 'token')} · {called} · head {heads.name} · weights",
             filename=f"{file_name_of(called)}-layer{layer}-head{head}-{style.lower()}",
         )
+    with overview:  # at last: it takes some seconds
+        _atlas(read, heads, layers, heads_total)
     longest = traces.longest(read.model)
     st.markdown(
         f":small[Texts of more than {longest:,} tokens have no filters, comparisons and arithmetic here: "

@@ -1,0 +1,70 @@
+/* masks: a mask to edit, and the weights of the model that is run with it. */
+
+import { find, Model, Site } from "./site.js";
+
+const BY_HAND = "by hand";
+
+export class Masks extends Site {
+  /** The runs without and with the mask, by the lesson's own labels. */
+  get titles() {
+    const labels = this.opening?.labels;
+    return this.facts.readings.map((_, at) => [labels?.before, labels?.masked, "change"][at]);
+  }
+
+  get difference() {
+    return "with the mask minus without";
+  }
+
+  whose(at) {
+    return `: ${this.titles[at]}`;
+  }
+
+  /** In the matrix with the mask, a chosen cell is masked or unmasked. */
+  hear(trigger, value) {
+    super.hear(trigger, value);
+    const { text, view, query, key } = this.state;
+    if (trigger !== "pick" || text !== 2 || view !== "matrix" || query === null || key === null) return;
+    const { tokens, allowed } = this.runs[1];
+    const cells = allowed ? [...allowed] : tokens.flatMap(() => tokens.map(() => 1));
+    const row = (query - 1) * tokens.length;
+    cells[row + key - 1] = 1 - cells[row + key - 1];
+    if (cells.slice(row, row + tokens.length).some(Boolean)) this.read(cells.join(""));
+    else find("status").textContent = `Not computed: every key would be masked for ${tokens[query - 1].text}.`;
+  }
+
+  show(runs) {
+    const first = this.runs.length < 2;
+    super.show(runs);
+    if (first) this.change({ text: 2, view: "matrix" });
+  }
+
+  linkTexts() {
+    super.linkTexts();
+    const choices = location.hash.slice(1).split("&").filter((each) => !/^(mask|other)=/.test(each));
+    const mask = this.runs[1]?.mask ?? "causal";
+    history.replaceState(null, "", `#${[...choices, `mask=${mask || "none"}`].join("&")}`);
+  }
+
+  listen() {
+    const [form, sentence, choose] = ["sentences", "sentence", "mask"].map(find);
+    const model = new Model(this.opening.model, (runs) => this.show(runs));
+    this.read = (mask) => {
+      choose.value = ["", "causal"].includes(mask) ? mask : BY_HAND;
+      model.read([sentence.value, sentence.value], ["", mask]);
+    };
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.read(choose.value === BY_HAND ? "causal" : choose.value); // a mask by hand belongs to one sentence
+    };
+    choose.onchange = () => this.read(choose.value === BY_HAND ? (this.runs[1]?.mask ?? "causal") : choose.value);
+    const follow = () => {
+      const link = new URLSearchParams(location.hash.slice(1));
+      const [text, mask] = [link.get("sentence") ?? this.runs[0].text, link.get("mask") ?? "causal"];
+      if (text === this.runs[0].text && mask === (this.runs[1]?.mask || "none") && this.runs[1]) return;
+      sentence.value = text;
+      this.read(mask === "none" ? "" : mask);
+    };
+    window.addEventListener("hashchange", follow);
+    follow();
+  }
+}
