@@ -87,7 +87,7 @@ class InvalidTrace(AttnvizError):
 
 
 class InvalidMask(AttnvizError):
-    """A mask of the wrong size or type, or one that lets a query look nowhere."""
+    """A mask of the wrong size or type, or with a row without an unmasked key."""
 
 
 class InvalidEdit(AttnvizError):

@@ -1271,8 +1271,8 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
         blind = np.flatnonzero(~array.any(axis=-1))
         if blind.size and array.ndim == 2:
             raise InvalidTrace(
-                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
-                "Leave at least one cell open in every row."
+                f"All keys of token {blind[0] + 1} are masked, so its softmax is undefined. "
+                "Each row needs at least one unmasked key."
             )
         return array
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.

@@ -36,10 +36,11 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, config
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.text import percent
+from attnviz.trained.shapes import figures
 from attnviz.trained.translator import distance, translator
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, recurrent
+from training import distances, recurrent, shapes
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -236,6 +237,17 @@ def distances_measured_again() -> str:
         for again in [[asdict(point) for point in distances.points(distances.kept(name))]]
     )
     return f"as written down: {all(same)}"
+
+
+def shapes_measured_again() -> str:
+    """What the model of coloured shapes does on pictures that its training did not see."""
+    found = shapes.measure()
+    told = [f"{found.right} of {found.pictures} right"]
+    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, of.interval)
+        head = "-".join(map(str, of.head))
+        told.append(f"by {named}: head {head} {percent(of.weight)}, {low} to {high}")
+    return f"{'; '.join(told)}; as written down: {_near(found, figures.stored())}"
 
 
 def _near(one: Any, other: Any) -> bool:

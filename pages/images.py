@@ -1,4 +1,4 @@
-"""Images: which patches does each patch attend to?"""
+"""Images: which patches does each word, or each patch, attend to?"""
 
 import streamlit as st
 
@@ -9,26 +9,32 @@ from attnviz.app.page import page
 with page("images", "Images") as this:
     st.markdown(
         "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
-        "Click a patch to see which patches it attends to."
+        "A **vision-language model** reads both together, and its words attend to patches."
     )
     question.draw_below(question.form())
     chosen = selection.choose()
-    heads.describe_model(chosen)
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
         # Drawn even while there is no picture: else the choices, and the address, would forget them.
-        layer, head = controls.head(chosen.entry.layers, chosen.entry.heads, (1, 1))
-        query = selection.choose_patch(chosen)
+        layer, head = controls.head(chosen.layers, chosen.heads, heads.opening(chosen))
+        query = selection.choose_token(chosen)
     with problems:
         trace = selection.forward(chosen)
     if trace is not None:
         with overview:
-            st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
-            pixels = heads.all_heads(chosen, layer, head, query)
+            title = (
+                "The mean of each layer"
+                if chosen.mean
+                else f"All {chosen.layers * chosen.heads} heads at a glance"
+            )
+            st.header(title, anchor=False)
+            pixels = heads.all_heads(chosen, trace, layer, head, query)
         with wide.container(border=True):
-            st.header(f"Layer {layer + 1} · Head {head + 1}", anchor=False)
+            st.header(f"Layer {layer + 1}" + ("" if chosen.mean else f" · Head {head + 1}"), anchor=False)
             heads.one_head(chosen, trace, pixels, layer, head, query)
+            heads.describe_answer(chosen)
             selection.save(chosen, trace)
+    heads.describe_model(chosen)

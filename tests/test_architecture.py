@@ -59,7 +59,7 @@ DOORS = {
         "cli",
         "training",
     },
-    "transformers": {"capture", "models"},
+    "transformers": {"capture", "models", "training"},
     "huggingface_hub": {"models"},
     "ray": {"experiments"},
     "typer": {"__main__", "cli"},

@@ -95,7 +95,7 @@ def test_what_cannot_be_a_forward_pass_is_refused(name: str, array: object, said
 def test_a_query_that_may_look_nowhere_is_refused_with_the_reason() -> None:
     mask = np.ones((QUERIES, KEYS), dtype=np.bool_)
     mask[1] = False
-    with pytest.raises(InvalidTrace, match="lets token 2 look nowhere"):
+    with pytest.raises(InvalidTrace, match="All keys of token 2 are masked"):
         block(mask=mask)
 
 

@@ -1,7 +1,7 @@
-"""Train recurrent networks and a transformer on the same sentences, and measure them by distance.
+"""Train recurrent networks and a transformer on the same sentences, and evaluate them by distance.
 
 `python -m training.distances` trains each with two learning rates and three seeds, and writes the results
-and the weights of the first seed with the better rate. It takes half an hour of one core.
+and the weights of the first seed with the better rate. It takes half an hour on one core.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from training.recurrent import RecurrentEncoderDecoder
 Network: TypeAlias = RecurrentEncoderDecoder | EncoderDecoder
 
 WEIGHTS = Path(__file__).with_name("weights")
-"""The weights of one training of each network."""
+"""Folder with the weights of one training run of each network."""
 
 MAX_TRAINED_CLAUSES = 6
-"""The most clauses that are put into a sentence to learn from."""
+"""Maximum number of clauses inserted into a training sentence."""
 
 SENTENCES = 300
-"""How many are measured for each number of clauses."""
+"""Number of test sentences for each number of clauses."""
 
 SIZES = Sizes(decoder_layers=2)
-"""Of the transformer."""
+"""Sizes of the transformer."""
 
 LEARNING_RATES = (6e-3, 2e-3)
-"""The settings that are tried, alike for every network, each with every seed."""
+"""Learning rates that are tried for every network with every seed."""
 
 SEEDS = (0, 1, 2)
 
 _AT_ONCE = 100  # sentences
 _MEASURED_SEED, _TUNED_SEED = 1, 2
-_TUNED_ON = 40  # sentences that are looked for, for each number of clauses
+_TUNED_ON = 40  # validation sentences for each number of clauses
 
 
 def settings(learning_rate: float, seed: int) -> Settings:
-    """Return what a training follows from; no network has an attention loss."""
+    """Return the settings of a training run, without attention loss."""
     return Settings(
         variant="unguided",
         seed=seed,
@@ -69,10 +69,10 @@ def settings(learning_rate: float, seed: int) -> Settings:
 
 
 def to_learn_from(count: int, seed: int) -> list[Pair]:
-    """Return sentences with 0 to 6 clauses put in, each number equally often, none of them held out.
+    """Return training sentences with 0 to 6 inserted clauses, uniformly distributed.
 
     Args:
-        count: of the sentences that are tried; those that cannot be longer are left out.
+        count: Number of candidates; sentences that cannot be lengthened are skipped.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     sentences = filter(None, map(Elastic.of, splits.training(count, seed)))
@@ -80,11 +80,11 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
 
 
 def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Elastic]:
-    """Return held-out minimal pairs of sentences, with clauses put in.
+    """Return held-out minimal pairs of sentences with inserted clauses.
 
     Args:
-        count: of the sentences; they are the same ones whatever is put in.
-        inserted: how many clauses; one more is added after those that were there before.
+        count: Number of sentences, which are the same for any number of clauses.
+        inserted: Number of clauses; each further clause is added after the others.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     stretched = []
@@ -95,7 +95,7 @@ def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[El
 
 
 def to_tune_on() -> list[Pair]:
-    """Return sentences of every length learned from, to choose a learning rate by; they are not measured."""
+    """Return validation sentences of every training length, for tuning; none is a test sentence."""
     measured = {sentence.pair.source for sentence in to_measure(SENTENCES, 0)}
     short = to_measure(_TUNED_ON, 0, _TUNED_SEED)
     return [
@@ -107,12 +107,12 @@ def to_tune_on() -> list[Pair]:
 
 
 def train(name: Name, chosen: Settings) -> Iterator[Progress[Network]]:
-    """Train a network; every network learns alike."""
+    """Train a network, with the same loop for all networks."""
     return learn(chosen, build(name, chosen.seed), _corpus(chosen.sentences, chosen.seed, chosen.batch))
 
 
 def build(name: Name, seed: int) -> Network:
-    """Return a network that has learned nothing yet."""
+    """Return an untrained network."""
     if name == "transformer":
         return translator.build(SIZES, seed)
     return recurrent.build(seed, attention=name == "lstm_attention")
@@ -124,10 +124,10 @@ def _corpus(sentences: int, seed: int, batch: int) -> Corpus:
 
 
 def right(model: nn.Module, some: Iterable[Exercises]) -> int:
-    """Count the translations all of whose words are right.
+    """Count the translations that are correct word for word.
 
-    A word is right if it is the most probable one after the right ones before it. So the network also writes
-    such a translation by itself.
+    A word is correct if it is the most likely one after the reference's earlier words; greedy decoding then
+    generates the same translation.
     """
     exact = 0
     model.eval()
@@ -140,7 +140,7 @@ def right(model: nn.Module, some: Iterable[Exercises]) -> int:
 
 
 def points(model: nn.Module) -> tuple[Point, ...]:
-    """Measure a trained network at each length."""
+    """Evaluate a trained network at each length."""
     of_length = (
         [each.pair for each in to_measure(SENTENCES, inserted)] for inserted in range(MAX_CLAUSES + 1)
     )
@@ -148,13 +148,13 @@ def points(model: nn.Module) -> tuple[Point, ...]:
 
 
 def point(model: nn.Module, pairs: Sequence[Pair]) -> Point:
-    """Measure a network on sentences with a pronoun."""
+    """Evaluate a network on sentences with a pronoun."""
     some = list(portions(pairs))
     return Point(right(model, some), sum(pronouns_right(model, exercises) for exercises in some))
 
 
 def pronouns_right(model: nn.Module, exercises: Exercises) -> int:
-    """Count the sentences in which the right one of "il" and "elle" is the more probable one."""
+    """Count the sentences in which the correct one of "il" and "elle" is more likely than the other."""
     model.eval()
     with torch.no_grad():
         logits = model(exercises.source, exercises.target).logits
@@ -166,13 +166,13 @@ def pronouns_right(model: nn.Module, exercises: Exercises) -> int:
 
 
 def portions(pairs: Sequence[Pair]) -> Iterator[Exercises]:
-    """Return equally long sentences at a time."""
+    """Return batches of sentences of equal length."""
     corpus = Corpus(pairs, _AT_ONCE)
     return (corpus.batch(*some) for some in corpus.epoch(0))
 
 
 def kept(name: Name) -> nn.Module:
-    """Read the network whose weights are kept."""
+    """Load the saved network."""
     file = WEIGHTS / f"distance-{name}.safetensors"
     if name == "transformer":
         return Translator.load(file).model
@@ -180,7 +180,7 @@ def kept(name: Name) -> nn.Module:
 
 
 def compete() -> tuple[Distances, dict[Name, Network]]:
-    """Train and measure each network with each setting; return the results and the networks to keep."""
+    """Train and evaluate each network with each setting; return the results and the networks to save."""
     tuned_on = list(portions(to_tune_on()))
     runs, trained = list[Run](), dict[tuple[Name, float, int], Network]()
     for name, learning_rate, seed in product(NAMES, LEARNING_RATES, SEEDS):
@@ -190,7 +190,7 @@ def compete() -> tuple[Distances, dict[Name, Network]]:
                 print(f"{name}, rate {learning_rate}, seed {seed}: step {progress.step}", flush=True)
         model = progress.model
         tuned = right(model, tuned_on)
-        # Files hold numbers in float16: what is measured is what a file gives back.
+        # Files have float16 numbers, so evaluate the rounded weights.
         runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, points(model.half().float())))
         trained[name, learning_rate, seed] = model
     stretched = (to_measure(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1))
@@ -201,7 +201,7 @@ def compete() -> tuple[Distances, dict[Name, Network]]:
 
 
 def write(found: Distances, file: Path) -> None:
-    """Write results that `distance.read` reads."""
+    """Write results in the format of `distance.read`."""
     stored = asdict(found)
     for run in stored["runs"]:
         run["curve"] = [{"step": run["steps"], "exact": run.pop("tuned")}]
@@ -209,7 +209,7 @@ def write(found: Distances, file: Path) -> None:
 
 
 def main() -> None:
-    """Make the results and the weights anew."""
+    """Regenerate the results and the weights."""
     found, networks = compete()
     for name, network in networks.items():
         file = WEIGHTS / f"distance-{name}.safetensors"

@@ -1,4 +1,4 @@
-"""The files of figures: one record for each training."""
+"""Files of results, with one record for each training run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attnviz.atomic_file import atomic_file
 
 
 def write(file: Path, run: Mapping[str, Any], variants: Sequence[str]) -> None:
-    """Write the record of a training, in the order of the variants; those of other trainings stay."""
+    """Insert or replace the record of a training run, in the order of the variants."""
     stored = json.loads(file.read_text("utf-8")) if file.exists() else []
     by_training = {(each["variant"], int(each["seed"])): each for each in (*stored, run)}
     order = sorted(by_training, key=lambda training: (variants.index(training[0]), training[1]))

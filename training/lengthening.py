@@ -1,8 +1,7 @@
-"""Longer and longer sentences: clauses about people are put between a noun and the "it" that means it.
+"""Sentences of increasing length: clauses about people are inserted between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
-calm as it was too tired." People are "he" or "she", so that however many clauses there are, "it" still means
-the dog.
+calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 PEOPLE = sentence_parts.nouns("person")
 
 MAX_CLAUSES = len(PEOPLE)
-"""The most clauses that can be put in: one about each person that the translator knows."""
+"""Maximum number of inserted clauses, one about each person in the vocabulary."""
 
 _BECAUSE = ("as", "because", "since")
 _CAR = ("car", "parce", "puisque", "puisqu'")
@@ -27,13 +26,13 @@ _CAR = ("car", "parce", "puisque", "puisqu'")
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause to put in: "… and the king was calm"."""
+    """An inserted clause: "… and the king was calm"."""
 
     person: Noun
     predicate: Predicate
 
     def english(self, tense: Tense) -> tuple[str, ...]:
-        """As in "and the king was calm", "and the king wanted to sleep"."""
+        """Return the English words: "and the king was calm", "and the king wanted to sleep"."""
         if isinstance(self.predicate, Adjective):
             verb = ["was" if tense == "past" else "is"]
         else:
@@ -41,7 +40,7 @@ class Clause:
         return ("and", "the", self.person.english, *verb, self.predicate.english)
 
     def french(self, tense: Tense) -> tuple[str, ...]:
-        """As in "et le roi était calme", "et le roi voulait dormir"."""
+        """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
         person = french.noun_phrase(Phrase(self.person))
         return french.joined(
             ["et", *person, *french.statement(Statement(self.predicate, tense), self.person.gender)]
@@ -49,10 +48,10 @@ class Clause:
 
 
 def clauses(dice: random.Random, count: int) -> list[Clause]:
-    """So many clauses by chance, each about somebody else.
+    """Return random clauses about different people.
 
     Raises:
-        ValueError: there are not so many people; `MAX_CLAUSES` is their number.
+        ValueError: `count` exceeds `MAX_CLAUSES`.
     """
     predicates = sentence_parts.predicates("person")
     return [Clause(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
@@ -60,12 +59,12 @@ def clauses(dice: random.Random, count: int) -> list[Clause]:
 
 @dataclass(frozen=True)
 class Elastic:
-    """A sentence that can be made longer: both nouns that "it" could mean stand before the clause of "it".
+    """A sentence that can be lengthened: both possible referents precede the clause of "it".
 
     Attributes:
-        pair: the sentence.
-        it: its pronoun.
-        tense: of the clause in which "it" stands, and of those that are put in.
+        pair: The sentence.
+        it: Its pronoun.
+        tense: Tense of the clause of "it", and of inserted clauses.
     """
 
     pair: Pair
@@ -74,7 +73,7 @@ class Elastic:
 
     @classmethod
     def of(cls, pair: Pair) -> Elastic | None:
-        """The sentence as one that can be made longer; None if it cannot."""
+        """Return the sentence as an elastic one; None if it cannot be lengthened."""
         it = pair.pronoun
         if it is None or it.other is None or max(it.referent, it.other) > it.source:
             return None
@@ -85,17 +84,17 @@ class Elastic:
 
     @property
     def room(self) -> tuple[int, int]:
-        """The places of "as" and of "car": clauses are put in before them."""
+        """The positions of "as" and "car", before which clauses are inserted."""
         car = max(place for place, word in enumerate(self.pair.target[: self.it.target]) if word in _CAR)
         return self.it.source - 1, car
 
     @property
     def words_apart(self) -> int:
-        """How many words "it" stands after the noun that it means."""
+        """Distance of "it" from its referent, in words."""
         return self.it.source - self.it.referent
 
     def stretched(self, inserted: Sequence[Clause]) -> Elastic:
-        """The sentence with clauses before the one in which "it" stands, in both languages."""
+        """Return the sentence with clauses inserted before the clause of "it", in both languages."""
         english = [word for clause in inserted for word in clause.english(self.tense)]
         target = [word for clause in inserted for word in clause.french(self.tense)]
         it = replace(self.it, source=self.it.source + len(english), target=self.it.target + len(target))

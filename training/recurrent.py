@@ -1,4 +1,4 @@
-"""A network that reads word by word into a memory of fixed size, with and without attention."""
+"""A recurrent encoder–decoder with a memory of fixed size, with and without attention."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 D_EMBEDDING = 64
 D_HIDDEN = 128
 FORGET_BIAS = 1.0
-"""Of the gate f before training; 1 keeps more of the memory (Jozefowicz et al. 2015)."""
+"""Initial bias of the forget gate f; 1 keeps more of the memory (Jozefowicz et al. 2015)."""
 
 
 class Memory(NamedTuple):
-    """What an LSTM keeps of what it has read: two vectors, however long the text was."""
+    """The state of an LSTM: two vectors for a text of any length."""
 
     hidden: Float[Tensor, "sentence d_hidden"]
     cell: Float[Tensor, "sentence d_hidden"]
 
 
 class RecurrentSteps(NamedTuple):
-    """From two texts to the scores of the next word (logits).
+    """Intermediate values from two texts to the logits of the next word.
 
     Attributes:
-        outputs: the encoder's, after each source word.
-        memory: the encoder's after the last one. Without attention, nothing else reaches the decoder.
-        hidden_states: the decoder's, after each target word.
-        logits: the scores of every word as the next one.
+        outputs: Outputs of the encoder, after each source word.
+        memory: State of the encoder after the last word; without attention, the decoder's only input from it.
+        hidden_states: Hidden states of the decoder, after each target word.
+        logits: Logits of every word as the next one.
     """
 
     outputs: Float[Tensor, "sentence source d_hidden"]
@@ -46,10 +46,10 @@ class LookBack(nn.Module):
     """Attention of a recurrent decoder to a recurrent encoder's outputs (Bahdanau et al. 2015).
 
     In the form of Luong et al. 2015: the query is W_q h, keys and values are the outputs (equation 8,
-    "general"), and tanh(W [h; what was read]) takes the place of h (equation 5).
+    "general"), and tanh(W [h; attention output]) replaces h (equation 5).
 
     Args:
-        d_hidden: the size of h, and of an output.
+        d_hidden: Size of h and of an output.
     """
 
     def __init__(self, d_hidden: int) -> None:
@@ -62,31 +62,31 @@ class LookBack(nn.Module):
         hidden_states: Float[Tensor, "sentence target d_hidden"],
         outputs: Float[Tensor, "sentence source d_hidden"],
     ) -> Float[Tensor, "sentence target d_hidden"]:
-        """Return what takes the place of the decoder's hidden states."""
-        # No entry of h exceeds 1: divided by √d_hidden, all the scores would begin near 0.
+        """Return the vectors that replace the decoder's hidden states."""
+        # |h| ≤ 1: divided by √d_hidden, all initial scores would be near 0.
         steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
         mixed: Tensor = self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
         return mixed
 
 
 class RecurrentEncoderDecoder(nn.Module):
-    """Two LSTMs: one reads word by word, the other begins with its memory and writes (Sutskever et al. 2014).
+    """Two LSTMs: an encoder, and a decoder that starts from its state (Sutskever et al. 2014).
 
-    At each word x an LSTM renews its memory c and its output h (Hochreiter & Schmidhuber 1997; Gers et al.
-    2000), by gates i, f and o between 0 and 1, which are computed from x and the former h, as is g:
+    At each word x, an LSTM updates its memory c and its output h (Hochreiter & Schmidhuber 1997; Gers et al.
+    2000) with gates i, f and o between 0 and 1. The gates and g are computed from x and the previous h:
 
         c = f ⊙ c + i ⊙ tanh(g)        h = o ⊙ tanh(c)
 
-    One layer each, where the paper has four; and the source is read forwards, where the paper reverses it.
-    The last matrix is the target's embedding table again, as in the transformer.
+    Each has one layer, where the paper has four, and the source is not reversed as in the paper.
+    The output matrix is the target's embedding table, as in the transformer.
 
-    With attention, each h of the decoder is first replaced by what `LookBack` makes of it.
+    With attention, `LookBack` first transforms each h of the decoder.
 
     Args:
-        source_vocabulary, target_vocabulary: how many different words each text has.
-        d_embedding: the size of a word's vector.
-        d_hidden: the size of c, and of h.
-        attention: whether the decoder also looks back at the encoder's outputs.
+        source_vocabulary, target_vocabulary: Vocabulary sizes.
+        d_embedding: Size of an embedding.
+        d_hidden: Size of c and h.
+        attention: Let the decoder attend to the encoder's outputs.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class RecurrentEncoderDecoder(nn.Module):
         self.encoder = nn.LSTM(d_embedding, d_hidden, batch_first=True)
         self.decoder = nn.LSTM(d_embedding, d_hidden, batch_first=True)
         for lstm in (self.encoder, self.decoder):
-            # torch adds up two biases, each of the gates i, f, g and o, one after the other.
+            # torch adds two biases, each with the gates i, f, g and o in this order.
             for bias, number in (("bias_ih_l0", FORGET_BIAS), ("bias_hh_l0", 0.0)):
                 nn.init.constant_(lstm.get_parameter(bias)[d_hidden : 2 * d_hidden], number)
         self.look_back = LookBack(d_hidden) if attention else None
@@ -114,11 +114,11 @@ class RecurrentEncoderDecoder(nn.Module):
     def forward(
         self, source_ids: Int[Tensor, "sentence source"], target_ids: Int[Tensor, "sentence target"]
     ) -> RecurrentSteps:
-        """One pass over both texts.
+        """Run one pass over both texts.
 
         Args:
-            source_ids: the texts to read, all equally long.
-            target_ids: the texts so far, from their start token on.
+            source_ids: Source texts of equal length.
+            target_ids: Target texts so far, including the start token.
         """
         outputs, memory = self.encoder(self.source_table(source_ids))
         hidden_states, _ = self.decoder(self.target_table(target_ids), memory)
@@ -129,10 +129,10 @@ class RecurrentEncoderDecoder(nn.Module):
 
 
 def build(seed: int, attention: bool = False) -> RecurrentEncoderDecoder:
-    """A network that has learned nothing yet, between the two vocabularies.
+    """Return an untrained network for the two vocabularies.
 
     Args:
-        seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
+        seed: Seed of the initial weights; torch's global random state is unchanged.
         attention: as in `RecurrentEncoderDecoder`.
     """
     with torch.random.fork_rng(devices=[]):
@@ -146,7 +146,7 @@ def save(model: RecurrentEncoderDecoder, file: Path) -> None:
 
 
 def load(file: Path, attention: bool) -> RecurrentEncoderDecoder:
-    """Read a network from its file, in float32."""
+    """Load a network, in float32."""
     model = build(seed=0, attention=attention)
     model.load_state_dict(load_file(file))
     return model

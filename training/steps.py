@@ -1,6 +1,6 @@
-"""Store the steps of a training: `python -m training.steps [NAME …]`, four minutes each.
+"""Store the steps of training runs: `python -m training.steps [NAME …]`, four minutes each.
 
-It trains a shipped model again and writes a file that `attnviz.trained.snapshots` reads.
+Trains a bundled model again and writes a file that `attnviz.trained.snapshots` reads.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from attnviz.trained.translator.examination import Examination
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 300
-"""Held-out sentences of either sort for the stored measures: one of them is a third of a percent."""
+"""Number of held-out sentences, and of minimal pairs' sentences, for the stored measures."""
 
 
 def translator_steps(steps: int) -> tuple[int, ...]:
-    """Return after which of so many steps a translator's snapshot is stored: often at first."""
+    """Return the steps at which a translator's snapshot is stored: more often at first."""
     early = (0, 25, *range(50, 800, 50), *range(800, 2000, 100), *range(2000, steps, 500))
     return (*(step for step in early if step < steps), steps)
 
 
 def storyteller_steps(steps: int) -> tuple[int, ...]:
-    """Return after which of so many steps a storyteller's snapshot is stored: often while the heads form."""
-    often = range(550, 900, 25)  # with the steps of the shipped storytellers
+    """Return the steps at which a storyteller's snapshot is stored: more often while the heads form."""
+    often = range(550, 900, 25)  # for the bundled storytellers
     return tuple(sorted({*range(0, steps, 100), *(step for step in often if step < steps), steps}))
 
 
 def about(settings: Settings, sentences: Examination) -> dict[str, str]:
-    """Return how a translator's training and its snapshots were made, each thing by its name."""
+    """Return the metadata of a translator's training run and its snapshots."""
     parameters = translator.build(settings.sizes, settings.seed).parameters()
     return {
         "variant": settings.variant,
@@ -58,7 +58,7 @@ def about(settings: Settings, sentences: Examination) -> dict[str, str]:
 def write_translator(
     how: Mapping[str, str], sentences: Examination, snapshots: Sequence[Snapshot], file: Path
 ) -> None:
-    """Write a translator's training; the same one gives the same bytes."""
+    """Write a translator's training run; the output is deterministic."""
     arrays: dict[str, NDArray[Any]] = {"steps": _steps(snapshots)}
     arrays["measures"] = np.array([list(snapshot.measures.values()) for snapshot in snapshots], np.float32)
     for number in range(len(sentences.probes)):
@@ -80,7 +80,7 @@ def write_translator(
 
 
 def write_storyteller(how: Mapping[str, str], snapshots: Sequence[Snapshot], file: Path) -> None:
-    """Write a storyteller's training; the same one gives the same bytes."""
+    """Write a storyteller's training run; the output is deterministic."""
     scores = {name: np.stack([each.scores[name] for each in snapshots]) for name in snapshots[0].scores}
     measures = {name: np.stack([each.measures[name] for each in snapshots]) for name in snapshots[0].measures}
     np.savez_compressed(
@@ -108,7 +108,7 @@ def _watched(news: Iterable[int | Snapshot]) -> list[Snapshot]:
 
 
 def main(names: Collection[str]) -> None:
-    """Store the steps of some trainings anew."""
+    """Regenerate the stored steps of some training runs."""
     for name in names or STORED:
         if name in SIZES:
             news = copying.watch(name, 0, STEPS, storyteller_steps(STEPS))

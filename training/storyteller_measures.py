@@ -1,4 +1,4 @@
-"""What is measured of a trained storyteller on texts that no training sees, and which heads copy."""
+"""Evaluation of a trained storyteller on held-out texts, and scores of its induction heads."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from training.storyteller_tasks import ITEMS, TASKS, items
 
 
 def right(storyteller: Storyteller, some: Sequence[Item], edits: Edits = ()) -> int:
-    """How many items are answered right: the right word is the likeliest, of its choices or of all.
+    """Count the correct answers: the correct word is the most likely of its choices, or of all words.
 
     Args:
-        edits: the same for each item.
+        edits: Edits that apply to each item.
     """
     ids = [torch.tensor(VOCABULARY.ids(item.words)) for item in some]
     padded = pad_sequence(ids, batch_first=True, padding_value=VOCABULARY.ids([PAD])[0])
@@ -36,12 +36,12 @@ def right(storyteller: Storyteller, some: Sequence[Item], edits: Edits = ()) -> 
 
 
 def head_scores(storyteller: Storyteller, edits: Edits = (), texts: int = ITEMS, seed: int = 1) -> HeadScores:
-    """The scores of all heads, or of those of a model with these edits."""
+    """Return the scores of all heads, with these edits."""
     return scores_of(storyteller.steps(words_twice(texts, seed), [edits] * texts if edits else ()))
 
 
 def measure(storyteller: Storyteller) -> Figures:
-    """All figures of a storyteller."""
+    """Compute all results of a storyteller."""
     of_task = {task: items(task) for task in TASKS}
 
     def all_right(edits: Edits = ()) -> dict[str, int]:
@@ -55,7 +55,7 @@ def measure(storyteller: Storyteller) -> Figures:
 
     scores = head_scores(storyteller)
     previous_word, prefix_matching = _rounded(scores.previous_word), _rounded(scores.prefix_matching)
-    groups: dict[Heads, None] = {}  # in order, each once
+    groups: dict[Heads, None] = {}  # an ordered set
     for heads in map(with_role, (previous_word, prefix_matching)):
         groups |= dict.fromkeys([*((head,) for head in heads), *([heads] if heads else [])])
     return Figures(ITEMS, all_right(), previous_word, prefix_matching, tuple(map(ablated, groups)))

@@ -1,4 +1,4 @@
-"""All tasks on which a storyteller is measured: those that it has learned, random words, and places."""
+"""All evaluation tasks of a storyteller: trained ones, random words, and places."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from attnviz.trained.storyteller.tasks import ANSWERED, NUM_REPEATED, Item
 from attnviz.trained.vocabulary import START
 
 ITEMS = 300
-"""Of each task: one of them is a third of a percent."""
+"""Number of items of each task."""
 
 
 def _copying(dice: Random) -> Item:
-    """Any of the random words but the first, when they are said again."""
+    """Return an item that asks for one of the repeated random words, except the first."""
     known = dice.randint(1, NUM_REPEATED - 1)
     words = grammar.words_twice(dice, NUM_REPEATED)
     return Item(words[: 1 + NUM_REPEATED + known], words[1 + known])
 
 
 def _place(dice: Random, facts: int) -> Item:
-    """Where something is, after so many facts.
+    """Return an item that asks where something is, after a number of facts.
 
-    No training that was tried learns this and random words, too. Of 300 items each, after two facts and in
-    random words, four layers with seed 0 got right (when chants were 0.4 and later 0.08 of the texts), with
-    facts that are said again in another order
+    No tested training setup learns both this and random words. Correct answers of four layers with seed 0, of
+    300 items with two facts and of 300 with random words (chants are 0.4 and later 0.08 of the texts), with
+    facts repeated in another order
 
-    - in place of half of the chants: 295 and 192;
-    - in a tenth of the texts at first, besides the chants: 142 and 299;
-    - in a quarter of the texts at first, and most chants later (3,000 steps): 122 and 300.
+    - instead of half of the chants: 295 and 192;
+    - in a tenth of the early texts, besides the chants: 142 and 299;
+    - in a quarter of the early texts, with most chants later (3,000 steps): 122 and 300.
     """
     put = grammar.put(dice, facts, held_out=True)
     people = grammar.pair(dice, "names", held_out=False)
@@ -44,10 +44,10 @@ TASKS: Mapping[str, Callable[[Random], Item]] = {
     "place, 2 facts": lambda dice: _place(dice, 2),
     "place, 3 facts": lambda dice: _place(dice, 3),
 }
-"""By name; each item has a combination that no story to learn from has."""
+"""Tasks by name; each item has a combination that is not in the training set."""
 
 
 def items(task: str, count: int = ITEMS, seed: int = 1) -> list[Item]:
-    """Return so many items of a task."""
+    """Return random items of a task."""
     dice = Random(seed)  # noqa: S311 - stories are no secret
     return [TASKS[task](dice) for _ in range(count)]

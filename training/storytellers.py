@@ -1,6 +1,6 @@
-"""Train and measure the storytellers: `python -m training.storytellers [SIZE …]`, minutes for each seed.
+"""Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, minutes for each seed.
 
-It writes the shipped weights, those of seed 0, and the figures of every training.
+Writes the bundled weights, those of seed 0, and the results of every training run.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ SEEDS = (0, 1, 2)
 
 
 def trained(variant: str, seed: int, steps: int = STEPS) -> Storyteller:
-    """Train a storyteller, and print how far it is."""
+    """Train a storyteller, and print its progress."""
     for progress in train(variant, seed, steps):
         if progress.step % 100 == 0 or progress.step == steps:
             print(f"{variant}, seed {seed}: step {progress.step}, loss {progress.loss:.3f}", flush=True)
     about = {"variant": variant, "seed": str(seed), "steps": str(steps)}
-    # What is measured is what a file gives back.
+    # Files have float16 numbers, so evaluate the rounded weights.
     return Storyteller(progress.model.half().float(), about)
 
 
 def main(variants: list[str]) -> None:
-    """Make the weights and figures of some sizes anew."""
+    """Regenerate the weights and results of some sizes."""
     for variant in variants or SIZES:
         for seed in SEEDS:
             storyteller = trained(variant, seed)

@@ -1,4 +1,4 @@
-"""What is measured of a trained translator on sentences that no training sees."""
+"""Evaluation of a trained translator on held-out sentences."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from attnviz.trained.translator.translator import Translator
 
 @dataclass(frozen=True)
 class Intervention:
-    """What becomes of the translations if one row of one head is changed, the one of "it".
+    """Effect on the translations of editing one head's row of "it".
 
     Attributes:
-        pronoun: the share of sentences in which "il" or "elle" is still the right one of the two.
-        changed: the share of sentences in which it is another one than before.
-        rest: the share of sentences whose translation is right but for words that agree in gender.
+        pronoun: Fraction of sentences in which the correct one of "il" and "elle" is more likely.
+        changed: Fraction of sentences in which the more likely one changes.
+        rest: Fraction of sentences whose translation is correct, ignoring words that agree in gender.
     """
 
     pronoun: float
@@ -44,16 +44,16 @@ class Intervention:
 
 @dataclass(frozen=True)
 class Figures:
-    """All that is measured of one translator, on sentences with combinations that it never learned from.
+    """All results of one translator, on sentences with combinations not in the training set.
 
     Attributes:
-        exact: the share of sentences that are translated right, word for word, by the split they are from.
-        pronoun: the share of minimal pairs' sentences in which the right one of "il" and "elle" is the more
-            probable one; .5 is chance.
-        layer, head: the encoder's head that the rest is about, counted from 1.
-        subject, object: where it looks from "it", where the first and where the second noun is meant.
-        ablated: if it reads nothing from "it".
-        moved: if it gives to the other noun what it gave to the noun that is meant.
+        exact: Fraction of sentences translated correctly word for word, by split.
+        pronoun: Fraction of minimal pairs' sentences in which the correct one of "il" and "elle" is more
+            likely; chance level 0.5.
+        layer, head: The encoder's head of the following results, from 1.
+        subject, object: Its attention from "it" if the referent is the first or the second noun.
+        ablated: Effect of ablating its row of "it".
+        moved: Effect of moving the referent's weight to the other noun.
     """
 
     exact: Mapping[str, float]
@@ -68,47 +68,48 @@ class Figures:
 
 @dataclass(frozen=True)
 class Familiarity:
-    """How new the minimal pairs' sentences are: what who remembers a training would do with them.
+    """Overlap of the test sentences with the training set.
 
     Attributes:
-        sentences: how many there are.
-        but_for_a_noun: how many equal a sentence that was learned from but for one noun.
+        sentences: Number of test sentences, those of the minimal pairs.
+        num_near_duplicates: Number of those that differ from a training sentence in one noun at most.
     """
 
     sentences: int
-    but_for_a_noun: int
+    num_near_duplicates: int
 
 
 def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Familiarity:
-    """How new the sentences of `measure`'s minimal pairs are to who learned from these sentences."""
+    """Return the overlap of `measure`'s minimal pairs with a training set."""
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
     known: set[tuple[str, ...]] = set()
     for pair in learned:
         known.update(_without_a_noun(pair))
     return Familiarity(
         sentences=len(both),
-        but_for_a_noun=sum(not known.isdisjoint(_without_a_noun(pair)) for pair in both),
+        num_near_duplicates=sum(not known.isdisjoint(_without_a_noun(pair)) for pair in both),
     )
 
 
 def _without_a_noun(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """The English words, with a gap in place of each noun in turn."""
+    """Yield the English words with each noun in turn replaced by a gap."""
     for place, word in enumerate(pair.source):
         if word in NOUN:
             yield (*pair.source[:place], "", *pair.source[place + 1 :])
 
 
 def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed: int = 1) -> Figures:
-    """All figures of a translator.
+    """Compute all results of a translator.
 
     Args:
-        pairs: how many minimal pairs, of two sentences each.
+        sentences: Number of held-out sentences of each split.
+        pairs: Number of minimal pairs, of two sentences each.
     """
     held_out = {split: splits.held_out(split, sentences, seed) for split in splits.SPLITS}
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
     weights = weights_from_it(translator, both)
     layer, head = finder(weights, both)
-    # In a minimal pair, "it" means first the subject and then what something is done to.
+    # In a minimal pair, "it" refers first to the subject and then to the object.
     of_head = weights[:, layer, head]
     return Figures(
         exact={split: exact_match(translator, some) for split, some in held_out.items()},
@@ -125,10 +126,10 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
 
 
 def finder(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pair]) -> tuple[int, int]:
-    """The layer and the head that most often look from "it" at the noun that is meant, counted from 0.
+    """Return the layer and head, from 0, that most often attend from "it" to its referent.
 
     Args:
-        weights: as from `weights_from_it`.
+        weights: Weights from `weights_from_it`.
     """
     readings = {
         (layer, head): reading(weights[:, layer, head], pairs)
@@ -141,11 +142,11 @@ def finder(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pa
 def intervention(
     translator: Translator, pairs: Sequence[Pair], edit: Callable[[Pronoun], Edit]
 ) -> Intervention:
-    """What becomes of the translations if the model's attention is edited.
+    """Measure the effect of an edit on the translations.
 
     Args:
-        pairs: sentences with a pronoun.
-        edit: what is changed in a sentence with this pronoun.
+        pairs: Sentences with a pronoun.
+        edit: Returns the edit for a sentence's pronoun.
     """
     edits = [edit(pronoun_of(pair)) for pair in pairs]
     before, after = chooses_il(translator, pairs), chooses_il(translator, pairs, edits)

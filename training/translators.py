@@ -1,6 +1,6 @@
-"""Train and measure the translators: `python -m training.translators [VARIANT …]`, two minutes for each seed.
+"""Train and evaluate the translators: `python -m training.translators [VARIANT …]`, two minutes per seed.
 
-It writes the shipped weights and the figures of every training.
+Writes the bundled weights and the results of every training run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEEDS = (0, 1, 2)
 
 
 def trained(settings: Settings) -> Translator:
-    """Train a translator, and print how far it is."""
+    """Train a translator, and print its progress."""
     for progress in train(settings):
         if progress.step % 100 == 0 or progress.step == settings.steps:
             print(
@@ -30,7 +30,7 @@ def trained(settings: Settings) -> Translator:
                 flush=True,
             )
     about = {"variant": settings.variant, "seed": str(settings.seed), "steps": str(settings.steps)}
-    # What is measured is what a file gives back.
+    # Files have float16 numbers, so evaluate the rounded weights.
     return Translator(progress.model.half().float(), settings.sizes, about)
 
 
@@ -40,7 +40,7 @@ def _familiarity(sentences: int, seed: int) -> Mapping[str, int]:
 
 
 def record(translator: Translator) -> dict[str, Any]:
-    """Return all figures of a trained translator, and how it was made."""
+    """Return all results of a trained translator, and its settings."""
     settings = Settings.of(translator.about["variant"], int(translator.about["seed"]))
     return {
         **translator.about,
@@ -51,7 +51,7 @@ def record(translator: Translator) -> dict[str, Any]:
 
 
 def main(variants: list[str]) -> None:
-    """Make the weights and figures of some variants anew."""
+    """Regenerate the weights and results of some variants."""
     for variant in variants or VARIANTS:
         for seed in SEEDS:
             translator = trained(Settings.of(variant, seed))

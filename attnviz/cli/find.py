@@ -24,22 +24,22 @@ COLUMNS = ("similarity", "token", "attends to", "weight", "line", "sentence")
 
 @app.command("find", epilog='Example: python -m attnviz find corpus.txt "It was late." --token 2 --head 4-2')
 def find(
-    corpus: Annotated[Path, typer.Argument(metavar="FILE", help="A text in UTF-8, one sentence a line.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")],
-    token: Annotated[int, typer.Option(metavar="N", help="A token of it, from 1.")],
-    head: Annotated[str, typer.Option(metavar="LAYER-HEAD", help="A head, such as 4-2; both from 1.")],
-    vector: Annotated[Vector, typer.Option(help="Which of its vectors is compared.")] = "query",
+    corpus: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Text to search, UTF-8, one sentence per line.")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Sentence with the token.")],
+    token: Annotated[int, typer.Option(metavar="N", help="Position of the token, from 1.")],
+    head: Annotated[str, typer.Option(metavar="LAYER-HEAD", help="Layer and head, from 1, such as 4-2.")],
+    vector: Annotated[Vector, typer.Option(help="Vector to compare.")] = "query",
     count: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many tokens to list.")
+        int, typer.Option(metavar="N", min=1, help="Maximum number of results.")
     ] = neighbours.COUNT,
     model: reading.Model = "minilm",
-    dtype: reading.Numbers = None,
+    dtype: reading.DType = None,
     device: reading.Device = None,
-    ray: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Distribute the work over N processes, by Ray.")
-    ] = None,
+    ray: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use N processes with Ray.")] = None,
     address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: of a cluster that runs already.")
+        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
     ] = None,
     out: output.TableFile = None,
     force: output.Force = False,
@@ -47,13 +47,13 @@ def find(
 ) -> None:
     """List the tokens of a text at which a head has the most similar query, key or output.
 
-    The text may have any length: it is read as a stream.
+    The text is streamed and may have any length.
     """
     output.check_out(
         out, force, output.begins_with(COLUMNS), "table of attnviz find", ".csv", inputs=[corpus]
     )
     if address is not None and ray is None:
-        raise AttnvizError("--address needs --ray N.")
+        raise AttnvizError("--address requires --ray N.")
     layer, number = _head(head)
     lines = Corpus.from_file(corpus)
     with output.progress() as report:
@@ -61,7 +61,7 @@ def find(
     block = neighbours.block_of(entry.name, text, layer)
     if not 1 <= token <= len(block.query_tokens):
         raise AttnvizError(
-            f"The sentence has {plural(len(block.query_tokens), 'token')}. Choose one of them, from 1."
+            f"The sentence has {plural(len(block.query_tokens), 'token')}; --token counts from 1."
         )
     wanted = neighbours.vector_of(block, number, vector, token - 1)
     share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
@@ -102,5 +102,5 @@ def _label(model: str, text: str, place: int) -> str:
 def _head(name: str) -> tuple[int, int]:
     layer, _, head = name.partition("-")
     if not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
-        raise AttnvizError("--head needs a layer and a head, both from 1, such as 4-2.")
+        raise AttnvizError("--head must be a layer and a head, both from 1, such as 4-2.")
     return int(layer) - 1, int(head) - 1

@@ -22,7 +22,7 @@ from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
 
 PIPED = "standard input"
-"""What messages call a text that comes through the pipe."""
+"""Name of standard input in messages."""
 
 
 @app.command(
@@ -33,39 +33,43 @@ def run(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="Examples in UTF-8, such as one sentence a line; else those that come with attnviz; "
-            f"{reading.STDIN}: standard input.",
+            help="Examples, UTF-8, for rules one sentence per line; “-” for standard input "
+            "(default: the bundled examples).",
         ),
     ] = None,
     test: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"A test: {', '.join(head_tests.TESTS)}; or all of a group: rules, pronouns, grammar.",
+            help=f"A test: {', '.join(head_tests.TESTS)}; or a group: rules, pronouns, grammar.",
         ),
     ] = "rules",
     model: reading.Model = "minilm",
-    dtype: reading.Numbers = None,
+    dtype: reading.DType = None,
     device: reading.Device = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Heads to print for each test.")] = 5,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Number of heads to print for each test.")] = 5,
     out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
     engine: Annotated[
         Literal["local", "ray"],
-        typer.Option(help=f"Who does the work. Ray, the extra [ray], takes {PART:,} examples at a time."),
+        typer.Option(
+            help=f"local: this process; ray: parallel, {PART:,} examples at a time (needs attnviz[ray])."
+        ),
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Of Ray: how many; else one a processor.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="With ray: number of workers (default: one per processor)."),
     ] = None,
     address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Of a Ray cluster that runs; else this machine.")
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="With ray: a running cluster (default: this machine)."),
     ] = None,
 ) -> None:
     """Score every head by a test, over many examples.
 
-    Each score has a confidence interval and a baseline that uses no model. The best head is chosen on one
-    half of the examples and scored on the other. --out keeps the scores of all heads.
+    Each score has a confidence interval and a baseline without a model. The best head is chosen on one
+    half of the examples and scored on the other. --out writes the scores of all heads.
     """
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
@@ -90,10 +94,10 @@ def run(
 
 
 def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
-    """Yield the lines of one test: its question, the baseline, the best head, and the heads at the top."""
+    """Yield the lines of one test: its question, the top heads, the baseline and the best head."""
     yield f"{test.name.upper()}: {test.question}."
     if not scores.examples:
-        yield "  no example counts"
+        yield "  no example has a score"
         return
     unit = scores.unit
     strategy, baseline = scores.baseline
@@ -139,6 +143,6 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 def _share(engine: str, workers: int | None, address: str | None) -> Share | None:
     if engine == "local":
         if workers is not None or address is not None:
-            raise AttnvizError("--workers and --address need --engine ray.")
+            raise AttnvizError("--workers and --address require --engine ray.")
         return None
     return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.LOCAL)

@@ -1,4 +1,4 @@
-"""`models`: what models there are, or what is known of one before its weights are loaded."""
+"""`models`: list the bundled models, or describe a model without loading its weights."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _COLUMNS = (
 def run(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id like owner/name."),
+        typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id such as owner/name."),
     ] = None,
     as_json: output.AsJson = False,
 ) -> None:
-    """List the models that come with attnviz, or describe one.
+    """List the bundled models, or describe MODEL without loading its weights.
 
-    With MODEL, describe that one without loading its weights, or explain why it cannot be shown.
+    If MODEL is not supported, print the reason.
     """
     if model is None:
         entries = [catalogue.entry(name) for name in catalogue.names()]
         sentence = (
             f"{table(entries)}\n"
-            "EXPECTS is what attnviz.predictions returns: nothing if a model has no head for it.\n"
-            "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
+            "EXPECTS: what attnviz.predictions predicts; nothing if the model has no language-model head.\n"
+            "Other models: python -m attnviz models FOLDER, or owner/name on the Hugging Face hub.\n"
         )
     else:
         entries = [resolve.entry(model)]
@@ -52,7 +52,7 @@ def _cells(e: Entry) -> tuple[object, ...]:
 
 
 def table(entries: Sequence[Entry]) -> str:
-    """A line for each model, its columns aligned."""
+    """Return a table with a line for each model."""
     rows = [("NAME", "ATTENTION", "LAYERS", "HEADS", "PARAMETERS", "EXPECTS")]
     rows += [
         (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
@@ -62,7 +62,7 @@ def table(entries: Sequence[Entry]) -> str:
 
 
 def described(entry: Entry) -> str:
-    """All that is known of one model, a line for each fact."""
+    """Return the description of one model, a line for each fact."""
     facts = {
         "name": entry.name,
         "family": entry.family,
@@ -89,7 +89,7 @@ def _layers(entry: Entry) -> str:
 
 
 def _parameters(entry: Entry) -> int:
-    """From the entry, or from its file."""
+    """Return the number of parameters, from the entry or from the weights file."""
     if entry.parameters is not None:
         return entry.parameters
     match entry.origin:
@@ -105,7 +105,7 @@ def _expects(entry: Entry) -> str:
 
 
 def _required_packages(entry: Entry) -> str:
-    """How to request its predictions: its mask token, if its tokenizer is on this machine."""
+    """Return how to request predictions: the mask token, if the tokenizer is on this machine."""
     match entry:
         case Entry(expects="masked", origin=Folder()):
             mask = tokenizer_of(entry).mask
@@ -117,7 +117,7 @@ def _required_packages(entry: Entry) -> str:
 
 def _reads(entry: Entry) -> str:
     if entry.sees:
-        return f"a picture, as {entry.token_limit:,} tokens"
+        return f"an image, as {entry.token_limit:,} tokens"
     return f"{'one text, or a pair' if entry.pairs else 'one text'}, up to {entry.token_limit:,} tokens"
 
 
@@ -130,4 +130,4 @@ def _files(entry: Entry) -> str:
         case Folder(folder=folder):
             return str(folder)
         case _:
-            return "come with attnviz"
+            return "bundled with attnviz"

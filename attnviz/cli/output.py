@@ -1,4 +1,4 @@
-"""What a command writes: tables, how far it is, and a file that replaces only one of its own kind."""
+"""Output of commands: tables, progress, and checks of the output file."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from attnviz.experiments.sentences import SkippedSentence
 _WIDTH = 100  # characters of a line
 
 MAX_LISTED = 3
-"""How many of the sentences that could not be read are named."""
+"""Maximum number of skipped sentences that are listed."""
 
 TableFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="The file to write, with all heads (.csv).")
+    Path | None, typer.Option("--out", metavar="FILE", help="Output file with the whole table (.csv).")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file of another kind.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 AsJson = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print the whole table as JSON and nothing else: an object for each row. Layers and heads count "
-        "from 1, shares are 0 to 1, and null is where the table has nothing.",
+        help="Print the whole table as JSON only, one object per row. Layers and heads count "
+        "from 1, fractions are 0 to 1, and empty cells are null.",
     ),
 ]
 
@@ -47,40 +47,38 @@ def check_out(
     *suffixes: str,
     inputs: Iterable[Path] = (),
 ) -> None:
-    """Whether a file may be written there, asked before anything slow is done.
+    """Check that the output file may be written, before any slow work.
 
     Args:
-        out: the file to write; None: none is written.
-        force: replace a file of another kind, and accept any ending of its name.
-        ours: whether an existing file is of the kind that the command writes; it may raise the reason.
-        what: that kind, as a person calls it: "trace of this attnviz".
-        suffixes: how the name ends, if it has an ending, the usual one first.
-        inputs: what the command reads. It is never written over, not even by force.
+        out: Output file; None for no output.
+        force: Overwrite a file of another kind, and accept any suffix.
+        ours: Returns whether an existing file is of the command's kind; may raise the reason.
+        what: Name of that kind: "trace of this attnviz".
+        suffixes: Allowed suffixes, the usual one first.
+        inputs: Input files, which are never overwritten, not even with `force`.
 
     Raises:
-        AttnvizError: there is no such folder, the name ends otherwise, or something else would be lost.
+        AttnvizError: there is no such folder, the suffix is wrong, or another file would be overwritten.
     """
     if out is None:
         return
     if any(out.exists() and each.exists() and out.samefile(each) for each in inputs):
-        raise AttnvizError(
-            f"{out} is what is read here, and it would be lost. Choose another file for --out."
-        )
+        raise AttnvizError(f"{out} is an input file and would be overwritten. Choose another file for --out.")
     if str(out) == "-":
-        raise AttnvizError(f"--out needs the name of a file, such as attention{suffixes[0]}.")
+        raise AttnvizError(f"--out requires a file name, such as attention{suffixes[0]}.")
     if out.suffix.lower() not in ("", *suffixes) and not force:
         better = " or ".join(str(out.with_suffix(suffix)) for suffix in suffixes)
         raise AttnvizError(
-            f"{out} would be a {what}, whose name ends in {' or '.join(suffixes)}. Choose {better}, or use "
+            f"The suffix of a {what} is {' or '.join(suffixes)}, not that of {out}. Choose {better}, or use "
             "--force."
         )
     if not out.parent.is_dir():
-        raise AttnvizError(f"There is no folder {out.parent}. Make it first, or choose another --out.")
+        raise AttnvizError(f"There is no folder {out.parent}. Create it, or choose another --out.")
     if out.is_dir():
-        raise AttnvizError(f"{out} is a folder. Choose the name of a file for --out.")
+        raise AttnvizError(f"{out} is a folder. Choose a file name for --out.")
     if out.exists() and not force and not ours(out):
         raise AttnvizError(
-            f"{out} is there already and is no {what}. Choose another --out, or use --force to overwrite it."
+            f"{out} already exists and is not a {what}. Choose another --out, or use --force to overwrite it."
         )
 
 
@@ -101,7 +99,7 @@ def readable(read: Callable[[Path], object]) -> Callable[[Path], bool]:
         try:
             read(file)
         except AttnvizError as error:
-            raise AttnvizError(f"{file} is there already. {error} Use --force to overwrite it.") from error
+            raise AttnvizError(f"{file} already exists. {error} Use --force to overwrite it.") from error
         return True
 
     return is_readable
@@ -111,7 +109,7 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> Non
     """Write a CSV table.
 
     Raises:
-        OSError: the file cannot be written; what was there before stays.
+        OSError: the file cannot be written; an existing file is unchanged.
     """
     with atomic_file(file) as opened:
         opened.write(csv_text(header, rows).encode())
@@ -126,13 +124,13 @@ def give(
     beside: Iterable[str] = (),
     out: Path | None = None,
 ) -> None:
-    """Print the lines for a person, or the table as JSON and nothing else.
+    """Print the text, or the table as JSON only.
 
     Args:
-        text_lines: the table and what belongs to it, in words.
-        header, rows: the table itself; an empty cell becomes null.
-        out: a file for the table, which is written first: whoever stops reading loses no file.
-        beside: lines of `text_lines` without a row, such as what could not be read: standard error gets them.
+        text_lines: The table and further lines, as text.
+        header, rows: The table; an empty cell becomes null.
+        out: File for the table, written first, so that a closed pipe does not prevent it.
+        beside: Lines of `text_lines` without a row, such as skipped sentences, for standard error.
 
     Raises:
         OSError: the file cannot be written, or standard output is closed.
@@ -150,19 +148,19 @@ def give(
 
 
 def as_text(lines: Iterable[str]) -> str:
-    """The lines; what a text or a file smuggled into one never commands the terminal."""
+    """Join lines; control characters are replaced, so that input cannot control the terminal."""
     return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
 def wrapped(paragraph: str, indent: str = "") -> list[str]:
-    """A paragraph as lines."""
+    """Wrap a paragraph into lines."""
     return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
-    """How many sentences could not be read, and the first of them; a line for each.
+    """Yield the number of skipped sentences and the first of them, a line each.
 
-    `total` is how many there are, if `unread` names only some.
+    `total` is their number, if `unread` has only some.
     """
     total = len(unread) if total is None else total
     if total:
@@ -173,12 +171,12 @@ def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iter
 
 
 def written(out: Path) -> str:
-    """The line with the file that was written, and its size."""
+    """Return the line with the name and size of the output file."""
     return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 
 
 def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:
-    """The rows as lines, each column as wide as its widest cell; `align` sets all columns but the first."""
+    """Format rows with aligned columns; `align` applies to all columns but the first."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -192,10 +190,10 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
 
 @contextmanager
 def progress(*, log: bool = False) -> Iterator[OnProgress]:
-    """Provide a function to report what is being done, and how much of it is done, 0 to 1.
+    """Provide a function that reports an activity and its progress, 0 to 1, on standard error.
 
-    It shows that on standard error. In a terminal it draws a bar, which is wiped away in the end. Elsewhere
-    it prints nothing or, with `log`, writes a line for every tenth.
+    In a terminal it draws a bar, which is removed at the end. Elsewhere it prints nothing or, with `log`, a
+    line for every tenth.
     """
     if sys.stderr.isatty():
         from rich.console import Console

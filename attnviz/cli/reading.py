@@ -1,4 +1,4 @@
-"""What a model reads, as it is typed on the command line: the same for every command that runs one."""
+"""Command-line options for model input, shared by all commands that run a model."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from attnviz.interventions.edit import Edit
 from attnviz.trace import Trace
 
 STDIN = "-"
-"""Typed for a text that comes through the pipe."""
+"""Argument that reads the text from standard input."""
 
 TAKES_DASHES = {"ignore_unknown_options": True}
-"""The setting of a `TextCommand`, for a text that may begin with a dash, such as "- No, it did not."."""
+"""Context settings of a `TextCommand`, for texts that begin with a dash, such as "- No, it did not."."""
 
 
 class TextCommand(TyperCommand):
-    """A command that takes a text; one word that begins with a dash is an option of it, or of none."""
+    """A command with a text argument that may begin with a dash; a single word with a dash is an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As Typer does; it would take an unknown option for a second text."""
+        """Reject unknown options, which Typer would parse as a second text."""
         known = {name for param in self.get_params(ctx) for name in (*param.opts, *param.secondary_opts)}
         for word in takewhile("--".__ne__, args):
             if re.match(r"--?[A-Za-z]\S*$", word) and word.partition("=")[0] not in known:
@@ -43,7 +43,7 @@ class TextCommand(TyperCommand):
 
 _TEXT = typer.Argument(
     metavar="TEXT",
-    help=f"What the model reads; {STDIN}: standard input. A model that sees takes a file.",
+    help=f"Input text, or “{STDIN}” for standard input. For a vision model, an image file.",
 )
 Text = Annotated[str, _TEXT]
 TextOrNone = Annotated[str | None, _TEXT]
@@ -52,63 +52,59 @@ Model = Annotated[
     str,
     typer.Option(
         metavar="MODEL",
-        help="A name that `models` lists, a folder, or a Hugging Face id like owner/name.",
+        help="A model name from `models`, a folder, or a Hugging Face id such as owner/name.",
     ),
 ]
-Numbers = Annotated[
+DType = Annotated[
     str | None,
     typer.Option(
         "--dtype",
         metavar="DTYPE",
-        help="In which numbers a folder or an id runs: float32 (the default), bfloat16 or float16.",
+        help="Data type of a folder or an id: float32 (default), bfloat16 or float16.",
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(metavar="DEVICE", help="Where it runs: cpu (the default), cuda, cuda:1, xpu or mps."),
+    typer.Option(metavar="DEVICE", help="Device: cpu (default), cuda, cuda:1, xpu or mps."),
 ]
 Second = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="A second sentence, read together with the first (BERT and the like)."),
+    typer.Option(metavar="TEXT", help="Second sentence of a pair (BERT and similar models)."),
 ]
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT", help="What the decoder of an encoder–decoder reads; without it, what it writes."
+        metavar="TEXT", help="Target text of an encoder–decoder (default: the text that it generates)."
     ),
 ]
 Write = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Models like GPT-2 write on, token by token: write up to N tokens."),
+    typer.Option(metavar="N", help="Generate up to N tokens (causal language models such as GPT-2)."),
 ]
 Temperature = Annotated[
     float | None,
     typer.Option(
         metavar="T",
-        help="Of --write: 0 (the default) takes the likeliest token each time, 1 samples from the model, "
-        "more is wilder.",
+        help="With --write: 0 (default) selects the most likely token, 1 samples from the model, "
+        "higher values are more random.",
     ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(metavar="K", help="Of --write: draw among the K likeliest; 0 (the default): among all."),
+    typer.Option(metavar="K", help="With --write: sample from the K most likely tokens; 0 (default): all."),
 ]
 TopP = Annotated[
     float | None,
     typer.Option(
-        metavar="P", help="Of --write: draw among the likeliest that together have the probability P (1)."
+        metavar="P", help="With --write: sample from the most likely tokens with total probability P (1)."
     ),
 ]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", help="Of --write: the seed of the random numbers (0).")
-]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="With --write: random seed (0).")]
 
 
 def picture_of(text: str | None) -> list[Path]:
-    """The file that the text names, if it names one: a picture that must not be written over."""
-    with suppress(
-        OSError, ValueError
-    ):  # a text can be too long for a file's name, or hold signs that none has
+    """Return the file that the text names, if any: an image that must not be overwritten."""
+    with suppress(OSError, ValueError):  # a text can be too long for a file name, or have invalid characters
         if text is not None and Path(text).is_file():
             return [Path(text)]
     return []
@@ -117,10 +113,10 @@ def picture_of(text: str | None) -> list[Path]:
 def writing_of(
     write: int | None, temperature: float | None, top_k: int | None, top_p: float | None, seed: int | None
 ) -> Writing | None:
-    """How a model writes on; None: it only reads.
+    """Return the settings of --write; None without it.
 
     Raises:
-        AttnvizError: options of --write without it.
+        AttnvizError: a sampling option is used without --write.
     """
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     parts = {name: value for name, value in options.items() if value is not None}
@@ -128,7 +124,7 @@ def writing_of(
         return Writing(write, **parts)  # type: ignore[arg-type]  # each of its own type
     for name in parts:
         option = f"--{name.replace('_', '-')}"
-        raise AttnvizError(f"{option} needs --write and a number of tokens.")
+        raise AttnvizError(f"{option} requires --write N.")
     return None
 
 
@@ -143,11 +139,11 @@ def read(
 ) -> Trace:
     """Load the model, with a progress bar in a terminal, and run it on the text.
 
-    For a model that sees pictures the text is the name of a file.
+    For a vision model, the text is the path of an image.
 
     Raises:
-        AttnvizError: the model or the text cannot be used, or the text is a file's name.
-        OSError: there is no such picture.
+        AttnvizError: the model or the text cannot be used, or the text is the path of a file.
+        OSError: there is no such image.
     """
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as report:
@@ -155,21 +151,21 @@ def read(
     if entry.sees:
         if edits or given != ModelInput(given.text) or selection != EVERYTHING:
             raise AttnvizError(
-                f"{quoted(model)} sees a picture, and takes no --second, --target, --write, --edit, --layer "
-                "or --head."
+                f"{quoted(model)} is a vision model and does not support --second, --target, --write, "
+                "--edit, --layer or --head."
             )
         picture = Path(given.text)
         return loading.look(model, picture, picture.name)
-    if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
+    if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be an invalid path
         raise AttnvizError(
-            f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "
-            f"text itself, or send it through the pipe: {STDIN} reads from there."
+            f"{quoted(given.text)} is a file, but {quoted(model)} expects text. Pass the text itself, or use "
+            f"“{STDIN}” to read standard input."
         )
     return loading.trace(model, given, edits, selection)
 
 
 def piped_text() -> str:
-    """What comes through the pipe, without the line end that `echo` adds.
+    """Read standard input, without the line end that `echo` adds.
 
     Raises:
         UnreadableText: it is not in UTF-8.

@@ -1,4 +1,4 @@
-"""`report`: attention as one HTML file, which anybody opens without attnviz and without a network."""
+"""`report`: attention as one HTML file that needs neither attnviz nor a network connection."""
 
 from __future__ import annotations
 
@@ -29,40 +29,42 @@ def run(
     ctx: typer.Context,
     text: reading.TextOrNone = None,
     model: reading.Model = "minilm",
-    dtype: reading.Numbers = None,
+    dtype: reading.DType = None,
     device: reading.Device = None,
     trace: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Instead of a text: a file that `trace` has written; several share one page: --trace again.",
+            help="File written by `trace`, instead of a text; may be repeated to share one page.",
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write (.html).")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file (.html).")],
     force: Force = False,
-    kind: Annotated[Kind | None, typer.Option(help="The kind of attention that is open first.")] = None,
-    layer: Annotated[int, typer.Option(metavar="N", help="The layer that is open first, from 1.")] = 1,
-    head: Annotated[int, typer.Option(metavar="N", help="The head that is open first, from 1.")] = 1,
+    kind: Annotated[Kind | None, typer.Option(help="Kind of attention that is selected initially.")] = None,
+    layer: Annotated[int, typer.Option(metavar="N", help="Layer that is selected initially, from 1.")] = 1,
+    head: Annotated[int, typer.Option(metavar="N", help="Head that is selected initially, from 1.")] = 1,
     token: Annotated[
-        int | None, typer.Option(metavar="N", help="The token to follow first, from 1; without it, all.")
+        int | None,
+        typer.Option(metavar="N", help="Query token that is selected initially, from 1 (default: all)."),
     ] = None,
-    view: Annotated[View, typer.Option(help="The picture that is open first.")] = "lines",
-    hide: Annotated[bool, typer.Option("--hide", help="Begin without special tokens like [CLS].")] = False,
+    view: Annotated[View, typer.Option(help="View that is selected initially.")] = "lines",
+    hide: Annotated[
+        bool, typer.Option("--hide", help="Initially hide special tokens such as [CLS].")
+    ] = False,
 ) -> None:
-    """Write one HTML file with all heads, to mail or to print.
+    """Write one self-contained HTML file with all heads.
 
-    Any browser opens it, with no network. It has small pictures of all heads, each one as lines and as a
-    matrix, and every number. Whatever is open first can be changed on the page. `trace` has more ways to read
-    a text: show the file that it writes.
+    It opens in any browser without a network connection, and has thumbnails of all heads, each head as lines
+    and as a matrix, and every number. For more input options, pass a file written by `trace`.
     """
     files = trace or []
     check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
     if (text is None) == (not files):
-        raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
+        raise AttnvizError('Pass a text, as in report "The dog slept.", or files with --trace, but not both.')
     unread = [f"--{name}" for name in ("model", "dtype", "device") if _typed(ctx, name)]
     if files and unread:
-        raise AttnvizError(f"--trace shows files unchanged. Remove {', '.join(unread)}.")
+        raise AttnvizError(f"--trace cannot be combined with {', '.join(unread)}.")
     traces = [_loaded(file) for file in files]
     if text is not None:
         traces = [reading.read(with_settings(model, dtype, device), text)]
@@ -81,13 +83,13 @@ def run(
 
 
 def _typed(ctx: typer.Context, name: str) -> bool:
-    """Whether the option was used."""
+    """Return whether the option was used."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def _loaded(file: Path) -> Trace:
-    """The trace in a file; of several files, an error names the bad one."""
+    """Load a trace; errors name the file."""
     try:
         return Trace.load(file)
     except AttnvizError as error:
@@ -95,6 +97,6 @@ def _loaded(file: Path) -> Trace:
 
 
 def is_page(file: Path) -> bool:
-    """Whether that file is a page that attnviz wrote."""
+    """Return whether a file is a page that attnviz wrote."""
     with file.open("rb") as opened:
         return MARK.encode() in opened.read(_HEAD)

@@ -1,4 +1,4 @@
-"""`trace`: run a model over a text, summarize its attention, and write all numbers to a file."""
+"""`trace`: run a model on a text, summarize its attention, and save all arrays to a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
 MAX_LINKS = 3
-"""How many of the strongest links are printed."""
+"""Maximum number of strongest links that are printed."""
 
 
 @app.command(
@@ -35,7 +35,7 @@ MAX_LINKS = 3
 def run(
     text: reading.Text,
     model: reading.Model = "minilm",
-    dtype: reading.Numbers = None,
+    dtype: reading.DType = None,
     device: reading.Device = None,
     second: reading.Second = None,
     target: reading.Target = None,
@@ -48,26 +48,28 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="EDIT",
-            help="A change of the attention, with which the model goes on; several: --edit again. "
-            "“encoder 4-2” ablates head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 attend to token 7 "
-            "alone. [CLS] and the like count as tokens.",
+            help="Edit the attention before continuing the forward pass; may be repeated. “encoder 4-2” "
+            "ablates head 2 of layer 4; “encoder 4-2 9 >7” makes token 9 attend only to token 7 in that "
+            "head. Special tokens such as [CLS] count as tokens.",
         ),
     ] = None,
     layer: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=1, help="Keep this layer alone, from 1; several: --layer again."),
+        typer.Option(metavar="N", min=1, help="Keep only this layer (1-based; may be repeated)."),
     ] = None,
     head: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=1, help="Keep this head of each layer alone, from 1."),
+        typer.Option(
+            metavar="N", min=1, help="Keep only this head of each layer (1-based; may be repeated)."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write (.npz).")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file (.npz).")] = None,
     force: Force = False,
 ) -> None:
-    """Run a model over a text, and keep its attention in a file.
+    """Run a model on a text, print the strongest links, and save its attention with --out.
 
-    The file has every query, key, value and weight of every head. Trace.load reads it again, with scores,
-    and so does numpy.load.
+    The file has all queries, keys, values and weights of all heads. Load it with attnviz.Trace.load, which
+    also computes scores, or with numpy.load.
     """
     check_out(
         out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)
@@ -79,23 +81,23 @@ def run(
     selection = select(layers, heads, None, "weights", MAX_WEIGHT_BYTES)
     trace = reading.read(model, text, second, target, writing, edits, selection)
     if out is not None:
-        trace.save(out)  # first: who reads the summary may have read enough, and close the pipe
+        trace.save(out)  # before the summary, whose pipe may be closed early
     sys.stdout.write(summary(trace, edits))
-    kept = "Nothing was kept: --out FILE.npz keeps every number.\n" if out is None else written(out)
+    kept = "Nothing was saved. Use --out FILE.npz to save all arrays.\n" if out is None else written(out)
     sys.stdout.write(kept)
 
 
 def summary(trace: Trace, edits: Sequence[Edit] = ()) -> str:
-    """What was changed, what the model wrote, its size and strongest links; a line for each kind."""
+    """Return the edits, the generated text, and the size and strongest links of each kind of attention."""
     lines = [f"edited: {', '.join(map(str, edits))}"] if edits else []
     if trace.written:
         *_, last = trace.of_kind("decoder")[0].query_tokens[: -trace.written]
         text = trace.text if trace.target is None else trace.target
-        lines.append(f"{trace.model} wrote: {text[last.end :].strip() or 'white space only'}")
+        lines.append(f"{trace.model} wrote: {text[last.end :].strip() or 'only white space'}")
     elif trace.target:
         lines.append(f"{trace.model}'s decoder read: {trace.target}")
     elif trace.target is not None:
-        lines.append(f"{trace.model}'s decoder wrote nothing, and read its first token only")
+        lines.append(f"{trace.model}'s decoder generated no text")
     if trace.blocks[0].weights_alone:
         lines.append(str(loading.load(trace.model).weights_alone))
     lines += [_summary(trace, kind) for kind in dict.fromkeys(block.kind for block in trace.blocks)]

@@ -1,1 +1,1 @@
-"""Edits that ablate attention, point it elsewhere or replace what it puts out, and how models do so."""
+"""Edits that ablate or redirect attention or replace a head's output, and their application in models."""

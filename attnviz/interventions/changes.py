@@ -1,4 +1,4 @@
-"""The edits of the forward pass that runs now, in a context variable, so that each thread has its own."""
+"""The edits of the current forward pass, in a context variable, so that each thread has its own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from attnviz.interventions.edit import Edit, Edits
 from attnviz.interventions.editing import edited_heads
 
 _FORBIDDEN = torch.finfo(torch.float32).min
-_SO = "What cannot be changed exactly is not changed."
+_SO = "The edits were not applied."
 
 
 class _Pass:
-    """One forward pass and its progress: its attentions are identified by the order in which they run."""
+    """One forward pass, whose attention modules are identified by the order in which they run."""
 
     def __init__(self, expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> None:
         self._expected = expected
@@ -29,31 +29,32 @@ class _Pass:
         number = self._ran
         if number >= len(self._expected) or self._expected[number] is not module:
             raise ModelNotSupported(
-                f"{type(module).__name__} ran otherwise than when the model was loaded, so it is unclear "
-                f"which attention an edit means. {_SO}"
+                f"{type(module).__name__} did not run in the same order as when the model was loaded. {_SO}"
             )
         self._ran += 1
         return self._edits[number]
 
     def check_end(self) -> None:
         if self._ran != len(self._expected):
-            raise ModelNotSupported(f"{self._ran} of the model's {len(self._expected)} attentions ran. {_SO}")
+            raise ModelNotSupported(
+                f"{self._ran} of the model's {len(self._expected)} attention modules ran. {_SO}"
+            )
 
 
-# A context variable, because one model serves many threads: each call sees its own changes.
+# A context variable, because several threads share one model, each with its own edits.
 _pass: ContextVar[_Pass | None] = ContextVar("attnviz_pass", default=None)
 
 
 @contextmanager
 def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> Iterator[None]:
-    """Changes the one forward pass that runs inside, in this thread alone.
+    """Apply edits to the one forward pass that runs inside, in this thread only.
 
     Args:
-        expected: the modules that will request their edits, in order.
-        edits: for each of them, for each row of the batch; empty: none.
+        expected: Modules that will request their edits, in order.
+        edits: Edits of each module, for each row of the batch; may be empty.
 
     Raises:
-        ModelNotSupported: other modules asked, or in another order.
+        ModelNotSupported: other modules requested edits, or in another order.
     """
     now = _Pass(expected, edits)
     before = _pass.set(now)
@@ -65,22 +66,22 @@ def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edit
 
 
 def edits_of(module: nn.Module) -> Sequence[Edits]:
-    """For each row of the batch, how the attention is to be changed that this module computes now."""
+    """Return the edits of a module's current attention, for each row of the batch."""
     now = _pass.get()
     edits = () if now is None else now.next(module)
     return edits if any(edits) else ()
 
 
 def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weights with which this attention goes on, and weights · values, unless an edit changes them.
+    """Return the weights after the edits, and weights · values.
 
     Args:
         weights: [batch, head, query, key], after the softmax.
         value: [batch, head, key, d_head].
-        mask: what was added to the scores.
+        mask: Additive mask of the scores.
 
     Raises:
-        InvalidEdit: an edit moves weight to a masked key, or gives vectors of another size.
+        InvalidEdit: an edit moves weight to a masked key, or its vectors have another size.
     """
     edits = edits_of(module)
     if not edits:
@@ -90,8 +91,8 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
         for edit in (edit for of_row in edits for edit in of_row):
             if not isinstance(edit, Edit) or edit.target is None:
                 continue
-            # As slices, since a text that is being written has not all of its rows yet.
+            # Slices, because a text that is being generated does not have all of its rows yet.
             rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
             if bool(forbidden[rows, edit.target : edit.target + 1].any()):
-                raise InvalidEdit(f"“{edit}” moves weight to a key that the mask of this layer forbids.")
+                raise InvalidEdit(f"“{edit}” moves weight to a key that this layer masks.")
     return edited_heads(weights, value, edits)

@@ -1,4 +1,4 @@
-"""Carry out edits: on weights, on outputs, and in a copy of one of our models that shares its parameters."""
+"""Apply edits to weights, to outputs, and to a copy of one of our models that shares its parameters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps, join_heads
 
 OurModel = Bert | DecoderOnly | EncoderDecoder
-"""A model that is put together from `attnviz.transformer`."""
+"""A model built from `attnviz.transformer`."""
 
 Model = TypeVar("Model", bound=OurModel)
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
 def places(model: OurModel) -> dict[tuple[Kind, int], str]:
-    """All attention that there is, by kind and layer, and how `get_submodule` finds it."""
+    """Return the path of each attention module, for `get_submodule`, by kind and layer."""
     found: dict[tuple[Kind, int], str] = {}
     if isinstance(model, DecoderOnly):
         return {("decoder", layer): f"layers.{layer}.attention" for layer in range(len(model.layers))}
@@ -41,18 +41,18 @@ def places(model: OurModel) -> dict[tuple[Kind, int], str]:
 
 
 def attention_at(model: OurModel, path: str) -> MultiHeadAttention:
-    """The attention at a path of `places`."""
+    """Return the attention module at a path of `places`."""
     return cast("MultiHeadAttention", model.get_submodule(path))
 
 
 def edited(model: Model, edits: Sequence[Edits]) -> Model:
-    """A model that reads each sentence of a batch with that sentence's edits; the given one stays as it is.
+    """Return a copy of a model that applies edits to each sentence of a batch.
 
-    The two share their parameters. Nothing hooks into the given model, so any number of threads may run it,
-    and edit it, at the same time.
+    The copy shares the parameters. The original is unchanged, so several threads can run and edit it at the
+    same time.
 
     Args:
-        edits: for each sentence of the batch; a sentence without a batch axis counts as one.
+        edits: Edits of each sentence of the batch; an input without a batch axis is one sentence.
 
     Raises:
         InvalidEdit: the model has no such layer or head.
@@ -67,19 +67,19 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
 
 
 def twin(model: AnyModule) -> AnyModule:
-    """The same network with the same numbers in memory: what is changed in it, no other thread meets."""
+    """Return a copy of a network that shares its tensors, so that modules can be replaced safely."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    return copy.deepcopy(model, shared)  # objects in this table count as copied already
+    return copy.deepcopy(model, shared)  # objects in this table are not copied
 
 
 class EditedAttention(nn.Module):
-    """Multi-head attention that goes on with other weights, or outputs, than the softmax gave it.
+    """Multi-head attention with edited weights or outputs.
 
-    Scores are those of the unedited attention; weights, output and all that follows are the edited ones.
+    Scores are unedited; weights, output and everything after them are edited.
 
     Args:
-        attention: computes the weights that are edited.
-        edits: for each sentence of the batch, all of this layer and kind, of heads that there are.
+        attention: The unedited attention.
+        edits: Valid edits of this layer and kind, for each sentence of the batch.
     """
 
     def __init__(self, attention: MultiHeadAttention, edits: Sequence[Edits]) -> None:
@@ -92,9 +92,9 @@ class EditedAttention(nn.Module):
         queries_from: Tensor,
         keys_from: Tensor,
         mask: Tensor | None = None,
-        before: None = None,  # noqa: ARG002 - nothing is kept: an edit may concern any token
+        before: None = None,  # noqa: ARG002 - no cache: an edit may affect any token
     ) -> MultiHeadSteps:
-        """As `MultiHeadAttention`, with edited weights."""
+        """Run `MultiHeadAttention` with edited weights."""
         steps = self.attention(queries_from, keys_from, mask)
         weights, output = edited_heads(steps.attention.weights, steps.value, self.edits)
         concatenated = join_heads(output)
@@ -109,7 +109,7 @@ class EditedAttention(nn.Module):
 
 
 def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tuple[Tensor, Tensor]:
-    """The weights after the edits, and what the heads then put out.
+    """Return the weights and the head outputs after the edits.
 
     Args:
         weights: [*sentence, head, query, key].
@@ -125,13 +125,13 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
 def edit_weights(
     weights: Float[Tensor, "*sentence head query key"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query key"]:
-    """The weights after the edits; what no edit names stays the same to the bit.
+    """Return the weights after the edits; unedited weights are equal to the bit.
 
-    An edit of a row that is not there (yet) changes nothing: a translation grows word by word.
+    Edits of rows that do not exist (yet) are skipped: a translation is generated word by word.
 
     Args:
-        weights: with or without an axis for the sentences of a batch.
-        edits: for each sentence, in the order in which they are made.
+        weights: Weights with or without a batch axis.
+        edits: Edits of each sentence, in order.
     """
     changed = weights.clone().reshape(-1, *weights.shape[-3:])
     for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
@@ -171,16 +171,16 @@ def edit_weights(
 def replace_outputs(
     outputs: Float[Tensor, "*sentence head query d_head"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query d_head"]:
-    """What the heads put out, with the given vectors in their places; the rest stays the same to the bit.
+    """Return the head outputs with replaced vectors; other outputs are equal to the bit.
 
     As in `edit_weights`, rows that do not exist (yet) are skipped.
 
     Args:
-        outputs: weights · values, with or without an axis for the sentences of a batch.
-        edits: for each sentence; those of weights are made already.
+        outputs: weights · values, with or without a batch axis.
+        edits: Edits of each sentence; edits of weights are ignored.
 
     Raises:
-        InvalidEdit: the vectors are of another size than the head's.
+        InvalidEdit: the vectors have another size than the head's.
     """
     changed = outputs.clone().reshape(-1, *outputs.shape[-3:])
     for sentence, of_sentence in enumerate(edits):
@@ -200,5 +200,5 @@ def replace_outputs(
 
 
 def _columns(cells: Sequence[tuple[int | None, ...]], columns: int) -> tuple[Tensor, ...]:
-    """What indexes a tensor at all these cells at once."""
+    """Return an index of all these cells of a tensor."""
     return torch.tensor(cells, dtype=torch.long).reshape(-1, columns).unbind(dim=1)

@@ -33,6 +33,10 @@ STORYTELLER = "storyteller"
 """Our own language model, trained on little stories."""
 
 
+SHAPES = "shapes"
+"""Our own vision-language model, which answers questions about coloured shapes."""
+
+
 @dataclass(frozen=True)
 class Package:
     """Published files, as an installed Python package brings them.
@@ -343,6 +347,39 @@ def _storyteller(size: Size) -> Entry:
     )
 
 
+_SHAPES = Entry(
+    name=SHAPES,
+    title="Shapes (a small vision-language model)",
+    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes "
+    "in a grid of 5 × 5 cells, one patch each. It knows 18 words and two kinds of questions, and nothing of "
+    "photographs. In its vision encoder W_O is 0, so that each patch token holds its own cell alone.",
+    engine="transformers",
+    family="llava",
+    layers=0,
+    decoder_layers=2,
+    heads=4,
+    d_model=48,
+    d_head=12,
+    token_limit=128,
+    parameters=93_888,
+    expects="next",
+    images=True,
+    stored="float16",
+    origin=Package(
+        name="attnviz",
+        requirement="attnviz",
+        subfolder="trained/shapes/weights",
+        files=(
+            ("config.json", "f599e9bb1e6ebf6fdb0d292371fb3dfba5d4a9302212046653dba88a60f8caa1"),
+            ("generation_config.json", "81255b844c9b794d429855fcda3f0732d2d297b35af0297a53747240670c4a52"),
+            ("model.safetensors", "4760adb793b6ed3c01bde2463e366df34dfcf8cb4a9b3df3a4c74f1ca28d3bda"),
+            ("processor_config.json", "082b2097a4ea4362b763c2fe370e147e4d9e1f988a46dd853d0b6097f8989368"),
+            ("tokenizer.json", "edd2a958ff052c6b5c020bc361b2d69d47261b00b3009720145657a0705dfcd9"),
+            ("tokenizer_config.json", "ab522ee8caf8d456cc16950e935d1ef7d8cc04458d04300fe12d06f991cb5846"),
+        ),
+    ),
+)
+
 _ENTRIES = {
     entry.name: entry
     for entry in (
@@ -363,6 +400,7 @@ _ENTRIES = {
             for name, variant in VARIANTS.items()
         ),
         *map(_storyteller, SIZES.values()),
+        _SHAPES,
     )
 }
 

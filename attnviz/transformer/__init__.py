@@ -1,5 +1,5 @@
-"""A transformer from scratch: every file is one idea of the paper, and every step it takes is returned.
+"""A transformer from scratch: each file is one idea of the paper, and returns all intermediate values.
 
-In the shapes, `*batch` and `*head` are any number of leading axes: one text has no batch axis, and several
-texts of equal length can be run at once.
+In shapes, `*batch` and `*head` are any number of leading axes: one text has no batch axis, and several
+texts of equal length can run as a batch.
 """

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class AddNormSteps(NamedTuple):
-    """The sum, and its norm."""
+    """The sum, and the normalized sum."""
 
     sum: Float[Tensor, "*batch token d_model"]
     output: Float[Tensor, "*batch token d_model"]
@@ -19,9 +19,9 @@ class AddNorm(nn.Module):
     LayerNorm(x) = (x − μ) / √(σ² + ε) ⊙ γ + β, with each token's own mean μ and variance σ² (Ba et al. 2016).
 
     Args:
-        d_model: the size of a token's vector, and of γ and β.
-        epsilon: ε, which keeps the root away from 0.
-        dropout: the fraction of Sublayer(x) that is dropped at random in training (§5.4).
+        d_model: Size of a token's vector, and of γ and β.
+        epsilon: ε, which avoids division by 0.
+        dropout: Dropout rate of Sublayer(x) in training (§5.4).
     """
 
     def __init__(self, d_model: int, epsilon: float = 1e-5, dropout: float = 0.0) -> None:
@@ -34,6 +34,6 @@ class AddNorm(nn.Module):
         tokens: Float[Tensor, "*batch token d_model"],
         update: Float[Tensor, "*batch token d_model"],
     ) -> AddNormSteps:
-        """`tokens` went into the sub-layer, `update` came out."""
+        """Add the sub-layer's output `update` to its input `tokens`, and normalize."""
         total = tokens + self.dropout(update)
         return AddNormSteps(total, self.norm(total))

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: each query reads a weighted average of the values."""
+"""Scaled dot-product attention: the output of each query is a weighted average of the values."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,18 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnviz.errors import InvalidMask
-from attnviz.transformer.masks import refuse_blind_rows
+from attnviz.transformer.masks import check_no_empty_rows
 
 
 class AttentionSteps(NamedTuple):
-    """From queries, keys and values to what each query read.
+    """All steps from queries, keys and values to the output.
 
     Attributes:
         dot_products: query · key.
-        scores: the dot products × scale.
-        masked: the scores, −∞ where the mask forbids to look.
-        weights: their softmax; every row sums to 1, forbidden cells are exactly 0.
-        output: each query's average of the values, by its weights.
+        scores: dot_products × scale.
+        masked: The scores, −∞ where masked.
+        weights: Softmax of the masked scores; rows sum to 1, masked cells are exactly 0.
+        output: Weighted average of the values for each query.
     """
 
     dot_products: Float[Tensor, "*head query key"]
@@ -34,36 +34,36 @@ def scaled_dot_product_attention(
     mask: Bool[Tensor, "*#head query key"] | None = None,
     scale: float | None = None,
 ) -> AttentionSteps:
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_head) V (Vaswani et al. 2017, equation 1).
+    """Compute Attention(Q, K, V) = softmax(Q Kᵀ / √d_head) V (Vaswani et al. 2017, equation 1).
 
     Args:
-        query: what each token searches for.
-        key: what each token offers to be found by.
-        value: what each token contributes to the queries that attend to it.
-        mask: True where a query may look; None: everywhere.
-        scale: what the dot products are multiplied by; None: 1 / √d_head.
+        query: Query vectors.
+        key: Key vectors.
+        value: Value vectors.
+        mask: True where a query may attend to a key; None masks nothing.
+        scale: Factor of the dot products; None for 1 / √d_head.
 
     Raises:
-        InvalidMask: the mask has another size than the scores, or lets a query look nowhere.
+        InvalidMask: the mask has another size than the scores, or a row without an unmasked key.
     """
     if scale is None:
         scale = query.shape[-1] ** -0.5
     dot_products = query @ key.transpose(-2, -1)
     scores = dot_products * scale
-    masked = scores if mask is None else _forbid(scores, mask)
+    masked = scores if mask is None else _apply_mask(scores, mask)
     weights = masked.softmax(dim=-1)
     return AttentionSteps(dot_products, scores, masked, weights, weights @ value)
 
 
-def _forbid(
+def _apply_mask(
     scores: Float[Tensor, "*head query key"], mask: Bool[Tensor, "*#head query key"]
 ) -> Float[Tensor, "*head query key"]:
-    """−∞ where the mask is False, because exp(−∞) = 0."""
-    # Without this, a mask of one row would silently be broadcast over all queries.
+    """Set the scores to −∞ where the mask is False, because exp(−∞) = 0."""
+    # Without this check, a mask with one row would silently be broadcast over all queries.
     if mask.shape[-2:] != scores.shape[-2:]:
         raise InvalidMask(
             f"The mask is {mask.shape[-2]} × {mask.shape[-1]}, "
             f"but there are {scores.shape[-2]} queries and {scores.shape[-1]} keys."
         )
-    refuse_blind_rows(mask)
+    check_no_empty_rows(mask)
     return scores.masked_fill(~mask, float("-inf"))

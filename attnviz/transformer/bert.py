@@ -1,4 +1,4 @@
-"""BERT, put together from this folder's parts, with the weights that its authors published."""
+"""BERT, built from the modules of this folder, with its published weights."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ ACTIVATIONS = {"gelu": nn.GELU(), "relu": nn.ReLU()}
 
 
 class BertEmbeddingSteps(NamedTuple):
-    """The words', positions' and segments' vectors, and the norm of their sum."""
+    """Word, position and segment embeddings, and their normalized sum."""
 
     words: Float[Tensor, "token d_model"]
     positions: Float[Tensor, "token d_model"]
@@ -37,7 +37,7 @@ class BertEmbeddings(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, " token"], segment_ids: Int[Tensor, " token"]
     ) -> BertEmbeddingSteps:
-        """One vector for each token.
+        """Return one vector for each token.
 
         Raises:
             TextTooLong: there are more tokens than learned positions.
@@ -49,7 +49,7 @@ class BertEmbeddings(nn.Module):
 
 
 class BertSteps(NamedTuple):
-    """The embeddings, every layer's steps, and the tokens' vectors before the first layer and after each."""
+    """The embeddings, the steps of every layer, and the hidden states before and after each layer."""
 
     embeddings: BertEmbeddingSteps
     layers: tuple[EncoderLayerSteps, ...]
@@ -57,10 +57,10 @@ class BertSteps(NamedTuple):
 
 
 class Bert(nn.Module):
-    """The paper's encoder, with learned positions, segments, and GELU in place of ReLU (Devlin et al. 2019).
+    """The paper's encoder with learned positions, segments, and GELU instead of ReLU (Devlin et al. 2019).
 
     Args:
-        config: the sizes, under the names of a published `config.json`.
+        config: Sizes, with the names of a published `config.json`.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -79,15 +79,15 @@ class Bert(nn.Module):
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "Bert":
-        """The BERT from `config.json` and `model.safetensors` in a folder, in float32.
+        """Load a BERT from `config.json` and `model.safetensors` in a folder, in float32.
 
         Raises:
             ModelFilesDamaged: a file or a tensor is missing, unreadable or of the wrong size.
-            ModelNotSupported: another kind of model, or a variant of BERT that these parts cannot represent.
+            ModelNotSupported: the model is not a BERT, or an unsupported variant.
         """
         config = read_config(Path(folder))
         tensors = read_tensors(Path(folder), config.num_hidden_layers)
-        # On "meta" the parameters have sizes but no numbers: the file brings those.
+        # On "meta" the parameters have shapes but no data, which the file provides.
         with torch.device("meta"):
             bert = cls(config)
         sizes = {name: tuple(parameter.shape) for name, parameter in bert.named_parameters()}
@@ -100,20 +100,20 @@ class Bert(nn.Module):
         mask: Bool[Tensor, "token token"] | None = None,
         segment_ids: Int[Tensor, " token"] | None = None,
     ) -> BertSteps:
-        """One pass over one text.
+        """Run one pass over one text.
 
         Args:
-            token_ids: the tokens' numbers in the vocabulary, [CLS] and [SEP] included.
-            mask: [query, key], True where a token may look; None: everywhere.
-            segment_ids: 0 for tokens of the first sentence, 1 for the second; None: all 0.
+            token_ids: Token ids, including [CLS] and [SEP].
+            mask: [query, key], True where not masked; None masks nothing.
+            segment_ids: 0 for tokens of the first sentence, 1 for the second; None for all 0.
 
         Raises:
             EmptyText: there are no tokens.
             TextTooLong: there are more tokens than learned positions.
-            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         if not len(token_ids):
-            raise EmptyText("There is no token to read. Type at least one word.")
+            raise EmptyText("The text has no tokens. Enter at least one word.")
         if segment_ids is None:
             segment_ids = torch.zeros_like(token_ids)
         embeddings = self.embeddings(token_ids, segment_ids)

@@ -1,4 +1,4 @@
-"""A decoder alone, as GPT is one: it reads a text and predicts the next token."""
+"""A decoder-only transformer such as GPT, which predicts the next token of a text."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 
 class PreNormLayerSteps(NamedTuple):
-    """One layer; `attended` and `output` are the sums after each sub-layer.
+    """The steps of one layer; `attended` and `output` are the sums after each sub-layer.
 
-    Without a feed-forward network its two fields are None, and `output` is `attended`.
+    Without a feed-forward network, its two fields are None and `output` is `attended`.
     """
 
     attention_norm: Float[Tensor, "*batch token d_model"]
@@ -27,13 +27,13 @@ class PreNormLayerSteps(NamedTuple):
 class PreNormLayer(nn.Module):
     """y = x + MultiHead(LayerNorm(x)), then y + FFN(LayerNorm(y)): the norm before each sub-layer.
 
-    So the sums are never normalized on their way through the layers (Xiong et al. 2020). Positions are
-    rotary: they turn queries and keys in every layer, and nothing is added to the words.
+    The residual stream itself is never normalized (Xiong et al. 2020). Positions are rotary: they rotate
+    queries and keys in every layer, and nothing is added to the embeddings.
 
     Args:
-        d_model: the size of a token's vector.
-        n_heads: how many heads share it.
-        d_feed_forward: the size inside the feed-forward network; 0: there is none.
+        d_model: Size of a token's vector.
+        n_heads: Number of heads.
+        d_feed_forward: Size inside the feed-forward network; 0 for no network.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_feed_forward: int) -> None:
@@ -49,10 +49,10 @@ class PreNormLayer(nn.Module):
         mask: Bool[Tensor, "*#batch token key"],
         before: MultiHeadSteps | None = None,
     ) -> PreNormLayerSteps:
-        """One layer; `before` as in `MultiHeadAttention`.
+        """Run one layer; `before` as in `MultiHeadAttention`.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         normed = self.attention_norm(tokens)
         return self.after(tokens, normed, self.attention(normed, normed, mask, before))
@@ -63,7 +63,7 @@ class PreNormLayer(nn.Module):
         normed: Float[Tensor, "*batch token d_model"],
         attention: MultiHeadSteps,
     ) -> PreNormLayerSteps:
-        """What follows attention: the sum, and the feed-forward network, if there is one."""
+        """Run the rest of a layer after its attention: the sum, and the feed-forward network, if any."""
         attended = tokens + attention.output
         if self.feed_forward_norm is None or self.feed_forward is None:
             return PreNormLayerSteps(normed, attention, attended, None, None, attended)
@@ -74,7 +74,7 @@ class PreNormLayer(nn.Module):
 
 
 class DecoderOnlySteps(NamedTuple):
-    """From the words' vectors to the scores of the next word (logits); `output` is after the last norm."""
+    """All steps from the embeddings to the logits of the next token; `output` is after the last norm."""
 
     words: Float[Tensor, "*batch token d_model"]
     layers: tuple[PreNormLayerSteps, ...]
@@ -83,25 +83,25 @@ class DecoderOnlySteps(NamedTuple):
 
 
 class DecoderOnly(nn.Module):
-    """Words, layers, a last norm, and the table of words again as the last matrix (Press and Wolf 2017).
+    """Embeddings, layers, a last norm, and the embedding table as the output matrix (Press and Wolf 2017).
 
     Args:
-        vocabulary: how many different tokens there are.
+        vocabulary: Vocabulary size.
         d_model, n_heads, d_feed_forward: as in `PreNormLayer`.
-        layers: how many.
+        layers: Number of layers.
     """
 
     def __init__(self, vocabulary: int, d_model: int, n_heads: int, d_feed_forward: int, layers: int) -> None:
         super().__init__()
         self.table = nn.Embedding(vocabulary, d_model)
-        nn.init.normal_(self.table.weight, std=d_model**-0.5)  # so the first scores have variance 1
+        nn.init.normal_(self.table.weight, std=d_model**-0.5)  # initial logits have variance 1
         self.layers = nn.ModuleList(PreNormLayer(d_model, n_heads, d_feed_forward) for _ in range(layers))
         self.norm = nn.LayerNorm(d_model)
 
     def forward(
         self, token_ids: Int[Tensor, "*batch token"], before: DecoderOnlySteps | None = None
     ) -> DecoderOnlySteps:
-        """One pass, causal; `before` as in `read`."""
+        """Run one causal pass; `before` as in `read`."""
         return self.read(self.table(token_ids), before=before)
 
     def read(
@@ -110,14 +110,14 @@ class DecoderOnly(nn.Module):
         mask: Bool[Tensor, "*#batch token key"] | None = None,
         before: DecoderOnlySteps | None = None,
     ) -> DecoderOnlySteps:
-        """One pass over the words' vectors.
+        """Run one pass over embeddings.
 
         Args:
-            mask: which keys each query may attend to; None: causal.
-            before: the pass over the tokens before these; its keys and values are kept.
+            mask: True where a query may attend to a key; None for causal.
+            before: The pass over the preceding tokens, whose keys and values are reused.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         if mask is None:
             first = 0 if before is None else before.layers[0].attention.key.shape[-2]

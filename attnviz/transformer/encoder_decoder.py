@@ -1,4 +1,4 @@
-"""The whole transformer of the paper: it reads a source text and predicts the next target token."""
+"""The paper's whole transformer, which predicts the next target token from a source text."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from attnviz.transformer.positions import sinusoidal
 
 
 class EmbeddingSteps(NamedTuple):
-    """The words' vectors, the positions' vectors, and their sum."""
+    """Scaled embeddings, position vectors, and their sum."""
 
     words: Float[Tensor, "*batch token d_model"]
     positions: Float[Tensor, "token d_model"]
@@ -28,9 +28,9 @@ class Embedding(nn.Module):
     """√d_model · E[id] + PE(pos) (Vaswani et al. 2017, §3.4 and §3.5).
 
     Args:
-        vocabulary: how many different tokens there are.
-        d_model: the size of a token's vector.
-        dropout: the fraction of the sum that is dropped at random in training (§5.4).
+        vocabulary: Vocabulary size.
+        d_model: Size of a token's vector.
+        dropout: Dropout rate of the sum in training (§5.4).
     """
 
     def __init__(self, vocabulary: int, d_model: int, dropout: float = 0.0) -> None:
@@ -41,7 +41,7 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, token_ids: Int[Tensor, "*batch token"]) -> EmbeddingSteps:
-        """From the tokens' numbers in the vocabulary to vectors."""
+        """Return the vectors of token ids."""
         d_model = self.table.embedding_dim
         words = self.table(token_ids) * d_model**0.5
         positions = sinusoidal(token_ids.shape[-1], d_model).to(words)
@@ -49,7 +49,7 @@ class Embedding(nn.Module):
 
 
 class EncoderDecoderSteps(NamedTuple):
-    """Everything from the two texts' vectors to the scores of the next word (logits)."""
+    """All steps from the embeddings of both texts to the logits of the next token."""
 
     source: EmbeddingSteps
     encoder: EncoderSteps
@@ -59,23 +59,23 @@ class EncoderDecoderSteps(NamedTuple):
 
     @property
     def probabilities(self) -> Float[Tensor, "*batch target vocabulary"]:
-        """For each target token, how probable each word is as the next one."""
+        """The probability of each word as the next one, for each target token."""
         return self.logits.softmax(dim=-1)
 
 
 class EncoderDecoder(nn.Module):
     """The model of Vaswani et al. 2017, figure 1; the defaults are its base model (table 3).
 
-    As in §3.4, the last matrix is the target's embedding table again: a word scores high if its vector
-    points the way of the decoder's output.
+    As in §3.4, the output matrix is the target's embedding table: a word's logit is the dot product of its
+    embedding and the decoder's output.
 
     Args:
-        source_vocabulary, target_vocabulary: how many different tokens each text has.
-        d_model: the size of a token's vector.
-        n_heads: how many heads share it.
-        d_feed_forward: the size inside the feed-forward networks.
-        encoder_layers, decoder_layers: how many of each.
-        dropout: the fraction dropped at random in training; call `.eval()` to drop nothing.
+        source_vocabulary, target_vocabulary: Vocabulary sizes.
+        d_model: Size of a token's vector.
+        n_heads: Number of heads.
+        d_feed_forward: Size inside the feed-forward networks.
+        encoder_layers, decoder_layers: Numbers of layers.
+        dropout: Dropout rate in training; `.eval()` disables it.
     """
 
     def __init__(
@@ -107,15 +107,15 @@ class EncoderDecoder(nn.Module):
         target_mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> EncoderDecoderSteps:
-        """One pass over both texts.
+        """Run one pass over both texts.
 
         Args:
-            source_mask: where the source may look in itself; None: everywhere.
-            target_mask: where the target may look in itself; None: never ahead.
-            cross_mask: where the target may look in the source; None: everywhere.
+            source_mask: Mask of the source's self-attention; None masks nothing.
+            target_mask: Mask of the target's self-attention; None for causal.
+            cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: a mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: a mask has the wrong size, or a row without an unmasked key.
         """
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)
@@ -130,11 +130,11 @@ class EncoderDecoder(nn.Module):
         target_mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> tuple[EmbeddingSteps, DecoderSteps, Float[Tensor, "*batch target vocabulary"]]:
-        """The second half of a pass: the target's vectors, the decoder's steps and the logits.
+        """Run the second half of a pass: target embeddings, decoder and logits.
 
         Args:
-            encoded: what the encoder has put out for the source.
-            target_mask, cross_mask: as `forward` takes them.
+            encoded: Encoder output for the source.
+            target_mask, cross_mask: as for `forward`.
         """
         target = self.target_embedding(target_ids)
         decoder = self.decoder(target.output, encoded, target_mask, cross_mask)

@@ -1,4 +1,4 @@
-"""The feed-forward network: each token by itself goes through a wider layer and back."""
+"""The feed-forward network: two linear layers with an activation between them, for each token separately."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 class FeedForwardSteps(NamedTuple):
-    """The wide layer before and after its activation, and the output."""
+    """The hidden layer before and after its activation, and the output."""
 
     expanded: Float[Tensor, "*batch token d_feed_forward"]
     activated: Float[Tensor, "*batch token d_feed_forward"]
@@ -22,8 +22,8 @@ class FeedForward(nn.Module):
     """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂ (Vaswani et al. 2017, equation 2).
 
     Args:
-        d_model: the size of a token's vector.
-        d_feed_forward: the size in between, 4 × d_model in the paper.
+        d_model: Size of a token's vector.
+        d_feed_forward: Size of the hidden layer, 4 × d_model in the paper.
         activation: max(0, ·) in the paper; BERT uses GELU.
     """
 

@@ -1,4 +1,4 @@
-"""The encoder's and the decoder's layers, and the stacks that they make (Vaswani et al. 2017, figure 1)."""
+"""Encoder and decoder layers, and stacks of layers (Vaswani et al. 2017, figure 1)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 
 class EncoderLayerSteps(NamedTuple):
-    """The two sub-layers, each with its Add & Norm."""
+    """The steps of the two sub-layers, each with its Add & Norm."""
 
     attention: MultiHeadSteps
     attention_add_norm: AddNormSteps
@@ -23,7 +23,7 @@ class EncoderLayerSteps(NamedTuple):
 
     @property
     def output(self) -> Float[Tensor, "*batch token d_model"]:
-        """What the next layer reads."""
+        """The input of the next layer."""
         return self.feed_forward_add_norm.output
 
 
@@ -31,10 +31,10 @@ class EncoderLayer(nn.Module):
     """y = AddNorm(x, MultiHead(x, x, x)), then AddNorm(y, FFN(y)) (Vaswani et al. 2017, §3.1).
 
     Args:
-        d_model: the size of a token's vector.
-        n_heads: how many heads share it.
-        d_feed_forward: the size inside the feed-forward network.
-        activation: inside the feed-forward network.
+        d_model: Size of a token's vector.
+        n_heads: Number of heads.
+        d_feed_forward: Size inside the feed-forward network.
+        activation: Activation of the feed-forward network.
         epsilon, dropout: as in `AddNorm`.
     """
 
@@ -58,10 +58,10 @@ class EncoderLayer(nn.Module):
         tokens: Float[Tensor, "*batch token d_model"],
         mask: Bool[Tensor, "*#batch token token"] | None = None,
     ) -> EncoderLayerSteps:
-        """One layer; without a mask every token sees all.
+        """Run one layer; without a mask, every token attends to all tokens.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         attention = self.attention(tokens, tokens, mask)
         attended = self.attention_add_norm(tokens, attention.output)
@@ -71,7 +71,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayerSteps(NamedTuple):
-    """The three sub-layers, each with its Add & Norm."""
+    """The steps of the three sub-layers, each with its Add & Norm."""
 
     attention: MultiHeadSteps
     attention_add_norm: AddNormSteps
@@ -82,14 +82,14 @@ class DecoderLayerSteps(NamedTuple):
 
     @property
     def output(self) -> Float[Tensor, "*batch target d_model"]:
-        """What the next layer reads."""
+        """The input of the next layer."""
         return self.feed_forward_add_norm.output
 
 
 class DecoderLayer(nn.Module):
     """y = AddNorm(x, MultiHead(x, x, x)), z = AddNorm(y, MultiHead(y, s, s)), then AddNorm(z, FFN(z)).
 
-    x are the target's tokens; s is the encoder's output for the source (Vaswani et al. 2017, §3.1).
+    x are the target's vectors; s is the encoder's output for the source (Vaswani et al. 2017, §3.1).
 
     Args:
         d_model, n_heads, d_feed_forward, activation, epsilon, dropout: as in `EncoderLayer`.
@@ -119,16 +119,16 @@ class DecoderLayer(nn.Module):
         mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderLayerSteps:
-        """One layer.
+        """Run one layer.
 
         Args:
-            target: the decoder's own tokens.
-            source: the encoder's output.
-            mask: where the target may look in itself; None: never ahead.
-            cross_mask: where the target may look in the source; None: everywhere.
+            target: Vectors of the target's tokens.
+            source: The encoder's output.
+            mask: Mask of the self-attention; None for causal.
+            cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: a mask has the wrong size, or lets a token look nowhere.
+            InvalidMask: a mask has the wrong size, or a row without an unmasked key.
         """
         if mask is None:
             mask = causal_mask(target.shape[-2]).to(target.device)
@@ -142,31 +142,31 @@ class DecoderLayer(nn.Module):
 
 
 class EncoderSteps(NamedTuple):
-    """Every layer's steps, and the tokens' vectors before the first layer and after each."""
+    """The steps of every layer, and the hidden states before the first layer and after each."""
 
     layers: tuple[EncoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch token d_model"], ...]
 
     @property
     def output(self) -> Float[Tensor, "*batch token d_model"]:
-        """What the decoder reads."""
+        """The keys and values of the decoder's cross-attention are computed from it."""
         return self.hidden_states[-1]
 
 
 class DecoderSteps(NamedTuple):
-    """As `EncoderSteps`, of the target's tokens."""
+    """The same for a decoder."""
 
     layers: tuple[DecoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch target d_model"], ...]
 
     @property
     def output(self) -> Float[Tensor, "*batch target d_model"]:
-        """What the next word is chosen from."""
+        """The logits of the next token are computed from it."""
         return self.hidden_states[-1]
 
 
 class Encoder(nn.Module):
-    """Encoder layers one after the other; the output of each is the input of the next."""
+    """A stack of encoder layers."""
 
     def __init__(self, layers: Iterable[EncoderLayer]) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Encoder(nn.Module):
         tokens: Float[Tensor, "*batch token d_model"],
         mask: Bool[Tensor, "*#batch token token"] | None = None,
     ) -> EncoderSteps:
-        """All layers under one mask; errors as in `EncoderLayer`."""
+        """Run all layers with the same mask; errors as in `EncoderLayer`."""
         steps: list[EncoderLayerSteps] = []
         for layer in self.layers:
             steps.append(layer(steps[-1].output if steps else tokens, mask))
@@ -185,7 +185,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Decoder layers one after the other; each looks across at the same encoder output."""
+    """A stack of decoder layers, which all attend to the same encoder output."""
 
     def __init__(self, layers: Iterable[DecoderLayer]) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class Decoder(nn.Module):
         mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderSteps:
-        """All layers under the same masks; arguments and errors as in `DecoderLayer`."""
+        """Run all layers with the same masks; arguments and errors as in `DecoderLayer`."""
         steps: list[DecoderLayerSteps] = []
         for layer in self.layers:
             steps.append(layer(steps[-1].output if steps else target, source, mask, cross_mask))

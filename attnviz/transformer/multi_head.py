@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions side by side, each with projections of its own."""
+"""Multi-head attention: several attentions in parallel, each with its own projections."""
 
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ from attnviz.transformer.rotary import rotate
 
 
 class MultiHeadSteps(NamedTuple):
-    """One pass through all heads.
+    """The steps of all heads.
 
     Attributes:
-        query, key, value: each head's projections; with rotary positions, queries and keys are turned.
-        attention: each head's scores, weights and output.
-        concatenated: the heads' outputs, one after the other.
-        output: the concatenation, mixed by W_O.
+        query, key, value: Projections of each head; queries and keys are rotated with rotary positions.
+        attention: Scores, weights and output of each head.
+        concatenated: Concatenation of the heads' outputs.
+        output: The concatenation times W_O.
     """
 
     query: Float[Tensor, "*batch head query d_head"]
@@ -31,22 +31,22 @@ class MultiHeadSteps(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W_O, where headᵢ = Attention(Q W_Qᵢ, K W_Kᵢ, V W_Vᵢ).
 
-    The matrices W_Q₁ … W_Q_h are the columns of one d_model × d_model matrix, W_K and W_V likewise, so
-    that one multiplication serves all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
+    The matrices W_Q₁ … W_Q_h are the columns of one d_model × d_model matrix, and likewise W_K and W_V, so
+    that one multiplication computes all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
 
     Args:
-        d_model: the size of a token's vector.
-        n_heads: how many heads share it.
-        rotary: whether queries and keys are turned by their positions, 0, 1, 2 … (see `rotate`).
+        d_model: Size of a token's vector.
+        n_heads: Number of heads.
+        rotary: Rotate queries and keys by their positions, 0, 1, 2 … (see `rotate`).
 
     Raises:
-        ValueError: d_model cannot be shared out equally among the heads.
+        ValueError: d_model is not divisible by n_heads.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, rotary: bool = False) -> None:
         super().__init__()
         if d_model % n_heads:
-            raise ValueError(f"{n_heads} heads cannot share a vector of {d_model} numbers equally.")
+            raise ValueError(f"d_model = {d_model} is not divisible by n_heads = {n_heads}.")
         self.n_heads = n_heads
         self.rotary = rotary
         self.to_query = nn.Linear(d_model, d_model)
@@ -61,16 +61,15 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "*#batch query key"] | None = None,
         before: MultiHeadSteps | None = None,
     ) -> MultiHeadSteps:
-        """Tokens of `queries_from` attend to tokens of `keys_from`; the same tensor twice is self-attention.
+        """Let the tokens of `queries_from` attend to those of `keys_from`; equal for self-attention.
 
         Args:
-            mask: which keys each query may attend to; None: all.
-            before: the pass over the tokens before these. Its keys and values are kept, and not
-                computed again (the key–value cache); the keys of this pass are both, and the mask has a
-                column for each.
+            mask: True where a query may attend to a key; None masks nothing.
+            before: The pass over the preceding tokens, whose keys and values are reused (key–value cache).
+                The mask has a column for each old and new key.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or lets a query look nowhere.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         query = split_heads(self.to_query(queries_from), self.n_heads)
         key = split_heads(self.to_key(keys_from), self.n_heads)
@@ -88,10 +87,10 @@ class MultiHeadAttention(nn.Module):
         return MultiHeadSteps(query, key, value, attention, concatenated, self.to_output(concatenated))
 
     def output_projections(self) -> Float[Tensor, "head d_head d_model"]:
-        """Each head's slice of W_O.
+        """Return each head's slice of W_O.
 
-        Concat(head₁, …, head_h) W_O = head₁ W_O₁ + … + head_h W_O_h: what one head adds to the output
-        is its own output times its own slice. (W_O's bias belongs to no head.)
+        Concat(head₁, …, head_h) W_O = head₁ W_O₁ + … + head_h W_O_h: the contribution of a head to the
+        output is its own output times its own slice. (W_O's bias is part of no head.)
         """
         d_model = self.to_output.out_features
         return self.to_output.weight.T.reshape(self.n_heads, -1, d_model)
@@ -100,14 +99,11 @@ class MultiHeadAttention(nn.Module):
 def split_heads(
     tokens: Float[Tensor, "*batch token d_model"], n_heads: int
 ) -> Float[Tensor, "*batch {n_heads} token d_head"]:
-    """Cut each token's vector into one piece a head.
-
-    The pieces are laid out in memory one after the other, as traces and files keep them.
-    """
+    """Split each token's vector into one slice per head, contiguous in memory as in traces and files."""
     pieces = tokens.reshape(*tokens.shape[:-1], n_heads, -1)
     return pieces.transpose(-3, -2).contiguous()
 
 
 def join_heads(heads: Float[Tensor, "*batch head token d_head"]) -> Float[Tensor, "*batch token d_model"]:
-    """Concat(head₁, …, head_h): `split_heads` undone."""
+    """Return Concat(head₁, …, head_h), the inverse of `split_heads`."""
     return heads.transpose(-3, -2).flatten(-2)

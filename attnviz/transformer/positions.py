@@ -1,4 +1,4 @@
-"""Position vectors, added to the tokens' vectors: sinusoidal as in the paper, learned as in BERT."""
+"""Position vectors that are added to embeddings: sinusoidal as in the paper, learned as in BERT."""
 
 import torch
 from jaxtyping import Float
@@ -8,7 +8,7 @@ from attnviz.errors import TextTooLong
 
 
 def sinusoidal(tokens: int, d_model: int) -> Float[Tensor, "{tokens} {d_model}"]:
-    """The paper's formula (Vaswani et al. 2017, §3.5), where i counts the pairs of sine and cosine.
+    """Return sinusoidal position vectors (Vaswani et al. 2017, §3.5); i is the index of a sine–cosine pair.
 
     PE(pos, 2i)     = sin(pos / 10000^(2i / d_model))
     PE(pos, 2i + 1) = cos(pos / 10000^(2i / d_model))
@@ -26,8 +26,8 @@ class LearnedPositions(nn.Module):
     """A table with one learned vector for each position, as in BERT.
 
     Args:
-        limit: how many positions the table has.
-        d_model: the size of a vector.
+        limit: Number of positions.
+        d_model: Size of a vector.
     """
 
     def __init__(self, limit: int, d_model: int) -> None:
@@ -36,7 +36,7 @@ class LearnedPositions(nn.Module):
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, tokens: int) -> Float[Tensor, "{tokens} d_model"]:
-        """The vectors of the first positions.
+        """Return the vectors of the first positions.
 
         Raises:
             TextTooLong: there are more tokens than learned positions.

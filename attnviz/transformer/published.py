@@ -1,4 +1,4 @@
-"""Read a published BERT's config and weights, check them, and map the tensors' names to ours."""
+"""Read and check a published BERT's config and weights, and rename its tensors."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
 
-# A setting that is not written in config.json has its first value.
+# The first value is the default of a setting that config.json omits.
 REPRESENTED: Mapping[str, tuple[object, ...]] = {
     "position_embedding_type": ("absolute",),
     "hidden_act": ("gelu", "relu"),
@@ -43,17 +43,17 @@ PUBLISHED_NAMES = (
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """The sizes of a BERT, under the names of its `config.json`.
+    """The sizes of a BERT, with the names of its `config.json`.
 
     Attributes:
-        vocab_size: how many different tokens there are.
+        vocab_size: Vocabulary size.
         hidden_size: d_model.
-        num_hidden_layers, num_attention_heads: how many layers, and heads in each.
+        num_hidden_layers, num_attention_heads: Number of layers, and of heads per layer.
         intermediate_size: d_feed_forward.
-        max_position_embeddings: how many tokens the model can read.
-        type_vocab_size: the number of segments.
-        hidden_act: the feed-forward activation, "gelu" or "relu".
-        layer_norm_eps: the ε of the layer norms.
+        max_position_embeddings: Maximum number of tokens.
+        type_vocab_size: Number of segments.
+        hidden_act: Activation of the feed-forward networks, "gelu" or "relu".
+        layer_norm_eps: ε of the layer norms.
     """
 
     vocab_size: int
@@ -68,11 +68,11 @@ class BertConfig:
 
 
 def read_config(folder: Path) -> BertConfig:
-    """`config.json`, checked.
+    """Read and check `config.json`.
 
     Raises:
-        ModelFilesDamaged: the file is missing or unreadable, or a size in it makes no sense.
-        ModelNotSupported: it describes another kind of model, or a variant of BERT that is built otherwise.
+        ModelFilesDamaged: the file is missing or unreadable, or has an invalid size.
+        ModelNotSupported: the model is not a BERT, or an unsupported variant.
     """
     file = folder / "config.json"
     try:
@@ -80,7 +80,7 @@ def read_config(folder: Path) -> BertConfig:
     except (OSError, ValueError) as error:
         raise ModelFilesDamaged(f"{file} is missing or unreadable. Download the model again.") from error
     if not isinstance(published, dict):
-        raise ModelFilesDamaged(f"{file} does not hold a table of settings. Download the model again.")
+        raise ModelFilesDamaged(f"{file} is not a JSON object. Download the model again.")
     _refuse(file, "model_type", published.get("model_type"), ("bert",))
     for name, values in REPRESENTED.items():
         _refuse(file, name, published.get(name, values[0]), values)
@@ -90,46 +90,46 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def read_tensors(folder: Path, layers: int) -> dict[str, Tensor]:
-    """`model.safetensors` in float32, under one spelling of the published names.
+    """Read `model.safetensors` in float32, with normalized names.
 
-    What follows the encoder (pooler, classifier) is not read.
+    Tensors after the encoder (pooler, classifier) are ignored.
 
     Args:
-        layers: how many layers `config.json` speaks of.
+        layers: Number of layers in `config.json`.
 
     Raises:
         ModelFilesDamaged: the file is missing, unreadable, or has another number of layers.
-        ModelNotSupported: its numbers are quantized.
+        ModelNotSupported: the weights are quantized.
     """
     file = folder / "model.safetensors"
     try:
         stored = load_file(file)
     except (OSError, SafetensorError) as error:
         raise ModelFilesDamaged(
-            f"{file} is missing or unreadable; weights are read from no other file. Download the model again."
+            f"{file} is missing or unreadable; no other weight file is supported. Download the model again."
         ) from error
     tensors = {_one_spelling(name): tensor for name, tensor in stored.items()}
     tensors.pop("embeddings.position_ids", None)
     tensors = {name: t for name, t in tensors.items() if name.startswith(("embeddings.", "encoder."))}
     for name, tensor in tensors.items():
         if tensor.dtype not in NUMBERS:
-            raise ModelNotSupported(f"{file} stores {name} as {tensor.dtype}, which is not a plain number.")
+            raise ModelNotSupported(f"{file} stores {name} as {tensor.dtype}, which is not supported.")
     present = {name.split(".")[2] for name in tensors if name.startswith("encoder.layer.")}
     if len(present) != layers:
-        raise ModelFilesDamaged(f"{file} holds {len(present)} layers; config.json speaks of {layers}.")
+        raise ModelFilesDamaged(f"{file} has {len(present)} layers, but config.json says {layers}.")
     return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 def in_our_words(tensors: Mapping[str, Tensor], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """The published tensors under the names of our own parameters.
+    """Rename the published tensors to our parameters' names.
 
     Args:
-        tensors: published name → numbers.
-        sizes: our name → the shape that our parameter needs.
+        tensors: Tensors by published name.
+        sizes: Expected shapes by our name.
 
     Raises:
         ModelFilesDamaged: a tensor is missing or has the wrong shape.
-        ModelNotSupported: there is a tensor for which our BERT has no place.
+        ModelNotSupported: there is an unknown tensor.
     """
     found = {}
     for name, size in sizes.items():
@@ -142,19 +142,19 @@ def in_our_words(tensors: Mapping[str, Tensor], sizes: Mapping[str, tuple[int, .
         found[name] = tensors[published]
     unknown = tensors.keys() - {published_name(name) for name in sizes}
     if unknown:
-        raise ModelNotSupported(f"model.safetensors has {min(unknown)}, for which this BERT has no place.")
+        raise ModelNotSupported(f"model.safetensors has the unknown tensor {min(unknown)}.")
     return found
 
 
 def published_name(name: str) -> str:
-    """What the published files call our parameter `name`."""
+    """Return the published name of our parameter `name`."""
     for ours, theirs in PUBLISHED_NAMES:
         name = name.replace(ours, theirs)
     return name
 
 
 def _one_spelling(name: str) -> str:
-    """Some files put "bert." before each name; the oldest use gamma and beta for a norm's weight and bias."""
+    """Normalize a name: some files add "bert."; old ones use gamma and beta for a norm's weight and bias."""
     name = name.removeprefix("bert.")
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
@@ -162,16 +162,16 @@ def _one_spelling(name: str) -> str:
 def _refuse(file: Path, name: str, value: object, represented: tuple[object, ...]) -> None:
     if value not in represented:
         known = " or ".join(repr(known) for known in represented)
-        raise ModelNotSupported(f"{file} has {name} = {value!r}; this BERT can only be built with {known}.")
+        raise ModelNotSupported(f"{file} has {name} = {value!r}; only {known} is supported.")
 
 
 def _check_sizes(file: Path, settings: Mapping[str, Any]) -> None:
     for name in settings.keys() - {"hidden_act"}:
         value, kind = settings[name], float if name == "layer_norm_eps" else int
         if not (isinstance(value, kind) and value > 0):
-            raise ModelFilesDamaged(f"{file} gives no usable {name}. Download the model again.")
+            raise ModelFilesDamaged(f"{file} has no valid {name}. Download the model again.")
     heads, size = settings["num_attention_heads"], settings["hidden_size"]
     if size % heads:
         raise ModelFilesDamaged(
-            f"{file} speaks of {heads} heads, which cannot share vectors of {size} numbers equally."
+            f"{file}: hidden_size = {size} is not divisible by num_attention_heads = {heads}."
         )

@@ -5,15 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import attnviz
 from attnviz.app.models.images import computed
-from attnviz.app.models.images.samples import SAMPLES
+from attnviz.app.models.images.samples import QUESTIONS, SAMPLES, sample
 from attnviz.app.saving import npz_of
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
-from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
+from attnviz.trained.shapes import figures
+from tests.app.shown import clean, page_links, sent, try_page, visit, warnings
+from tests.app.shown import words as words_of
 
 
 @pytest.fixture
@@ -27,7 +31,8 @@ def look(folder: str, name: str) -> Trace:
 
 
 def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
-    app, token = visit("images", layer="2", head="3", patch="row 3, column 4"), 1 + 2 * 5 + 3
+    app = visit("images", model=folder, layer="2", head="3", patch="row 3, column 4")
+    token = 1 + 2 * 5 + 3
     for name in SAMPLES:
         app.session_state["picture"] = name
         clean(app.run())
@@ -39,13 +44,13 @@ def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
         place = (
             f"row {(strongest - 1) // 5 + 1}, column {(strongest - 1) % 5 + 1}" if strongest else "\\[CLS\\]"
         )
-        assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words(app)
+        assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words_of(app)
 
 
 def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_its_numbers(
     folder: str, tmp_path: Path
 ) -> None:
-    app, trace = visit("images", patch="[CLS]"), look(folder, "boat")
+    app, trace = visit("images", model=folder, patch="[CLS]"), look(folder, "boat")
     facts, weights = sent(app, "atlas")["facts"], trace.stack("encoder")
     assert len(facts) == 6
     for fact, row in zip(facts, weights[:, :, 0].reshape(6, -1), strict=True):
@@ -55,12 +60,11 @@ def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_i
     np.testing.assert_array_equal(attnviz.Trace.load(tmp_path / "boat.npz").stack("encoder"), weights)
 
 
-@pytest.mark.usefixtures("folder")
-def test_what_a_link_cannot_choose_is_told() -> None:
-    app = visit("images", picture="<b>", layer="99", patch="row 9, column 9")
+def test_what_a_link_cannot_choose_is_told(folder: str) -> None:
+    app = visit("images", model=folder, picture="<b>", layer="99", patch="row 9, column 9")
     assert sent(app, "patches")["query"] == 1 + 1 * 5 + 2
     assert all(name in warnings(app) for name in ("picture", "layer", "patch"))
-    app = visit("images", picture="your own", layer="2", head="3", patch="row 3, column 4")
+    app = visit("images", model=folder, picture="your own", layer="2", head="3", patch="row 3, column 4")
     assert "The image is not in the link" in app.info[0].value
     assert [box.value for box in app.number_input] == [2, 3]
     assert app.selectbox(key="patch").value == "row 3, column 4"
@@ -68,7 +72,7 @@ def test_what_a_link_cannot_choose_is_told() -> None:
 
 def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder: str) -> None:
     app = visit("images", model=folder)
-    assert app.selectbox(key="model").options == [folder]
+    assert app.selectbox(key="model").options == ["shapes", folder]
     clean(app.switch_page("pages/explore.py").run())
     assert app.selectbox(key="model").value == "minilm"
     assert folder not in app.selectbox(key="model").options
@@ -85,4 +89,52 @@ def test_a_server_may_offer_nothing_but_a_model_that_sees(
     assert "No model on this server can read texts" in app.error[0].value
     clean(app.switch_page("pages/images.py").run())
     assert app.selectbox(key="model").options == ["Seer"]
-    assert folder not in words(app)
+    assert folder not in words_of(app)
+
+
+# ---- a picture with a text
+
+
+def read(name: str, text: str) -> Trace:
+    given = ModelInput(text, images=(Image.fromarray(sample(name)),))
+    return loading.trace("shapes", given)
+
+
+HEAD = figures.stored().by_shape.head
+
+
+def words_in(trace: Trace) -> list[int]:
+    """The places of the words."""
+    return [place for place, token in enumerate(trace.tokens) if token.patch is None]
+
+
+def test_the_first_sight_is_a_word_and_the_patch_that_it_names() -> None:
+    app = visit("images")
+    asked = QUESTIONS["six shapes"]
+    message = sent(app, "patches")
+    assert message["words"]
+    assert message["names"][message["query"]] == asked.named
+    assert (message["layer"], message["head"]) == HEAD
+    trace = read("six shapes", asked.text)
+    words = words_in(trace)
+    row = trace.block("decoder", HEAD[0] - 1).weights[HEAD[1] - 1, words[message["query"]]]
+    strongest = trace.tokens[int(row.argmax())].patch
+    assert strongest is not None
+    assert (strongest.row, strongest.column) == (asked.asked.row, asked.asked.column)
+    assert (
+        f"*row {asked.asked.row + 1}, column {asked.asked.column + 1}* **{100 * row.max():.1f} %**"
+        in words_of(app)
+    )
+    assert f"**{asked.answer}**" in words_of(app)
+
+
+def test_a_patch_shows_the_words_that_attend_to_it_and_the_mean_is_over_heads() -> None:
+    trace = read("six shapes", QUESTIONS["six shapes"].text)
+    words, place = words_in(trace), [token.text for token in trace.tokens].index("5,2")
+    app = visit("images", patch="row 5, column 2", layer="2", mean="true")
+    column = trace.block("decoder", 1).weights[:, :, place].mean(axis=0)
+    message = sent(app, "patches")
+    assert (message["heads"], message["query"]) == (1, len(words) + 4 * 5 + 1)
+    best = int(column.argmax())
+    assert f"**{100 * column[best]:.1f} %**" in words_of(app)
+    assert "is attended to most by" in words_of(app)

@@ -4,11 +4,15 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from attnviz.app.models.images import computed
+from attnviz.app.models.images.samples import QUESTIONS, sample
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.trace import Trace
+from attnviz.trained.shapes import figures
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -21,6 +25,7 @@ from tests.browser.visit import (
 )
 from tests.capture.tiny import tiny
 
+HEAD = figures.stored().by_shape.head
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
 
 
@@ -56,6 +61,33 @@ def check_choices(page: Page, expected: dict[str, str]) -> None:
     assert {"layer": "1", "head": "1", "model": ""} | told == {"model": told.get("model", "")} | expected
 
 
+def test_a_word_and_the_patches_that_it_attends_to(page: Page, server: Server) -> None:
+    first_visit(page, server, "images")
+    asked = QUESTIONS["six shapes"]
+    words = page.get_by_role("group", name="Words of the text").get_by_role("button")
+    chosen = words.filter(has_text=asked.named)
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    given = ModelInput(asked.text, images=(Image.fromarray(sample("six shapes")),))
+    trace = loading.trace("shapes", given)
+    weights = trace.block("decoder", HEAD[0] - 1).weights[HEAD[1] - 1]
+    spelled = [token.text for token in trace.tokens]
+    place = spelled.index(f"{asked.asked.row + 1},{asked.asked.column + 1}")
+    weight = f"{100 * weights[spelled.index(asked.named), place]:.1f} %"
+    patch = page.get_by_role("gridcell", name=f"row {asked.asked.row + 1}, column {asked.asked.column + 1}:")
+    expect(patch).to_have_accessible_name(re.compile(re.escape(weight)))
+    patch.hover()
+    expect(page.get_by_text(f"{asked.named} attends to row {asked.asked.row + 1}, column")).to_be_visible()
+    patch.click()
+    wait_idle(page)
+    expect(chosen).to_have_text(f"{asked.named}{weight}")  # of the patch: who attends to it
+    everybody_can_use(page)
+    page.get_by_text("Mean over heads").click()
+    wait_idle(page)
+    mean = trace.block("decoder", HEAD[0] - 1).weights[:, spelled.index(asked.named), place].mean()
+    expect(chosen).to_have_text(f"{asked.named}{100 * mean:.1f} %")
+    assert fits(page)
+
+
 def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     folder = open_model(page, server, "vit", tmp_path)  # it sees three rows of five patches
     first_visit(page, server, "images", model=folder, picture="two shapes", layer=2, head=3)
@@ -78,8 +110,13 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     expect(patches.nth(0)).to_have_accessible_name(f"row 1, column 1: {100 * other[1]:.1f} %")
     everybody_can_use(page)
 
-    asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
-    visit(page, f"{server.url}/images?{urlencode(asked)}")
+    asked = {
+        "patch": "row 3, column 2",
+        "layer": "2",
+        "head": "2",
+        "picture": "your own",
+    }
+    visit(page, f"{server.url}/images?{urlencode(asked | {'model': folder})}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
     for name in ("no", "boat"):
         if name == "no":

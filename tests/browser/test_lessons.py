@@ -291,7 +291,7 @@ def test_translate(page: Page, server: Server) -> None:
 
 def test_cause(page: Page, server: Server) -> None:
     lesson(page, server, "cause", edits="dog to road")
-    expect(page.get_by_text("“dog to road” is no edit")).to_be_visible()
+    expect(page.get_by_text("“dog to road” is not an edit")).to_be_visible()
     page.get_by_role("radio", name="7 road", exact=True).press("Space")
     translation = page.locator(".st-key-slide-picture p").filter(has_text="Now:")
     expect(translation.locator("strong").nth(1)).to_have_text("elle")

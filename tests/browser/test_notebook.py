@@ -1,5 +1,6 @@
 """The example notebook runs and finds what it says; its figures are drawn in its theme, or at least seen."""
 
+import html
 import json
 import os
 import re
@@ -118,6 +119,26 @@ def test_where_scripts_are_forbidden_the_picture_is_seen(
     assert forbidden.get_by_role("img").screenshot() == seen
     assert faults.seen
     assert all("violates" in fault for fault in faults.seen)
+    faults.seen.clear()
+
+
+def test_a_figure_is_drawn_inside_of_another_frame(context: BrowserContext, faults: Faults) -> None:
+    """As Colab and marimo's `mo.iframe` place it: the outer frame has an origin of its own, or the page's."""
+    figure = html.escape(show(encoder())._repr_html_())
+    context.set_offline(True)
+    for sandbox in ('sandbox="allow-scripts"', ""):
+        page = framed(
+            context, "<body>", f'<iframe {sandbox} width="960" height="900" srcdoc="{figure}"></iframe>'
+        )
+        inside = page.frame_locator("iframe").frame_locator("iframe")
+        expect(inside.locator("h2").first).to_have_text("All 6 heads at a glance")
+        assert inside.locator("canvas").first.evaluate(COLOURS) > 20
+    page = framed(
+        context, "<body>", f'<iframe sandbox="" width="960" height="900" srcdoc="{figure}"></iframe>'
+    )
+    expect(page.frame_locator("iframe").get_by_role("img")).to_be_visible()  # no script may run there
+    assert faults.seen
+    assert all("Blocked script execution" in fault for fault in faults.seen)
     faults.seen.clear()
 
 

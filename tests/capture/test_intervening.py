@@ -166,10 +166,10 @@ def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> 
     queries, d_head = block.output.shape[1:]
     for shape, layer, query, said in (
         ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} numbers; this head's have {d_head}"),
-        ((queries - 1, d_head), 0, None, f"{queries - 1} vectors, but there are {queries} tokens here"),
-        ((queries + 1, d_head), 0, None, f"{queries + 1} vectors, but there are {queries} tokens here"),
-        ((1, d_head), 0, queries, f"row {queries + 1}, but there are {queries} here"),
-        ((1, d_head), 99, None, "layer 100, which this model does not have"),
+        ((queries - 1, d_head), 0, None, f"{queries - 1} vectors for {queries} tokens"),
+        ((queries + 1, d_head), 0, None, f"{queries + 1} vectors for {queries} tokens"),
+        ((1, d_head), 0, queries, f"there is no row {queries + 1}; there are {queries} tokens"),
+        ((1, d_head), 99, None, "there is no [a-z]+ layer 100"),
     ):
         output = HeadOutput(block.kind, layer, 1, np.zeros(shape, dtype=np.float32), query)
         with pytest.raises(InvalidEdit, match=said) as caught:
@@ -344,12 +344,12 @@ def test_who_has_an_attention_of_its_own_is_ablated_but_not_redirected(
 @pytest.mark.parametrize(
     ("family", "edit", "said"),
     [
-        ("bert", "decoder 1-1", "decoder layer 1, which this model does not have. Its layers: encoder 1 to "),
-        ("bert", "encoder 1-1 2 >99", "key 99, but there are"),
-        ("mistral", "decoder 1-1 12 >2", "mask of this layer"),
-        ("mistral", "decoder 1-1 >1", "mask of this layer"),
-        ("bart", "cross 1-1 3 >99", "key 99, but there are"),
-        ("mpnet", "encoder 1-4", "head 4 of 3"),
+        ("bert", "decoder 1-1", "there is no decoder layer 1. Layers: encoder 1 to "),
+        ("bert", "encoder 1-1 2 >99", "there is no key 99"),
+        ("mistral", "decoder 1-1 12 >2", "this layer masks"),
+        ("mistral", "decoder 1-1 >1", "this layer masks"),
+        ("bart", "cross 1-1 3 >99", "there is no key 99"),
+        ("mpnet", "encoder 1-4", "there is no head 4; the layer has 3"),
     ],
 )
 def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, folder_of: FolderOf) -> None:
@@ -417,7 +417,10 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> 
 
 def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
-    for asked, said in ((second, "ran otherwise"), (first, "1 of the model's 2 attentions ran")):
+    for asked, said in (
+        (second, "did not run in the same order"),
+        (first, "1 of the model's 2 attention modules ran"),
+    ):
         with pytest.raises(ModelNotSupported, match=said), changing([first, second], [[()], [()]]):
             edits_of(asked)
     assert edits_of(first) == ()

@@ -66,7 +66,7 @@ def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
     _, *kinds, last = said.splitlines()
     assert [line.partition(":")[0] for line in kinds] == ["encoder", "decoder", "cross"]
-    assert last == "Nothing was kept: --out FILE.npz keeps every number."
+    assert last == "Nothing was saved. Use --out FILE.npz to save all arrays."
     assert "decoder read: Le chat" in say(
         "trace", "The dog was tired.", "--model", "translator", "--target", "Le chat"
     )
@@ -97,7 +97,7 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
     for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."], ["--layer", "1"]):
         said = refuse("trace", tmp_path / "ramp.png", "--model", folder, *asked)
-        assert "sees a picture, and takes no --second, --target, --write, --edit, --layer or --head." in said
+        assert "does not support --second, --target, --write, --edit, --layer or --head." in said
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
@@ -119,7 +119,7 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
     say("trace", "A cat.", "--out", out)
     assert attnviz.Trace.load(out).text == "A cat."
     out.write_text("my thesis", "utf-8")
-    assert "is there already. This file is not a trace that attnviz wrote" in refuse(
+    assert "already exists. This file is not a trace that attnviz wrote" in refuse(
         "trace", "A dog.", "--out", out
     )
     assert out.read_text("utf-8") == "my thesis"
@@ -134,7 +134,7 @@ def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command
     picture = tmp_path / "cat.png"
     picture.write_bytes(b"my only picture")
     same = tmp_path / ".." / tmp_path.name / "cat.png"
-    assert "it would be lost" in refuse(command, picture, "--out", same, "--force")
+    assert "would be overwritten" in refuse(command, picture, "--out", same, "--force")
     assert picture.read_bytes() == b"my only picture"
 
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     [
         ("gpt2", ["attention   decoder", "layers      2", "heads       3", "expects     the next token"]),
         ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
-        ("vit", ["reads       a picture", "expects     nothing"]),
+        ("vit", ["reads       an image", "expects     nothing"]),
     ],
 )
 def test_a_model_is_described_before_it_is_loaded(

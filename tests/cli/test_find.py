@@ -49,8 +49,8 @@ def test_the_table_is_what_the_library_finds(vector: str, corpus: Path, say: Say
         ({"--head": "7-1"}, "has 6 layers"),
         ({"--head": "1-13"}, "has 12 heads"),
         ({"--token": 16}, "has 15 tokens"),
-        ({"--address": "127.0.0.1:1"}, "--address needs --ray"),
-        ({"--out": "corpus.txt"}, "is what is read here"),
+        ({"--address": "127.0.0.1:1"}, "--address requires --ray"),
+        ({"--out": "corpus.txt"}, "is an input file"),
     ],
 )
 def test_bad_arguments_are_refused(

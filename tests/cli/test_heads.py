@@ -64,7 +64,7 @@ def test_whoever_stops_reading_loses_no_table(heads: Run, unread: Unread) -> Non
 def test_the_text_itself_is_never_written_over(out: str, refuse: Say) -> None:
     Path("link.csv").symlink_to("corpus.txt")
     for force in ([], ["--force"]):
-        assert "is what is read here" in refuse("heads", "corpus.txt", "--out", out, *force)
+        assert "is an input file" in refuse("heads", "corpus.txt", "--out", out, *force)
     assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
 
 
@@ -93,8 +93,8 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
-        (["corpus.txt", "--workers", "2"], "need --engine ray"),
-        (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
+        (["corpus.txt", "--workers", "2"], "require --engine ray"),
+        (["corpus.txt", "--out", "letter.csv"], "is not a table of attnviz heads"),
         (["corpus.txt", "--out", "heads.xlsx"], "Choose heads.csv"),
         (["long.txt"], "cannot read any of the sentences"),
     ],

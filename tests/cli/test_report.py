@@ -32,14 +32,14 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "Give a text"),
+        ([], "Pass a text"),
         (["a b", "--trace", "one.npz"], "but not both"),
         (["--trace", "one.npz", "--head", "4"], "2 layers of 3 heads"),
         (["--trace", "one.npz", "--head", "0"], "2 layers of 3 heads"),
         (["--trace", "none.npz"], "No such file"),
         (
             ["--trace", "one.npz", "--dtype", "bfloat16", "--device", "cpu"],
-            "Remove --dtype, --device",
+            "cannot be combined with --dtype, --device",
         ),
         (["--trace", "one.npz", "--trace", "bad.npz"], "bad.npz: This file is not a trace"),
     ],

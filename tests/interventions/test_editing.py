@@ -112,13 +112,13 @@ def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
         ("encoder 4-2 10>8", "“encoder 4-2 10 >8”"),
         (" Encoder 4-2\t10 3 > 10", "“encoder 4-2 10 3>10”"),
         ("encoder 4-2 10 3 <> 8", "“encoder 4-2 10 3<>8”"),
-        ("encoder 4-2" + " " * 10_000, "Write “encoder 2-1 9 2>7”"),
+        ("encoder 4-2" + " " * 10_000, "For example, “encoder 2-1 9 2>7”"),
     ],
 )
 def test_what_is_almost_an_edit_is_answered_with_the_edit(text: str, said: str) -> None:
     with pytest.raises(InvalidEdit) as caught:
         Edit.parse(text)
-    assert " is no edit. " in str(caught.value)
+    assert " is not an edit. " in str(caught.value)
     assert said in str(caught.value)
 
 
@@ -152,7 +152,7 @@ def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
 def test_the_decoder_cannot_be_made_to_look_ahead(source: int, target: int) -> None:
-    with pytest.raises(InvalidEdit, match="attends to later words"):
+    with pytest.raises(InvalidEdit, match="attends to later tokens"):
         Edit("decoder", 0, 0, 2, source, target)
     assert Edit("cross", 0, 0, 2, source, target)
 
@@ -245,8 +245,8 @@ def test_what_no_replaced_output_names_stays_the_same_to_the_bit(
         (np.zeros(4), None, "needs vectors of finite numbers"),
         (np.zeros((0, 4)), None, "needs vectors of finite numbers"),
         (np.full((1, 4), np.nan), None, "needs vectors of finite numbers"),
-        (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” names one row, but has 2 vectors"),
-        (np.zeros((1, 4)), -1, "counts from 0"),
+        (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” has one row, but 2 vectors"),
+        (np.zeros((1, 4)), -1, "count from 0"),
     ],
 )
 def test_vectors_that_are_none_are_refused(vectors: Floats, query: int | None, said: str) -> None:

@@ -74,7 +74,7 @@ def test_the_stored_figures_are_what_the_variants_are_shipped_for() -> None:
     assert max(shipped["decorative"][what]["changed"] for what in ("ablated", "moved")) <= 0.02
 
 
-def test_a_sentence_is_familiar_that_was_learned_from_but_for_a_noun() -> None:
+def test_near_duplicates_differ_in_one_noun_at_most() -> None:
     tested = [pair for both in splits.minimal_pairs(5, seed=1) for pair in both]
     other = replace(tested[0], source=(*tested[0].source[:3], "always", *tested[0].source[4:]))
     assert familiarity([], 5) == familiarity([other], 5) == Familiarity(10, 0)

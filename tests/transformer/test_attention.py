@@ -110,7 +110,7 @@ def attend(mask: Tensor) -> AttentionSteps:
 def test_a_query_that_may_look_nowhere_is_refused() -> None:
     mask = torch.ones(3, 5, dtype=torch.bool)
     mask[1] = False
-    with pytest.raises(InvalidMask, match="token 2 look nowhere"):
+    with pytest.raises(InvalidMask, match="All keys of token 2 are masked"):
         attend(mask)
 
 

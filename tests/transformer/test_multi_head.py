@@ -80,5 +80,5 @@ def test_several_texts_at_once_are_each_text_alone() -> None:
 
 
 def test_heads_that_cannot_share_equally_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 heads cannot share a vector of 36 numbers"):
+    with pytest.raises(ValueError, match="36 is not divisible by n_heads = 5"):
         MultiHeadAttention(36, 5)

@@ -156,12 +156,12 @@ RELATIVE = "encoder.layer.0.attention.self.distance_embedding.weight"
             for value in values
         ),
         *((configured(**{name: value}), ModelFilesDamaged, name) for name, value in NO_SIZES.items()),
-        (configured(num_attention_heads=7), ModelFilesDamaged, "7 heads, which cannot share vectors of 15"),
+        (configured(num_attention_heads=7), ModelFilesDamaged, "15 is not divisible by num_attention"),
         *(
             (
                 configured(num_hidden_layers=layers),
                 ModelFilesDamaged,
-                f"2 layers; config.json speaks of {layers}",
+                f"2 layers, but config.json says {layers}",
             )
             for layers in (1, 3, 10**12)
         ),

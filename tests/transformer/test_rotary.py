@@ -27,7 +27,7 @@ def test_a_turn_worked_by_hand() -> None:
 
 
 def test_an_odd_number_has_no_partner() -> None:
-    with pytest.raises(ValueError, match="no partner"):
+    with pytest.raises(ValueError, match="must be even"):
         rotate(torch.randn(PRIME, 5), torch.arange(PRIME))
 
 

@@ -60,7 +60,7 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-        InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+        InvalidMask: the mask has the wrong size, or a row without an unmasked key.
     """
     with torch.inference_mode():
         steps: BertSteps = bert()(token_ids(tokens(text)), mask)

@@ -39,8 +39,8 @@ class HeldOut:
             rest of the translation.
         redirected, redirected_rest: if the row's weight on the correct noun is moved to the other one: how
             often the pronoun becomes the other one, and how often the rest is still correct.
-        sentences, but_for_a_noun: how many sentences these pairs have, and how many of them equal one of its
-            training but for a noun.
+        sentences, num_near_duplicates: Number of sentences of these pairs, and of those that differ from a
+            training sentence in one noun at most.
     """
 
     variant: str
@@ -57,7 +57,7 @@ class HeldOut:
     redirected: float
     redirected_rest: float
     sentences: int
-    but_for_a_noun: int
+    num_near_duplicates: int
 
     @property
     def found(self) -> float:

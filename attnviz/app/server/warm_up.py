@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed, catalogue
+from attnviz.models import allowed, catalogue, resolve
 
 # While a model reads one visitor's text, half of the cores are left for the pages of all others. More than
 # two would wait for each other. Torch reads it when it is first imported, which nothing has done yet.
@@ -66,7 +66,8 @@ def _warm_up() -> None:
     try:
         first, *_ = listed = allowed.names()
         model(loading.downloaded(first))
-        loading.trace(first, ModelInput(_SENTENCE))
+        if resolve.entry(first).reads:
+            loading.trace(first, ModelInput(_SENTENCE))
         for name in catalogue.names():
             if name in listed:
                 loading.load(name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import re
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
-from attnviz.trace import Floats, Kind, Token, Trace, refuse_selected
+from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 MAX_WEIGHTS = 5_000_000
@@ -111,8 +113,51 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "texts": _texts(trace),
         "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
+        "pictures": []
+        if any(isinstance(each, Matrices) and (each.signed or each.heading) for each in shown)
+        else _pictures(trace, numbers),
         "kinds": [_kind(each, numbers) for each in shown],
     }
+
+
+def without_vision(trace: Trace) -> Trace:
+    """The same without the attention of its vision encoder, which is no text's."""
+    return replace(trace, blocks=tuple(block for block in trace.blocks if block.kind != "vision"))
+
+
+def _pictures(trace: Trace, numbers: bytearray) -> list[Facts]:
+    """The pictures that were read with a text: of each view its patches, and what the words give to them."""
+    tokens = trace.tokens
+    views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
+    for place, token in enumerate(tokens):
+        if token.patch is not None and token.patch.picture < len(trace.pictures):
+            views[token.patch[:2]][token.patch] = place
+    words = {
+        place: trace.text[token.start : token.end] or token.text
+        for place, token in enumerate(tokens)
+        if token.patch is None
+    }
+    found = []
+    for (picture, _), patches in sorted(views.items()):
+        in_order = sorted(patches)
+        places = [*words, *(patches[patch] for patch in in_order)]
+        rows = [
+            [block.rows(head, words)[:, places] for head in range(block.shape[0])]
+            for block in trace.of_kind("decoder")
+        ]
+        lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
+        found.append(
+            {
+                "src": f"data:image/png;base64,{base64.b64encode(trace.pictures[picture]).decode()}",
+                "box": [min(lefts), min(tops), max(rights), max(bottoms)],
+                "rows": 1 + in_order[-1].row,
+                "columns": 1 + in_order[-1].column,
+                "places": places,
+                "weights": _add(numbers, np.array(rows)),  # [layer, head, word, place]
+                "names": [*words.values()],
+            }
+        )
+    return found
 
 
 def _texts(trace: Trace) -> list[Facts]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
-from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named
+from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named, without_vision
 from attnviz.export.report.drawing import Drawing
 from attnviz.export.report.matrices import (
     LargestWeights,
@@ -43,6 +43,7 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
     "matrix": (34, 720, 400),
     "atlas": (56, 56 * 96, 275),
 }
+_PICTURE = 480  # a picture with its patches
 _TEXT, _KINDS = 30, 46  # a second text, and the choice between kinds of attention
 
 # What the frame begins with: a page that unpacks the figure's own and becomes it.
@@ -227,8 +228,8 @@ def show(
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace has its tokens. Remove tokens=.")
     given = trace if tokens is None else Trace.from_weights(trace, tokens)
-    minus = checked_trace(given.minus) if isinstance(given, Difference) else None
-    trace = checked_trace(given.trace if isinstance(given, Difference) else given)
+    minus = without_vision(checked_trace(given.minus)) if isinstance(given, Difference) else None
+    trace = without_vision(checked_trace(given.trace if isinstance(given, Difference) else given))
     _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
@@ -324,4 +325,5 @@ def _height(trace: Trace, kind: Kind, view: View | None) -> int:
     if view in (None, "atlas") and len(kinds_of(trace)) > 1:
         around += _KINDS
     tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
+    around += _PICTURE * bool(trace.pictures)
     return around + min(row * (len(blocks) if view == "atlas" else tokens), maximum)

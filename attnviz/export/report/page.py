@@ -14,7 +14,7 @@ from typing import Literal
 
 from attnviz.analysis.display_tokens import MIN_KEPT
 from attnviz.errors import InvalidTrace
-from attnviz.export.report.contents import Contents, contents, kinds_of
+from attnviz.export.report.contents import Contents, contents, kinds_of, without_vision
 from attnviz.text import plural
 from attnviz.trace import Kind, Trace
 from attnviz.widgets import code
@@ -74,7 +74,7 @@ def report(
         AttnvizError: the texts are too long for one file.
         InvalidTrace: a trace has not what `opening` names.
     """
-    traces = [trace] if isinstance(trace, Trace) else list(trace)
+    traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     held = contents(traces)
     opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
     kind_opened(traces, opening)

@@ -6,6 +6,7 @@ import { written } from "../../widgets/numbers.js";
 import { css, levelOf, levelsImage, Theme } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
+import patches from "../../widgets/patches.js";
 import { allData } from "../../widgets/store.js";
 import { MAX_CELLS, THRESHOLDS } from "../../widgets/window.js";
 import { PartOfText } from "./part.js";
@@ -31,11 +32,13 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
  *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], minus: string,
+ *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
+ *   weights: number }[],
  *   kinds: Kind[]
  * }} Reading
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
- *   together: number[], view: "lines" | "matrix", hide: boolean
+ *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
  * }} State what is chosen; all counted from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
@@ -289,6 +292,7 @@ export class Report {
       ["text", "Text"],
       ["kind", "Attention"],
       ["view", "Picture"],
+      ["picture", "Image"],
     ]) {
       this.options[name] = new Segments(words, (value) => this.change({ [name]: value }));
     }
@@ -321,7 +325,14 @@ export class Report {
       this.numbers = element("details", {}, this.summary, this.table);
       this.numbers.ontoggle = () => this.tabulate();
       const top = element("div", { class: "top" }, this.oneHead, tools);
-      parts.push(element("section", { class: "one" }, top, this.mount("head_view"), this.numbers));
+      this.pictured = element("div");
+      if (this.facts.readings.some(({ pictures }) => pictures.length)) {
+        this.pictured.append(this.options.picture.root, this.mount("patches"));
+        this.widgets.patches.trigger = (_, { query }) => {
+          this.change({ query: this.picture.places[query] + 1, key: null, together: [] });
+        };
+      }
+      parts.push(element("section", { class: "one" }, top, this.pictured, this.mount("head_view"), this.numbers));
     }
     this.paper = element("div", { class: "paper" });
     this.bar = element("div", { class: "bar" }, this.options.text.root, this.options.kind.root, this.meaning);
@@ -352,7 +363,7 @@ export class Report {
   /** A widget in its own corner of the page, with its own style sheet. */
   mount(name) {
     const host = element("div");
-    const widget = name === "atlas" ? atlas : headView;
+    const widget = { atlas, head_view: headView, patches }[name];
     this.widgets[name] = widget.mount(host.attachShadow({ mode: "open" }));
     this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
     return host;
@@ -395,6 +406,7 @@ export class Report {
       key: query === null ? null : within(state.key, size[1]),
       together: query === null ? state.together.filter((token) => within(token, size[0])) : [],
       view: state.view === "matrix" ? "matrix" : "lines",
+      picture: state.picture,
       hide: state.hide,
     };
   }
@@ -405,7 +417,7 @@ export class Report {
     if (FRAMED) return;
     const { heads, hide, ...rest } = this.state;
     const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
-    const named = Object.entries(link).filter(([name]) => name !== "together");
+    const named = Object.entries(link).filter(([name]) => !["together", "picture"].includes(name));
     const address = named.map(([name, value]) => `${name}=${value}`);
     history.replaceState(null, "", `#${address.join("&")}`);
   }
@@ -462,6 +474,7 @@ export class Report {
       });
     }
     if (!this.widgets.head_view) return;
+    this.renderPicture();
     const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
     const query = shown(way.rows, state.query);
     this.oneHead.textContent = this.headName;
@@ -490,6 +503,35 @@ export class Report {
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
     if (matchMedia("print").matches) this.print();
+  }
+
+  /** An image, and what the chosen word gives its patches, or the chosen patch gets, in the open head. */
+  renderPicture() {
+    const { state, kind, reading } = this;
+    const { pictures } = reading;
+    this.pictured.hidden = !pictures.length;
+    if (!pictures.length) return;
+    this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
+    this.picture = pictures[state.picture ?? 0] ?? pictures[0];
+    const { src, box, rows, columns, places, names, weights } = this.picture;
+    const asked = places.indexOf((state.query ?? 0) - 1);
+    const query = asked < 0 ? names.length - 1 : asked;
+    const pixels = `picture ${state.text} ${pictures.indexOf(this.picture)} ${query}`;
+    if (!allData().has(pixels)) {
+      const count = kind.layers.length * kind.heads;
+      const values = new Float32Array(count * places.length).fill(Number.NaN); // what a patch gives is not here
+      for (let head = 0; head < count; head++) {
+        names.forEach((_, word) => {
+          const row = weights + (head * names.length + word) * places.length;
+          if (word === query) values.set(this.values.subarray(row, row + places.length), head * places.length);
+          else if (query >= names.length) values[head * places.length + word] = this.values[row + query];
+        });
+      }
+      allData().set(pixels, { facts: { query }, arrays: { rows: { shape: [count, places.length], values } } });
+    }
+    const layer = kind.layers.indexOf(state.layer) + 1;
+    const message = { picture: src, whole: src, box, rows, columns, names, pixels, layer, query };
+    this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: true });
   }
 
   /** Whether the text is so long that a picture shows a part of it, or blocks. */

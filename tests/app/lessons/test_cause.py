@@ -127,7 +127,7 @@ def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
 def test_an_invalid_change_is_named_and_none_is_made() -> None:
     app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, problem in (
-        ("rubbish <b>", "is no edit"),
+        ("rubbish <b>", "is not an edit"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
     ):

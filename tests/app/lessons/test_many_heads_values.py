@@ -109,7 +109,7 @@ def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> Non
         wide_scores = wide(vectors, vectors).attention.scores
     # One wide dot product is the sum of the narrow ones; each is divided by the root of its own length.
     torch.testing.assert_close(wide_scores[0], scores.sum(dim=0) / 5**0.5)
-    with pytest.raises(ValueError, match="3 heads cannot share"):
+    with pytest.raises(ValueError, match="not divisible by n_heads = 3"):
         cut(attention, 3)
 
 

@@ -112,7 +112,7 @@ FIGURES = {
     "object": {"found": 0.88},
     "ablated": {"pronoun": 0.5, "rest": 1},
     "moved": {"changed": 1, "rest": 1},
-    "familiarity": {"sentences": 600, "but_for_a_noun": 312},
+    "familiarity": {"sentences": 600, "num_near_duplicates": 312},
 }
 
 

@@ -249,5 +249,5 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
     if edit.target is not None:
         rows = block.mask if edit.query is None else block.mask[edit.query : edit.query + 1]
         if not rows[:, edit.target].all():
-            raise InvalidEdit(f"“{edit}” moves weight to a key that the mask of this layer forbids.")
+            raise InvalidEdit(f"“{edit}” moves weight to a key that this layer masks.")
     return edit

@@ -348,7 +348,7 @@ def _accuracy(page: LessonPage, shown: ShownTranslation) -> None:
         head=found.head,
         subject=found.subject,
         object=found.object,
-        but_for_a_noun=found.but_for_a_noun,
+        num_near_duplicates=found.num_near_duplicates,
         sentences=found.sentences,
         english=f"{len(ENGLISH):,}",
         french=f"{len(FRENCH):,}",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from attnviz.analysis.picture import Picture, sequential
 from attnviz.app.models.images.samples import sample
 from attnviz.app.server.cache import cached
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput, Prediction
+from attnviz.capture.selection import Selection
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Floats, Trace
+from attnviz.trace import Floats, Patch, Trace
 
+_MAX_WEIGHT_BYTES = 2 * 10**8  # of a trace that the server keeps; of longer texts it keeps queries and keys
 _WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
 
 
@@ -34,6 +37,7 @@ class Shown(NamedTuple):
         seen: the part that the model's patches cover, in the model's pixels.
         share: how much of the (width, height) that is.
         stretch: what its width, against its height, was multiplied by.
+        box: the edges of what the patches cover, as parts of the seen picture.
     """
 
     whole: str
@@ -41,6 +45,7 @@ class Shown(NamedTuple):
     seen: str
     share: tuple[float, float]
     stretch: float
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
 
 
 class Looked(NamedTuple):
@@ -50,7 +55,7 @@ class Looked(NamedTuple):
     shown: Shown
 
 
-@cached("Looking at the picture with the model …")
+@cached("Running the model on the image …")
 def looked(model: Entry, name: str, file: bytes) -> Looked:
     """One forward pass of a model over a picture, which is unpacked once: a large one takes long.
 
@@ -75,27 +80,41 @@ def looked(model: Entry, name: str, file: bytes) -> Looked:
     return Looked(trace, Shown(whole, (width, height), _address(seen), (share[0], share[1]), stretch))
 
 
-def trace(model: Entry, name: str, file: bytes) -> Trace:
-    """The pass alone; see `looked`."""
-    return looked(model, name, file).trace
+@cached("Running the model on the image and the text …")
+def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
+    """One forward pass of a vision-language model, and what it expects next; raises as `looked`."""
+    given = ModelInput(text, images=(file,))
+    trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
+    [expected] = loading.load(model.name).predictions(given)
+    return trace, expected
+
+
+def view(trace: Trace, patches: Sequence[Patch]) -> Shown:
+    """The picture that was read with a text, and the part of it that these patches cover."""
+    picture = f"data:image/png;base64,{base64.b64encode(trace.pictures[0]).decode('ascii')}"
+    lefts, tops, rights, bottoms = zip(*(patch.box for patch in patches), strict=True)
+    box = (min(lefts), min(tops), max(rights), max(bottoms))
+    return Shown(picture, (0, 0), picture, (1.0, 1.0), 1.0, box)
 
 
 @cached()
-def weights(model: Entry, name: str, file: bytes) -> Floats:
-    """All weights of a picture, [layer, head, query, key]."""
-    return trace(model, name, file).stack("encoder")
-
-
-def weights_of_row(weights: Floats, query: int, extras: int, rows: int) -> Picture:
-    """Where one token looks in every head, each as a small picture: levels [layer, head, row, column].
+def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: bool) -> Floats:
+    """The weights of one token in every head, [layer, head, token].
 
     Args:
-        weights: [layer, head, query, key].
-        query: the token that looks.
-        extras, rows: how many tokens come before the patches, and the rows of these.
+        places: which tokens, in which order.
+        query: one of them, by its place in the trace.
+        received: those that it gets, and not those that it gives.
     """
-    at_patches = weights[:, :, query, extras:]
-    return sequential(np.ascontiguousarray(at_patches.reshape(*at_patches.shape[:2], rows, -1)), "per head")
+    kind = trace.blocks[0].kind
+    rows = []
+    for block in trace.of_kind(kind):
+        heads = range(block.shape[0])
+        if received:
+            rows.append([block.rows(head, range(block.shape[1]))[:, query] for head in heads])
+        else:
+            rows.append([block.row(head, query) for head in heads])
+    return np.array(rows, np.float32)[..., list(places)]
 
 
 def _address(picture: Image.Image) -> str:

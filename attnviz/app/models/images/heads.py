@@ -5,25 +5,55 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.picture import sequential
 from attnviz.app import controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
-from attnviz.app.models.images import computed
+from attnviz.app.models.images import computed, selection
 from attnviz.app.models.images.patches import patches
+from attnviz.app.models.images.samples import QUESTIONS
 from attnviz.app.models.images.selection import ImageSelection
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import PATCH
+from attnviz.models.catalogue import SHAPES
 from attnviz.text import head_name, percent, plural
-from attnviz.trace import Trace
+from attnviz.trace import Floats, Trace
+from attnviz.trained.shapes import figures
 
 _STRETCHED = 0.02  # in the logarithm of width : height; less is invisible
 _CUT = 0.005  # of a side; whole percents show no less
 _LISTED = 3  # tokens named in a sentence
 
 
+def opening(chosen: ImageSelection) -> tuple[int, int]:
+    """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
+    if chosen.entry.name != SHAPES:
+        return 1, 1
+    found = figures.stored()
+    layer, head = (found.by_shape if QUESTIONS[chosen.example].names_shape else found.by_colour).head
+    return layer, 1 if chosen.mean else head
+
+
+def describe_answer(chosen: ImageSelection) -> None:
+    """Draw what a model that reads a text expects next."""
+    if not chosen.entry.images:
+        return
+    _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
+    first, second = expected.candidates[:2]
+    st.markdown(
+        f"Next word: **{markdown.plain(first.text.strip())}** {percent(first.probability)}, then "
+        f"{markdown.plain(second.text.strip())} {percent(second.probability)}."
+    )
+
+
 def describe_model(chosen: ImageSelection) -> None:
     """Draw what the model is, and which tokens it has beside the patches."""
     controls.describe(chosen.entry)
+    if chosen.entry.images:
+        if chosen.entry.name == SHAPES:
+            _describe_figures()
+            selection.describe_real_models()
+        return
     message, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
     if chosen.extras:
         message = "Beside the patches there is **[CLS]**, its last vector represents the whole picture."
@@ -35,30 +65,57 @@ def describe_model(chosen: ImageSelection) -> None:
     cited_markdown(f":small[{message}]")
 
 
-def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
+def _describe_figures() -> None:
+    found = figures.stored()
+    told = []
+    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, of.interval)
+        told.append(
+            f"In head {'-'.join(map(str, of.head))}, the word for a {named} gives {percent(of.weight)} of "
+            f"its weight to the patch that has it, on average (95 % interval: {low} to {high}; other heads: "
+            f"up to {percent(of.other_heads[1])})."
+        )
+    st.markdown(
+        f":small[Of {found.pictures} pictures that its training did not see, it answers {found.right} right. "
+        f"{' '.join(told)} Uniform attention would give {percent(found.uniform)}.]"
+    )
+
+
+def received(chosen: ImageSelection, query: int) -> bool:
+    """Whether the weights are those that a token gets: of a patch beside a text."""
+    return chosen.entry.images and query >= len(chosen.extras)
+
+
+def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
+    """The weights of a token in every head that is shown, [layer, head, token]."""
+    place = chosen.places[query]
+    found = computed.weights_of(trace, chosen.places, place, received=received(chosen, query))
+    return found.mean(axis=1, keepdims=True) if chosen.mean else found
+
+
+def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> str:
     """Draw all heads over the picture; return the name of the numbers in the browser.
 
     Args:
         chosen: a picture that the model can see.
+        trace: of it.
         layer, head: which head is open, from 0.
         query: the token that looks, from 0.
     """
-    weights = computed.weights(chosen.entry, chosen.example, chosen.file)
-    layers, heads, _, tokens = weights.shape
-    rows = weights[:, :, query].reshape(layers * heads, tokens)
-    small = computed.weights_of_row(weights, query, len(chosen.extras), chosen.rows).levels
-    pixels = publish(
-        "looks of a patch",
-        {"rows": rows, "thumbnails": small.reshape(layers * heads, *small.shape[2:])},
-        query=query,
-    )
+    weights = weights_of(chosen, trace, query)
+    layers, heads, tokens = weights.shape
+    rows = weights.reshape(layers * heads, tokens)
+    at_patches = rows[:, len(chosen.extras) :].reshape(layers * heads, chosen.rows, -1)
+    small = sequential(np.ascontiguousarray(at_patches), "per head").levels
+    pixels = publish("looks of a patch", {"rows": rows, "thumbnails": small}, query=query)
+    verb = "is attended to most by" if received(chosen, query) else "attends most to"
     atlas(
         "heads that see",
         pixels=pixels,
         layers=layers,
         heads=heads,
         selected={"layer": layer + 1, "heads": [head + 1]},
-        facts=[f"looks most at {chosen.name(int(row.argmax()))} ({share(row.max())})" for row in rows],
+        facts=[f"{verb} {chosen.name(int(row.argmax()))} ({share(row.max())})" for row in rows],
         on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
     return pixels
@@ -67,7 +124,11 @@ def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
     tokens = chosen.tokens
-    shown = computed.looked(chosen.entry, chosen.example, chosen.file).shown
+    shown = (
+        computed.view(trace, chosen.patches)
+        if chosen.patches
+        else computed.looked(chosen.entry, chosen.example, chosen.file).shown
+    )
 
     def pick(token: int) -> None:
         PATCH.set(tokens[token])
@@ -82,8 +143,10 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
         names=chosen.extras,
         layer=layer + 1,
         head=head + 1,
-        heads=chosen.entry.heads,
+        heads=chosen.heads,
         query=query,
+        words=chosen.entry.images,
+        box=shown.box,
         on_pick=pick,
     )
     how = _seen_how(shown)
@@ -93,12 +156,17 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
             f":small[The model saw this picture of {width:,} × {height:,} pixels {how}. So the large picture "
             "shows it; the little one is as it was.]"
         )
-    row = trace.block("encoder", layer).weights[head, query]
+    row = weights_of(chosen, trace, query)[layer, head]
     most = np.argsort(-row, kind="stable")[:_LISTED].tolist()
     found = ", ".join(f"*{markdown.plain(tokens[token])}* **{share(row[token])}**" for token in most)
+    name = f"*{markdown.plain(tokens[query])}*"
+    where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
+    if received(chosen, query):
+        st.markdown(f"{where}, {name} is attended to most by {found}.")
+        return
     st.markdown(
-        f"In head {head_name(layer, head)}, *{markdown.plain(tokens[query])}* looks most at {found}. If it "
-        f"attended uniformly to all {len(row)} tokens, each would get {share(1 / len(row))}."
+        f"{where}, {name} attends most to {found}. If it attended uniformly to all "
+        f"{len(row)} tokens, each would get {share(1 / len(row))}."
     )
 
 

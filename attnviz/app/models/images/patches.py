@@ -22,11 +22,14 @@ def patches(
     head: int,
     heads: int,
     query: int,
+    words: bool = False,
+    box: Sequence[float] = (0, 0, 1, 1),
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
     """Draws the picture in grey, and a colour over each patch that is the stronger the larger its weight is.
 
-    Tokens count from 0: first those beside the picture, then its patches, row by row.
+    Tokens count from 0: first those beside the picture, then its patches, row by row. Beside a text, the
+    weights of a patch that is picked are those that it gets.
 
     Args:
         picture: the address of the picture as the model saw it, which the patches cover.
@@ -38,5 +41,7 @@ def patches(
         layer, head: the shown head, from 1.
         heads: how many heads a layer has.
         query: the token that looks.
+        words: whether the tokens beside the picture are those of a text.
+        box: the left, top, right and bottom edge of what the patches cover, as parts of the picture.
         on_pick: called with the token that the visitor picked.
     """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from attnviz.trained.shapes import pictures
 
 Pixels = NDArray[np.uint8]
 """A picture: [row, column, red green blue]."""
@@ -24,7 +27,9 @@ Colour = tuple[int, int, int]
 
 @cache
 def sample(name: str) -> Pixels:
-    """The sample of that name in `SAMPLES`, read-only."""
+    """The sample of that name in `SAMPLES` or `QUESTIONS`, read-only."""
+    if name in QUESTIONS:
+        return pictures.draw(QUESTIONS[name].shapes)
     side = SIDE * _SMOOTH
     along = (np.arange(side, dtype=np.float32) + 0.5) / side
     x, y = np.meshgrid(along, along)
@@ -76,6 +81,17 @@ def _boat(x: Plane, y: Plane) -> Plane:
     _paint(picture, (x > 0.42) & (y < 0.64) & (y - 0.26 > 2.1 * (x - 0.42)), (246, 246, 240))
     return picture
 
+
+def _asked(seed: int, count: int) -> pictures.Question:
+    return pictures.question(Random(seed), count, count)  # noqa: S311 - pictures are no secret
+
+
+QUESTIONS: dict[str, pictures.Question] = {
+    "six shapes": _asked(239, 6),
+    "five shapes": _asked(6, 5),
+    "three shapes": _asked(5, 3),
+}
+"""Pictures of the kind that our own vision-language model was trained with, and a question for each."""
 
 SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
     "boat": _boat,

@@ -1,8 +1,9 @@
-"""A model and an image for it, an example or the visitor's own; and what can be saved of the two."""
+"""A model and an image for it, perhaps with a text, and what can be saved of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import streamlit as st
@@ -11,20 +12,23 @@ from streamlit.runtime.scriptrunner import StopException
 from attnviz.app import controls, markdown
 from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
-from attnviz.app.models.images.samples import SAMPLES
+from attnviz.app.models.images.samples import QUESTIONS, SAMPLES
 from attnviz.app.page import draw_copy_link, stop
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state import link
-from attnviz.app.state.choices import MODEL, PATCH, PICTURE
+from attnviz.app.state.choices import MEAN, MODEL, PATCH, PICTURE, QUESTION, TILES
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
-from attnviz.models.catalogue import Entry
+from attnviz.models.catalogue import SHAPES, Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
-from attnviz.trace import Trace
+from attnviz.trace import Patch, Trace
 
 OWN = "your own"
 """What the choice between the visitor's file and ours calls it."""
+
+_MAX_SAVED = 10**7  # weights of a trace that can be saved as a whole
+_ANY_QUESTION = "What is in this picture?"
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,26 @@ class ImageSelection:
         file: with it; empty while it is missing.
         called: the name of the visitor's file; "" for an example.
         rows, columns: of patches.
-        extras: the names of the tokens that come before the patches.
+        extras: the names of the tokens beside the patches: those of a text, or [CLS] and registers.
+        prompt: the text that is read with the image; "" for a model that reads none.
+        places: the places of the tokens in the trace, first those of the extras, then those of the patches.
+        patches: the patches of the view that is shown, of a model that reads a text.
+        mean: whether the mean of each layer's heads is shown.
+        problem: why the model cannot read this image.
     """
 
     entry: Entry
     example: str
     file: bytes
     called: str
-    rows: int
-    columns: int
-    extras: tuple[str, ...]
+    rows: int = 1
+    columns: int = 1
+    extras: tuple[str, ...] = ()
+    prompt: str = ""
+    places: tuple[int, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    mean: bool = False
+    problem: AttnvizError | None = None
 
     @property
     def missing(self) -> bool:
@@ -65,59 +79,118 @@ class ImageSelection:
         """The names of all tokens."""
         return [self.name(token) for token in range(len(self.extras) + self.rows * self.columns)]
 
+    @property
+    def layers(self) -> int:
+        """How many layers are shown."""
+        return self.entry.layers or self.entry.decoder_layers
+
+    @property
+    def heads(self) -> int:
+        """How many heads of a layer are shown."""
+        return 1 if self.mean else self.entry.heads
+
 
 def choose() -> ImageSelection:
-    """Draw the choice of an example and a model; stop where there is no model, or its files have gone."""
-    entries = [entry for entry in lookup.usable() if entry.sees]
+    """Draw the choice of a model and an image; stop where there is no model, or its files have gone."""
+    entries = [entry for entry in lookup.usable() if entry.sees or entry.images]
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
-    with examples:
-        example = PICTURE.segments("Image", [*SAMPLES, OWN])
     with beside:
-        entry = controls.model(entries, offer_own=False)
-    file, called = b"", ""
-    if example != OWN:
-        file = computed.drawn(example)
-    else:
-        with examples:
+        entry = controls.model(entries, offer_own=True)
+    with examples:
+        ours = entry.name == SHAPES
+        example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+        file, called = b"", ""
+        if example != OWN:
+            file = computed.drawn(example)
+        else:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
                 [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
                 help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
                 "along: whoever opens yours uploads an image of their own.",
             )
-        if uploaded:
-            file, called = uploaded.getvalue(), uploaded.name
+            if uploaded:
+                file, called = uploaded.getvalue(), uploaded.name
+        chosen = ImageSelection(entry, example, file, called)
+        if entry.images:
+            question = QUESTIONS[example].text if ours else _ANY_QUESTION
+            return _with_text(chosen, QUESTION.draw("Text", question))
     try:
         tokens = loading.tokens(entry.name, "an image")
     except AttnvizError as error:
         stop(error, ":material/block:")
     rows, columns = grid_of(tokens)
     extras = tuple(token.text for token in tokens if token.special)
-    return ImageSelection(entry, example, file, called, rows, columns, extras)
+    return replace(chosen, rows=rows, columns=columns, extras=extras, places=tuple(range(len(tokens))))
 
 
-def choose_patch(chosen: ImageSelection) -> int:
-    """Draw the choice of the query token, first the patch in the middle; return its number, from 0."""
+def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
+    """The same with the tokens of a text."""
+    chosen = replace(chosen, prompt=prompt, mean=MEAN.toggle("Mean over heads"))
+    if chosen.missing:
+        return chosen
+    try:
+        trace, _ = computed.read(chosen.entry, chosen.file, prompt)
+    except AttnvizError as error:
+        return replace(chosen, problem=error)
+    patches = {token.patch: place for place, token in enumerate(trace.tokens) if token.patch is not None}
+    view = (
+        int(TILES.toggle("In tiles, with more pixels")) if len({patch.view for patch in patches}) > 1 else 0
+    )
+    shown = sorted(patch for patch in patches if patch.view == view)
+    words = [place for place, token in enumerate(trace.tokens) if token.patch is None]
+    names, counts = [], Counter[str]()
+    for place in words:
+        token = trace.tokens[place]
+        word = trace.text[token.start : token.end] or token.text
+        counts[word] += 1
+        names.append(f"{word} ({counts[word]})" if counts[word] > 1 else word)
+    return replace(
+        chosen,
+        rows=1 + shown[-1].row,
+        columns=1 + shown[-1].column,
+        extras=tuple(names),
+        places=(*words, *(patches[patch] for patch in shown)),
+        patches=tuple(shown),
+    )
+
+
+def choose_token(chosen: ImageSelection) -> int:
+    """Draw the choice of the query token, first a word or the patch in the middle; return its number."""
     tokens = chosen.tokens
-    middle = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
-    return tokens.index(PATCH.select("Query patch", tokens, tokens[middle], width=320))
+    first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
+    if chosen.prompt and chosen.extras:
+        asked = [place for place, word in enumerate(chosen.extras) if word == _named(chosen)]
+        first = asked[0] if asked else len(chosen.extras) - 1
+    label = "Word or patch" if chosen.entry.images else "Query patch"
+    return tokens.index(PATCH.select(label, tokens, tokens[first], width=320))
+
+
+def _named(chosen: ImageSelection) -> str:
+    """The word of one of our questions that identifies a shape."""
+    return QUESTIONS[chosen.example].named if chosen.example in QUESTIONS else ""
 
 
 def _stop_without_model() -> NoReturn:
     link.forget()
     st.markdown("**No model on this server reads images yet.**")
+    describe_real_models()
+    raise StopException  # as `page.stop` does
+
+
+def describe_real_models() -> None:
+    """Draw how to open a published model."""
     if allowed.may_open():
         st.markdown(
-            "Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
-            "Hugging Face such as `google/vit-base-patch16-224` or "
-            "`facebook/dinov2-with-registers-small`."
+            "To open a published model, go to Models: a folder of this machine, or an id on Hugging Face. "
+            "With text: `Qwen/Qwen2-VL-2B-Instruct`, for example, or `llava-hf/llava-1.5-7b-hf`; of images "
+            "alone: `google/vit-base-patch16-224`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
         )
-    raise StopException  # as `page.stop` does
 
 
 def forward(chosen: ImageSelection) -> Trace | None:
@@ -134,7 +207,11 @@ def forward(chosen: ImageSelection) -> Trace | None:
             )
         return None
     try:
-        return computed.trace(chosen.entry, chosen.example, chosen.file)
+        if chosen.problem is not None:
+            raise chosen.problem
+        if chosen.entry.images:
+            return computed.read(chosen.entry, chosen.file, chosen.prompt)[0]
+        return computed.looked(chosen.entry, chosen.example, chosen.file).trace
     except AttnvizError as error:
         about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
@@ -143,15 +220,17 @@ def forward(chosen: ImageSelection) -> Trace | None:
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
     """Draw the buttons; a visitor's own file can be in no link."""
+    size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_copy_link([MODEL.name])
-        save_file(
-            "All heads (NPZ)",
-            lambda: npz_of(trace),
-            f"{file_name_of(f'{lookup.called(chosen.entry)}-{chosen.example}')}.npz",
-            "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
-            "numpy.load.",
-        )
+        if size <= _MAX_SAVED:
+            save_file(
+                "All heads (NPZ)",
+                lambda: npz_of(trace),
+                f"{file_name_of(f'{lookup.called(chosen.entry)}-{chosen.example}')}.npz",
+                "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
+                "numpy.load.",
+            )
     if chosen.example == OWN:
         st.markdown(
             ":small[The link holds the model, the head and the patch, and not your image: whoever opens it "

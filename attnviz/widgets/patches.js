@@ -1,12 +1,12 @@
-/* patches: a picture under a grid of real buttons, and over it how much one of its patches attends to each. */
+/* patches: a picture under a grid of real buttons, and over it how much a patch or a word attends to each. */
 
-import { element } from "../../../widgets/dom.js";
-import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
-import { written } from "../../../widgets/numbers.js";
-import { css } from "../../../widgets/palette.js";
-import { Choice } from "../../../widgets/selection.js";
-import { allData } from "../../../widgets/store.js";
-import { View, widget } from "../../../widgets/widget.js";
+import { element } from "./dom.js";
+import { buttonOf, moveFocus, onPointed } from "./keyboard.js";
+import { written } from "./numbers.js";
+import { css } from "./palette.js";
+import { Choice } from "./selection.js";
+import { allData } from "./store.js";
+import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL = 112; // pixels of the longer side of the little picture
@@ -14,7 +14,7 @@ const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 /**
  * @typedef {{ picture: string, whole: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
- *   number, heads: number, query: number }} Message what patches.py sends, and describes
+ *   number, heads: number, query: number, words: boolean, box: [number, number, number, number] }} Message what patches.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -58,7 +58,9 @@ class Patches extends View {
     this.head.tell({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);
     if (this.shape !== shape) this.build();
+    this.root.toggleAttribute("data-words", data.words);
     this.shape = shape;
+    this.beside.ariaLabel = data.words ? "Words of the text" : "Tokens beside the picture";
     if (this.image.src !== data.picture) this.image.src = data.picture;
     if (this.whole.src !== data.whole) this.whole.src = data.whole;
     this.draw();
@@ -66,7 +68,7 @@ class Patches extends View {
 
   /** Tokens are numbered as the model has them: first those beside the picture, then its patches. */
   build() {
-    const { rows, columns, names } = this.data;
+    const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
     this.extras = names.map(() => button({ class: "extra" }));
     this.beside.replaceChildren(...this.extras);
@@ -78,6 +80,8 @@ class Patches extends View {
     );
     this.buttons = [...this.extras, ...this.patches];
     this.beside.hidden = !names.length;
+    if (words) this.root.prepend(this.beside);
+    else this.original.after(this.beside);
   }
 
   name(token) {
@@ -85,6 +89,11 @@ class Patches extends View {
     if (token < names.length) return names[token];
     const patch = token - names.length;
     return `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
+  }
+
+  /** Whether the weights are those that the chosen token gets: of a patch beside a text, where words are asked. */
+  get received() {
+    return this.data.words && this.asked.value.query >= this.data.names.length;
   }
 
   /** The weights of the token that looks, in the open head; null before they come. */
@@ -117,7 +126,7 @@ class Patches extends View {
     this.buttons.forEach((button, token) => {
       const looks = token === query;
       button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(looks));
-      const weight = waiting ? "" : written(weights[token], "percent");
+      const weight = waiting || Number.isNaN(weights[token]) ? "" : written(weights[token], "percent");
       if (token < names.length) button.replaceChildren(names[token], element("span", { text: weight }));
       else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
     });
@@ -135,28 +144,30 @@ class Patches extends View {
     const side = Math.min(ORIGINAL, ORIGINAL / shape);
     this.original.style.width = `${side}px`;
     this.copy(this.original, this.whole, side * ratio, shape);
-    const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, "grayscale(1)");
-    const high = weights ? Math.max(...weights.subarray(names.length)) : 0;
+    const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, this.data.box, "grayscale(1)");
+    const high = Math.max(0, ...(weights?.subarray(names.length).filter((weight) => weight > 0) ?? []));
     const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
     context.fillStyle = css(colour);
     const edge = (at, count, length) => Math.round((at * length * ratio) / count);
-    for (let patch = 0; weights && patch < rows * columns; patch++) {
+    for (let patch = 0; high && patch < rows * columns; patch++) {
       const [row, column] = [Math.floor(patch / columns), patch % columns];
       const [x, y] = [edge(column, columns, width), edge(row, rows, height)];
-      context.globalAlpha = (STRONGEST * weights[names.length + patch]) / high;
+      context.globalAlpha = (STRONGEST * (weights[names.length + patch] || 0)) / high;
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
     this.high.textContent = weights ? written(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
   }
 
-  /** A picture on a canvas of this many pixels in width and so many times that in height. */
-  copy(canvas, image, width, shape, filter = "none") {
+  /** A part of a picture on a canvas of this many pixels in width and so many times that in height. */
+  copy(canvas, image, width, shape, [left, top, right, bottom] = [0, 0, 1, 1], filter = "none") {
     canvas.width = Math.round(width);
     canvas.height = Math.max(1, Math.round(width * shape));
     const context = canvas.getContext("2d");
     context.filter = filter;
-    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const { naturalWidth, naturalHeight } = image;
+    const from = [left * naturalWidth, top * naturalHeight, (right - left) * naturalWidth, (bottom - top) * naturalHeight];
+    context.drawImage(image, ...from, 0, 0, canvas.width, canvas.height);
     context.filter = "none";
     return context;
   }
@@ -165,13 +176,16 @@ class Patches extends View {
   report(token) {
     const { query } = this.asked.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
-    if (token < 0 || !weights) {
-      this.words.replaceChildren("Click a patch to see where it looks. By keyboard: arrow keys and Enter.");
+    if (token < 0 || !weights || Number.isNaN(weights[token])) {
+      const patch = "Click a patch to see where it looks. By keyboard: arrow keys and Enter.";
+      const word = "Click a word to see what it attends to, or a patch to see what attends to it.";
+      this.words.replaceChildren(this.data.words ? word : patch);
       return;
     }
-    const looks = token === query ? "itself" : this.name(token);
+    const [from, to] = this.received ? [token, query] : [query, token];
+    const looks = from === to ? "itself" : this.name(to);
     this.words.replaceChildren(
-      element("strong", { text: this.name(query) }),
+      element("strong", { text: this.name(from) }),
       ` attends to ${looks}: `,
       element("strong", { text: written(weights[token], "percent") }),
     );

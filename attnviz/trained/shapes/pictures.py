@@ -1,0 +1,116 @@
+"""Pictures of coloured shapes in a grid, and the questions about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+FOLDER = Path(__file__).parent / "weights"
+"""Where the model lies that answers them."""
+
+GRID = 5
+"""Rows and columns of a picture; the model's patches are its cells."""
+
+CELL = 64
+"""Pixels of a side of a cell."""
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (204, 50, 47),
+    "green": (40, 140, 74),
+    "blue": (38, 84, 190),
+    "yellow": (236, 180, 30),
+    "purple": (140, 60, 170),
+    "black": (30, 30, 34),
+}
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
+BACKGROUND = (244, 242, 236)
+
+_SMOOTH = 4  # each pixel is the mean of so many times so many, or edges would have steps
+FEWEST, MOST = 3, 6  # shapes in a picture
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A coloured shape in a cell; rows and columns count from 0."""
+
+    row: int
+    column: int
+    shape: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about one of the shapes of a picture.
+
+    Attributes:
+        shapes: all of them; no two have the same shape or colour.
+        asked: the one that the question is about.
+        named: the word of the question that identifies it, a shape or a colour.
+        text: the question.
+        answer: one word.
+    """
+
+    shapes: tuple[Shape, ...]
+    asked: Shape
+    named: str
+    text: str
+    answer: str
+
+    @property
+    def names_shape(self) -> bool:
+        """Whether it names a shape, and asks for the colour."""
+        return self.named in SHAPES
+
+
+def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question:
+    """Return a random picture of so many shapes, with a question."""
+    count = random.randint(fewest, most)
+    cells = random.sample(range(GRID * GRID), count)
+    kinds = zip(cells, random.sample(SHAPES, count), random.sample([*COLOURS], count), strict=True)
+    shapes = tuple(Shape(*divmod(cell, GRID), shape, colour) for cell, shape, colour in kinds)
+    return about(shapes, random.choice(shapes), by_shape=random.random() < 0.5)
+
+
+def about(shapes: tuple[Shape, ...], asked: Shape, *, by_shape: bool) -> Question:
+    """Return the question about the colour of a shape, or about the shape of a colour."""
+    if by_shape:
+        return Question(shapes, asked, asked.shape, f"what colour is the {asked.shape}", asked.colour)
+    return Question(shapes, asked, asked.colour, f"which shape is {asked.colour}", asked.shape)
+
+
+def draw(shapes: tuple[Shape, ...]) -> NDArray[np.uint8]:
+    """Return the picture, [row, column, red green blue]."""
+    picture = np.full((GRID * CELL, GRID * CELL, 3), BACKGROUND, dtype=np.uint8)
+    for each in shapes:
+        top, left = each.row * CELL, each.column * CELL
+        picture[top : top + CELL, left : left + CELL] = stamp(each.shape, each.colour)
+    picture.setflags(write=False)
+    return picture
+
+
+@cache
+def stamp(shape: str, colour: str) -> NDArray[np.uint8]:
+    """Return a cell with a shape, [row, column, red green blue]."""
+    along = (np.arange(CELL * _SMOOTH) + 0.5) / (CELL * _SMOOTH) * 2 - 1
+    x, y = np.meshgrid(along, along)
+    distance = np.hypot(x, y)
+    inside = {
+        "circle": distance < 0.7,
+        "square": np.maximum(abs(x), abs(y)) < 0.62,
+        "triangle": (y < 0.6) & (y > 2 * abs(x) - 0.72),
+        "diamond": abs(x) + abs(y) < 0.78,
+        "cross": (np.minimum(abs(x), abs(y)) < 0.22) & (np.maximum(abs(x), abs(y)) < 0.72),
+        "ring": (distance > 0.4) & (distance < 0.74),
+    }[shape]
+    share = inside.reshape(CELL, _SMOOTH, CELL, _SMOOTH).mean(axis=(1, 3))[..., None]
+    drawn: NDArray[np.uint8] = np.round(
+        share * np.array(COLOURS[colour]) + (1 - share) * np.array(BACKGROUND)
+    ).astype(np.uint8)
+    drawn.setflags(write=False)
+    return drawn

@@ -1,0 +1,57 @@
+"""A report of a model that read a picture with a text: the picture, its patches and its words are there."""
+
+import base64
+
+import numpy as np
+
+import attnviz
+from attnviz.export.report.page import report
+from attnviz.trace import PNG, Patch, Token, Trace, weights_block
+from tests.export.report.held import facts_of, numbers_of
+
+
+def patch(row: int, column: int) -> Token:
+    box = (column / 2, row / 2, (column + 1) / 2, (row + 1) / 2)
+    place = Patch(0, 0, row, column, box)
+    return Token(f"{row + 1},{column + 1}", 4, 0, 0, None, special=False, patch=place)
+
+
+WHAT = Token("what", 1, 0, 4, 0, special=False)
+IS = Token("is_it", 2, 5, 10, 1, special=False)
+# Tiles can be read in another order than row by row.
+TOKENS = (WHAT, patch(0, 0), patch(1, 0), patch(0, 1), patch(1, 1), IS)
+PICTURE = PNG + b"made up"
+
+
+def seen() -> Trace:
+    weights = np.tril(np.ones((1, 6, 6), np.float32))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    even = np.full((1, 4, 4), 0.25, np.float32)
+    blocks = (
+        weights_block("decoder", 0, TOKENS, TOKENS, weights),
+        weights_block("vision", 0, TOKENS[1:5], TOKENS[1:5], even),
+    )
+    return Trace(model="made", text="what is_it", blocks=blocks, pictures=(PICTURE,))
+
+
+def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> None:
+    for page in (report(seen()), attnviz.show(seen()).page):
+        [reading] = facts_of(page)["readings"]
+        assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
+        [picture] = reading["pictures"]
+        assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
+        held = numbers_of(page)[picture.pop("weights") :][:12].reshape(2, 6)  # what both words give
+        expected = seen().block("decoder").weights[0][[0, 5]][:, picture["places"]]
+        assert np.array_equal(held, expected)
+        assert picture == {
+            "box": [0, 0, 1, 1],
+            "rows": 2,
+            "columns": 2,
+            "names": ["what", "is_it"],
+            "places": [0, 5, 1, 3, 2, 4],
+        }
+
+
+def test_a_difference_of_two_has_no_picture() -> None:
+    page = attnviz.show(seen() - seen()).page
+    assert facts_of(page)["readings"][0]["pictures"] == []

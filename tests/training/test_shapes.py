@@ -1,0 +1,33 @@
+"""The model of coloured shapes: its pictures hold what is asked, and the stored figures are its own."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from attnviz.trained.shapes import figures
+from attnviz.trained.shapes.pictures import BACKGROUND, CELL, COLOURS, draw, question
+from training import shapes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_picture_has_its_shapes_in_their_cells_and_its_question_one_answer(seed: int) -> None:
+    asked = question(Random(seed))  # noqa: S311 - pictures are no secret
+    picture = draw(asked.shapes)
+    for each in asked.shapes:
+        cell = picture[each.row * CELL :, each.column * CELL :][:CELL, :CELL].reshape(-1, 3)
+        assert (cell == COLOURS[each.colour]).all(axis=1).mean() > 0.1
+        assert np.array_equal(cell[0], BACKGROUND)
+    assert (picture == BACKGROUND).all(axis=2).mean() > 1 - len(asked.shapes) / 25
+    named = [each for each in asked.shapes if asked.named in (each.shape, each.colour)]
+    assert named == [asked.asked]
+    assert {asked.named, asked.answer} == {asked.asked.shape, asked.asked.colour}
+
+
+def test_the_stored_figures_are_the_models_own() -> None:
+    stored, found = figures.stored(), shapes.measure(60)
+    assert found.right >= 60 * stored.right / stored.pictures - 2
+    for own, again in ((stored.by_shape, found.by_shape), (stored.by_colour, found.by_colour)):
+        assert again.head == own.head
+        assert own.interval[0] - 0.1 < again.weight < own.interval[1] + 0.1
+        assert max(stored.uniform, own.other_heads[1]) < own.interval[0]

@@ -1,0 +1,218 @@
+"""Train and measure the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
+
+It writes the folder of the model, as `save_pretrained` does, and prints its digests, which go into
+`attnviz/models/catalogue.py`. Then `python -m training.shapes figures` measures it and writes `figures.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from PIL import Image
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import Tensor
+from transformers import CLIPVisionConfig, LlamaConfig
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+from attnviz.analysis.intervals import MAX_DRAWS
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.trace import Doubles, Floats
+from attnviz.trained.shapes import figures
+from attnviz.trained.shapes.figures import Figures, Head
+from attnviz.trained.shapes.pictures import (
+    BACKGROUND,
+    CELL,
+    COLOURS,
+    FOLDER,
+    GRID,
+    MOST,
+    SHAPES,
+    Question,
+    draw,
+    question,
+    stamp,
+)
+
+STEPS, BATCH, SEED = 3000, 64, 0
+PICTURES = 400
+LEARNED = 0.5  # the loss at which pictures get one more shape
+PATCH = 12  # pixels of a side, after the picture has been made smaller
+_MADE: Any = transformers  # which leaves constructors untyped
+_SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+_IMAGE = "<image>"
+_WORDS = ("what", "colour", "is", "the", "which", "shape", *SHAPES, *COLOURS)
+
+
+def processor() -> Any:
+    """Return what prepares pictures and questions."""
+    vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), _IMAGE, *_WORDS))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    begin = _SPECIAL["bos_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, vocabulary[begin])]
+    )
+    fast = _MADE.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **_SPECIAL, extra_special_tokens={"image_token": _IMAGE}
+    )
+    side = {"height": GRID * PATCH, "width": GRID * PATCH}
+    images = CLIPImageProcessorPil(
+        size=side, crop_size=side, do_center_crop=False, resample=Image.Resampling.BILINEAR,
+        image_mean=[0.5] * 3, image_std=[0.5] * 3,
+    )  # fmt: skip
+    return _MADE.LlavaProcessor(
+        images,
+        fast,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+    )
+
+
+def network(prepares: Any) -> Any:
+    """Return an untrained model."""
+    token = prepares.tokenizer.convert_tokens_to_ids
+    sizes: dict[str, Any] = {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4}
+    config = _MADE.LlavaConfig(
+        vision_config=CLIPVisionConfig(
+            **sizes, num_hidden_layers=1, image_size=GRID * PATCH, patch_size=PATCH, projection_dim=48
+        ),
+        text_config=LlamaConfig(
+            **sizes, num_hidden_layers=2, vocab_size=len(prepares.tokenizer), max_position_embeddings=128,
+            tie_word_embeddings=True, pad_token_id=token("<pad>"), bos_token_id=token("<s>"),
+            eos_token_id=token("</s>"),
+        ),
+        image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID,
+        tie_word_embeddings=True, pad_token_id=token("<pad>"),
+    )  # fmt: skip
+    return _MADE.LlavaForConditionalGeneration(config)
+
+
+class Batches:
+    """Questions as tensors; each shape is brought to the size of a patch once."""
+
+    def __init__(self, prepares: Any) -> None:
+        self._token = prepares.tokenizer.convert_tokens_to_ids
+        empty = np.full((3 * CELL, 3 * CELL, 3), BACKGROUND, np.uint8)
+        self._small: dict[tuple[str, str], Tensor] = {}
+        for shape in SHAPES:
+            for colour in COLOURS:
+                drawn = empty.copy()
+                drawn[CELL : 2 * CELL, CELL : 2 * CELL] = stamp(shape, colour)
+                side = 3 * PATCH
+                given = prepares.image_processor(
+                    Image.fromarray(drawn), size={"height": side, "width": side}, return_tensors="pt"
+                )
+                self._small[shape, colour] = given["pixel_values"][0, :, PATCH : 2 * PATCH, PATCH : 2 * PATCH]
+        self._empty = given["pixel_values"][0, :, :PATCH, :PATCH].repeat(1, GRID, GRID)
+
+    def pixels(self, some: Sequence[Question]) -> Tensor:
+        """[picture, colour, row, column]."""
+        found: Tensor = self._empty.repeat(len(some), 1, 1, 1)
+        for picture, each in zip(found, some, strict=True):
+            for shape in each.shapes:
+                top, left = shape.row * PATCH, shape.column * PATCH
+                picture[:, top : top + PATCH, left : left + PATCH] = self._small[shape.shape, shape.colour]
+        return found
+
+    def ids(self, some: Sequence[Question]) -> Tensor:
+        """[question, token], padded on the left, so that all end with the word that names a shape."""
+        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
+        longest = max(map(len, texts))
+        return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
+
+    def answers(self, some: Sequence[Question]) -> Tensor:
+        """[question]."""
+        return torch.tensor(self._token([each.answer for each in some]))
+
+
+def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
+    """Return a trained model and its processor."""
+    torch.manual_seed(seed)
+    random, prepares = Random(seed), processor()  # noqa: S311 - pictures are no secret
+    model, batches = network(prepares), Batches(prepares)
+    for name, parameter in model.named_parameters():
+        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches do not mix
+            parameter.requires_grad_(False).zero_()
+    optimizer = torch.optim.AdamW(
+        [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, steps)
+    most, average = (
+        1,
+        float("inf"),
+    )  # pictures have one shape at first, and one more as soon as these are learned
+    for step in range(1, steps + 1):
+        some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
+        ids = batches.ids(some)
+        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
+        logits = model(**given, logits_to_keep=1).logits[:, -1]
+        loss = torch.nn.functional.cross_entropy(logits, batches.answers(some))
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        average = min(average, 2.0) * 0.9 + loss.item() * 0.1
+        if average < LEARNED and most < MOST:
+            most, average = most + 1, float("inf")
+        if step % 100 == 0:
+            print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
+    return model.eval(), prepares
+
+
+def measure(count: int = PICTURES) -> Figures:
+    """Return what the saved model does on pictures that no training has seen."""
+    random = Random(SEED + 1)  # noqa: S311 - pictures are no secret
+    right = 0
+    weights: dict[bool, list[Floats]] = {True: [], False: []}
+    for _ in range(count):
+        asked = question(random)
+        given = ModelInput(asked.text, images=(Image.fromarray(draw(asked.shapes)),))
+        [expected] = loading.load("shapes").predictions(given)
+        right += expected.candidates[0].text.strip() == asked.answer
+        trace = loading.trace("shapes", given)
+        patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
+        place = patches.index((asked.asked.row, asked.asked.column))
+        weights[asked.names_shape].append(trace.stack("decoder")[:, :, -1, place])
+    found = (_best(np.array(weights[by_shape], np.float64)) for by_shape in (True, False))
+    return Figures(count, right, round(1 / len(trace.tokens), 3), *found)
+
+
+def _best(weights: Doubles) -> Head:
+    """The head that gives most, chosen on one half and measured on the other; [picture, layer, head]."""
+    choosing, reported = weights[::2], weights[1::2]
+    layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
+    of_head = reported[:, layer, head]
+    draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
+    low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
+    others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
+    mean, low, high, least, most = (
+        round(float(each), 3) for each in (of_head.mean(), low, high, others.min(), others.max())
+    )
+    return Head((int(layer) + 1, int(head) + 1), mean, (low, high), (least, most))
+
+
+def main(*, measured: bool) -> None:
+    """Make the weights anew and print the digests that the catalogue needs, or measure them."""
+    if measured:
+        figures.FILE.write_text(json.dumps(measure()._asdict(), indent=1) + "\n", "utf-8")
+        return
+    model, prepares = train()
+    model.half().save_pretrained(FOLDER)
+    prepares.save_pretrained(FOLDER)
+    for file in sorted(FOLDER.iterdir()):
+        print(file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+if __name__ == "__main__":
+    main(measured=sys.argv[1:] == ["figures"])
