@@ -43,7 +43,7 @@ def listen(network: PreTrainedModel) -> None:
 def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tuple[Tensor, Tensor | None]]:
     """A module's own function; in a recording of vectors, one that computes no weights.
 
-    It is for decoders with ALiBi, and refers to its module weakly, as `_overheard` does.
+    It refers to its module weakly, as `_overheard` does.
     """
     compute: Any = type(module).forward
     known = weakref.ref(module)
@@ -52,14 +52,23 @@ def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tupl
         if not takes_rules():
             return compute(known(), *args, **inputs)
         given = {**_named(compute, args), **inputs}
-        tokens = given["hidden_states"].shape[1]
-        record = read(known(), given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
-        bias = KeyBias(record.bias.reshape(-1, tokens))
-        rules = MaskRule.causal(tokens, record.query.device), record.scale, bias
-        output = attend_fast(record.module, record.query, record.key, record.value, *rules)
+        output = _by_rules(known(), read, given, given["hidden_states"].shape[1])
         return finish(known(), join_heads(output), given), None
 
     return forward
+
+
+def _by_rules(module: Any, read: Read, given: Arguments, tokens: int) -> Tensor:
+    """The heads' outputs of a text, in a recording of vectors: of a decoder, or of RoFormer's encoder."""
+    record = read(module, given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
+    bias = None if record.bias is None else KeyBias(record.bias.reshape(-1, tokens))
+    near = (
+        module.config.window_size if getattr(module, "attention_type", None) == "local" else None
+    )  # GPT-Neo
+    encodes = not getattr(module, "is_decoder", True)  # RoFormer's
+    mask = None if encodes else MaskRule.causal(tokens, record.query.device, near)
+    steps = record.query, record.key, record.value, mask, record.scale, bias
+    return attend_fast(record.module, *steps)
 
 
 Read = Callable[[Any, Arguments, Tensor], Record]
@@ -74,7 +83,7 @@ def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], 
     return record
 
 
-def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Tensor]]:
+def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Tensor | None]]:
     """A module's own function from query, key, value and mask to output and weights, listened to.
 
     It refers to its module weakly: in a cycle of strong references, a model that is no longer used
@@ -83,10 +92,13 @@ def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Ten
     compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
     known = weakref.ref(module)
 
-    def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor]:
+    def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor | None]:
+        given = {**_named(compute, args), **inputs}
+        if takes_rules():
+            return _by_rules(known(), read, given, given["query"].shape[2]), None
         output, weights = compute(known(), *args, **inputs)
         if listening():
-            keep(read(known(), {**_named(compute, args), **inputs}, weights))
+            keep(read(known(), given, weights))
         return output, weights
 
     return attend
@@ -212,7 +224,9 @@ def _additive(allowed: Tensor) -> Tensor:
 # How a class goes on after its heads, by `model_type`.
 _FAST: dict[str, Finish] = {
     "bloom": lambda module, heads, given: module.dense(heads) + given["residual"],
+    "falcon": lambda module, heads, _: module.dense(heads),
     "mpt": lambda module, heads, _: module.out_proj(heads),
+    "roformer": lambda _, heads, __: heads,
 }
 
 # The class that computes attention, and what reads its steps, by transformers' `model_type`.

@@ -15,6 +15,7 @@ from transformers.masking_utils import (
     bidirectional_mask_function,
     causal_mask_function,
     sdpa_mask,
+    sliding_window_causal_mask_function,
 )
 
 from attnviz.capture.arrays import as_numpy
@@ -38,8 +39,15 @@ class MaskRule:
     arguments: dict[str, Any]
 
     @staticmethod
-    def causal(tokens: int, device: torch.device) -> MaskRule:
-        """The rule of a decoder: a token attends to itself and to those before it."""
+    def causal(tokens: int, device: torch.device, window: int | None = None) -> MaskRule:
+        """The rule of a decoder: a token attends to itself and to those before it.
+
+        Args:
+            tokens: how many there are.
+            device: where masks are made.
+            window: how many tokens at most a token sees, itself included; None: all.
+        """
+        sees = causal_mask_function if window is None else sliding_window_causal_mask_function(window)
         return MaskRule(
             {
                 "batch_size": 1,
@@ -47,7 +55,7 @@ class MaskRule:
                 "kv_length": tokens,
                 "q_offset": 0,
                 "device": device,
-                "mask_function": causal_mask_function,
+                "mask_function": sees,
             }
         )
 
