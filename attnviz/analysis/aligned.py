@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +14,7 @@ from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.spelling import SPACES
 from attnviz.text import in_order, isolated
-from attnviz.trace import Floats, Token
+from attnviz.trace import Floats
 
 Side = Literal["first", "second"]
 
@@ -165,18 +164,14 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
 def grid(
     first: Sequence[DisplayTokens],
     second: Sequence[DisplayTokens],
-    align: Callable[[DisplayTokens, DisplayTokens], tuple[Place, ...]] = aligned_sentences,
-    between: str = " → ",
 ) -> Grid:
     """Align the rows and columns of two texts.
 
     Args:
         first, second: Shown queries and keys of each text, or one for both (self-attention).
-        align: Aligns two sides; may raise an `AttnvizError`.
-        between: Separator between two different words.
     """
     sides = [
-        (places := align(one, other), named(places, one.groups, other.groups, between))
+        (places := aligned_sentences(one, other), named(places, one.groups, other.groups))
         for one, other in zip(first, second, strict=True)
     ]
     (rows, queries), (columns, keys) = sides[0], sides[-1]
@@ -200,57 +195,15 @@ def overlap(
     )
 
 
-def in_common_words(
-    first: Sequence[Token], second: Sequence[Token], text: str
-) -> tuple[tuple[Token, ...], ...]:
-    """Return two tokenizers' tokens of one text with common word numbers.
-
-    A word is the smallest part of the text whose ends are token boundaries of both tokenizers. Tokens
-    without characters belong to no word.
-
-    Returns:
-        Both sides' tokens; two of them have the same `word` if and only if they belong to the same word.
-    """
-    spans = [_typed(token, text) for token in (*first, *second)]
-    borders = _apart([span for span in spans if span is not None])
-    sides = []
-    for tokens in (first, second):
-        typed = [_typed(token, text) for token in tokens]
-        words = [None if span is None else bisect_right(borders, span[0]) - 1 for span in typed]
-        for at in range(1, len(words) - 1):  # a token without characters inside a word belongs to it
-            if words[at] is None and not tokens[at].special and words[at - 1] == words[at + 1]:
-                words[at] = words[at - 1]
-        sides.append(tuple(replace(token, word=word) for token, word in zip(tokens, words, strict=True)))
-    return tuple(sides)
-
-
-def aligned_tokenizers(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
-    """Align one text split by two tokenizers, after `in_common_words`.
-
-    Special tokens are matched by position: before the text, or after it.
-
-    Raises:
-        AttnvizError: the two have no word in common.
-    """
-    places = align(list(_known(first, "first")), list(_known(second, "second")), exchange=False)
-    if not any(place.same and not first.groups[place.first or 0].special for place in places):
-        raise AttnvizError(
-            "The two models have no word of this text in common. Compare them on another sentence."
-        )
-    return places
-
-
 def named(
     places: Sequence[Place],
     first: Sequence[DisplayToken],
     second: Sequence[DisplayToken],
-    between: str = " → ",
 ) -> tuple[DisplayToken, ...]:
     """Return the label of each place: "dog", "tired → narrow", "− big" (only in the first), "+ very".
 
     Args:
         places: Rows or columns.
-        between: Separator between two different words.
     """
 
     def name(place: Place) -> DisplayToken:
@@ -259,7 +212,7 @@ def named(
         if place.first is None and place.second is not None:
             return alone("+", "second", second[place.second])
         one, other = first[place.first or 0], second[place.second or 0]
-        return after_both(one, other, _word(one) == _word(other), between)
+        return after_both(one, other, _word(one) == _word(other))
 
     def alone(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
         return replace(
@@ -269,10 +222,10 @@ def named(
     return tuple(map(name, places))
 
 
-def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
+def after_both(one: DisplayToken, other: DisplayToken, same: bool) -> DisplayToken:
     """Return the label of a place in both texts, with both words if they differ."""
-    label = one.label if same else in_order(one.label, between, other.label)
-    title = one.title if one.title == other.title else in_order(one.title, between, other.title)
+    label = one.label if same else in_order(one.label, " → ", other.label)
+    title = one.title if one.title == other.title else in_order(one.title, " → ", other.title)
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 
 
@@ -335,37 +288,3 @@ def _sort_of(word: Word) -> tuple[bool, bool]:
 
 def _is_word(group: DisplayToken) -> bool:
     return _sort_of(_word(group)) == (False, False)
-
-
-def _typed(token: Token, text: str) -> tuple[int, int] | None:
-    """Return the span of a token without surrounding space; None if it has no characters."""
-    if token.special or token.start == token.end:
-        return None
-    typed = text[token.start : token.end]
-    start = token.start + len(typed) - len(typed.lstrip())
-    return (start, start + len(typed.strip())) if typed.strip() else (token.start, token.end)
-
-
-def _apart(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the start of each run of overlapping spans, in order."""
-    begins: list[int] = []
-    reached = -1
-    for start, end in sorted(spans):
-        if start >= reached:
-            begins.append(start)
-        reached = max(reached, end)
-    return begins
-
-
-def _known(shown: DisplayTokens, side: Side) -> Iterator[Word]:
-    """Yield the identity of each word of one tokenizer, comparable with the other's."""
-    count = len(shown.groups)
-    first = next((place for place, group in enumerate(shown.groups) if not group.special), count)
-    for place, group in enumerate(shown.groups):
-        word = shown.tokens[group.positions[0]].word
-        if group.special:
-            yield True, f"before {place}" if place < first else f"behind {count - place}"
-        elif word is None:
-            yield False, f"{side} {place}"
-        else:
-            yield False, f"word {word}"

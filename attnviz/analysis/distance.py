@@ -104,19 +104,6 @@ def _layers(
         )
 
 
-def from_one_head(head: Floats, heads: Floats) -> Floats:
-    """Return the mean distance over rows between one head and each of many.
-
-    Args:
-        head: [row, column].
-        heads: [layer, head, row, column].
-
-    Returns:
-        float32 [layer, head].
-    """
-    return np.stack([_variation(head, layer).mean(axis=-1) for layer in heads])
-
-
 def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int, int], ...]:
     """Return all heads (layer, head; from 0) sorted by value; ties by layer, then head.
 

@@ -14,7 +14,7 @@ from attnviz.analysis.sentence import is_content_word
 from attnviz.app import markdown
 from attnviz.app.models import lookup
 from attnviz.app.state import choices, link, memory
-from attnviz.app.state.choice import Number, Text, Token, option
+from attnviz.app.state.choice import Text, Token, option
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.trained.storyteller.reading import beginning
@@ -175,27 +175,19 @@ def head(
     layers: int,
     heads: int,
     opening: tuple[int, int],
-    boxes: tuple[Number, Number] = (choices.LAYER, choices.HEAD),
-    labels: tuple[str, str] = ("Layer", "Head"),
-    changed: Callable[[], None] | None = None,
 ) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0.
 
     Args:
         layers, heads: how many there are.
         opening: which is open at first, and in place of one of another model; from 1.
-        boxes: the choices of the layer and of the head.
-        labels: what they are called.
-        changed: called when the visitor has chosen another.
     """
     memory.keep_picked()
-    numbers = []
-    for column, box, label, maximum, first in zip(
-        st.columns(2, wrap=False), boxes, labels, (layers, heads), opening, strict=True
-    ):
-        with column:
-            numbers.append(box.draw(label, maximum, first, on_change=changed))
-    return numbers[0] - 1, numbers[1] - 1
+    left, right = st.columns(2, wrap=False)
+    with left:
+        layer = choices.LAYER.draw("Layer", layers, opening[0])
+    with right:
+        return layer - 1, choices.HEAD.draw("Head", heads, opening[1]) - 1
 
 
 def with_weights(model: Entry, layer: int) -> int:

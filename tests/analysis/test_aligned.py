@@ -1,6 +1,4 @@
-from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,15 +10,11 @@ from attnviz.analysis.aligned import (
     Word,
     align,
     aligned_sentences,
-    aligned_tokenizers,
-    in_common_words,
     named,
     on_places,
     overlap,
 )
-from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.errors import AttnvizError
-from attnviz.trace import Token
 from tests.analysis.texts import shown
 
 
@@ -121,8 +115,8 @@ def test_places_are_called_after_both_texts() -> None:
     assert [group.number for group in groups] == [1, 2, 3, 4]
     assert groups[3].title == 'only in the second: token 4: "y", character 7'
     back = aligned_sentences(second, first)
-    assert [group.label for group in named(back, second.groups, first.groups, " / ")] == [
-        *("A", "x / b", "c", "− y")
+    assert [group.label for group in named(back, second.groups, first.groups)] == [
+        *("A", "x → b", "c", "− y")
     ]
 
 
@@ -172,47 +166,3 @@ def test_weights_on_the_grid_by_hand() -> None:
     ]
     np.testing.assert_array_equal(placed, expected)
     assert placed.dtype == np.float32
-
-
-def tokens(text: str, *pieces: tuple[int, int], special: Sequence[str] = ()) -> tuple[Token, ...]:
-    """Tokens of these characters, each a word of its own, behind special ones."""
-    return (
-        *(Token(name, 0, 0, 0, None, True) for name in special),
-        *(Token(text[start:end], 1, start, end, at, False) for at, (start, end) in enumerate(pieces)),
-    )
-
-
-def test_two_tokenizers_meet_at_their_common_borders() -> None:
-    text = "don't unbreak a"
-    first = tokens(text, (0, 3), (3, 4), (4, 5), (6, 8), (8, 13), (14, 15), special=["[CLS]"])
-    second = tokens(text, (0, 2), (2, 5), (5, 13), (13, 15), special=["<s>", "<x>"])
-    one, other = in_common_words(first, second, text)
-    assert [token.word for token in one] == [None, 0, 0, 0, 1, 1, 2]
-    assert [token.word for token in other] == [None, None, 0, 0, 1, 2]
-    left, right = (DisplayTokens(side, text, merge_words=True) for side in (one, other))
-    places = aligned_tokenizers(left, right)
-    labels = [group.label for group in named(places, left.groups, right.groups, " / ")]
-    assert labels == ["[CLS] / <s>", "+ <x>", "don't", "unbreak", "a"]
-
-
-def test_what_the_tokenizers_added_goes_together_by_where_it_stands() -> None:
-    text = "a b"
-    end = (Token("[SEP]", 0, 0, 0, None, True),)
-    left = DisplayTokens((*tokens(text, (0, 1), (2, 3), special=["[CLS]"]), *end), text)
-    right = DisplayTokens((*tokens(text, (0, 1), (2, 3)), *end), text)
-    assert [(place.first, place.second) for place in aligned_tokenizers(left, right)] == [
-        *((0, None), (1, 0), (2, 1), (3, 2))
-    ]
-
-
-CUTS = st.sets(st.integers(1, 10))
-
-
-@given(CUTS, CUTS)
-def test_common_words_have_the_borders_that_both_have(first: set[int], second: set[int]) -> None:
-    text = "abcdefghijk"
-    one, other = (tokens(text, *pairwise([0, *sorted(cuts), len(text)])) for cuts in (first, second))
-    for cuts, side in zip((first, second), in_common_words(one, other, text), strict=True):
-        begins = {token.start for at, token in enumerate(side) if at == 0 or side[at - 1].word != token.word}
-        assert begins == {0} | (first & second) <= {0} | cuts
-        assert [token.word for token in side] == sorted(token.word or 0 for token in side)

@@ -5,7 +5,6 @@ import numpy as np
 from attnviz.analysis.aligned import Place
 from attnviz.analysis.distance import (
     changes,
-    from_one_head,
     largest_difference,
     ranked,
     rows_on,
@@ -54,14 +53,6 @@ def test_every_head_is_measured_by_itself() -> None:
     assert moved.shape == (5, 3, 2)
     one, other = rows_on(first[4, 1], ROWS, COLUMNS, "first"), rows_on(second[4, 1], ROWS, COLUMNS, "second")
     np.testing.assert_array_equal(moved[4, 1], total_variation(one, other))
-
-
-def test_the_head_itself_is_the_nearest_one() -> None:
-    heads = rows(7, 5, 3, 7, 11)
-    distances = from_one_head(heads[3, 2], heads)
-    assert distances.shape == (5, 3)
-    assert ranked(distances, largest_first=False)[0] == (3, 2)
-    np.testing.assert_allclose(distances[1, 0], total_variation(heads[3, 2], heads[1, 0]).mean(), atol=1e-6)
 
 
 def test_equal_heads_stay_in_their_order() -> None:

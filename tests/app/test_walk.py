@@ -20,7 +20,7 @@ SENTENCES = {
 CHOSEN: dict[str, tuple[str, str, object]] = {
     "explore": ("text_input", "other", "The cat sat because it was angry."),
     "beyond_weights": ("toggle", "special", True),
-    "compare": ("segmented_control", "compare", "Two models"),
+    "compare": ("text_input", "other", "The cat sat because it was angry."),
     "intervene": ("selectbox", "points_at", "3 cat"),
     "find": ("segmented_control", "vector", "key"),
     "score_heads": ("selectbox", "test", "object to verb"),

@@ -115,6 +115,19 @@ def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Ope
     expect(page.locator(".parts")).to_be_visible()
 
 
+# Two fingers that come together.
+PINCH = """cells => {
+  const { left, top } = cells.getBoundingClientRect();
+  for (const [type, pointerId, x] of [
+    ["pointerdown", 1, 10], ["pointerdown", 2, 90], ["pointermove", 2, 40],
+    ["pointerup", 1, 10], ["pointerup", 2, 40],
+  ]) {
+    const finger = { pointerId, pointerType: "touch", clientX: left + x, clientY: top + 9 };
+    cells.dispatchEvent(new PointerEvent(type, finger));
+  }
+}"""
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_long_text_zooms_from_blocks_to_its_weights(
     open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
@@ -155,6 +168,8 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
     page.get_by_role("searchbox", name="Find a token").fill("w297")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+    matrix.evaluate(PINCH)
+    expect(matrix).to_have_attribute("aria-label", re.compile("38 queries by 38 keys"))
     page.get_by_label("Hide weights").select_option("below 1 %")
     share = weights[weights < 0.01].sum() / weights.sum()
     expect(page.locator(".hides")).to_have_text(f"not drawn: {tenths(float(share))} % of the head’s weight")

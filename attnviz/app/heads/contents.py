@@ -19,7 +19,7 @@ TOOLS = (
     Card(
         "compare",
         "Compare: what changes?",
-        "Two sentences, or two models on one, side by side; heads ranked by how much they change.",
+        "Two sentences side by side; heads ranked by how much they change.",
         "Compare",
         ":material/compare_arrows:",
     ),

@@ -13,7 +13,7 @@ from attnviz.app.heads.contents import TOOLS
 from attnviz.app.models import lookup
 from attnviz.app.page import page
 from attnviz.app.state import link
-from attnviz.app.state.choices import AGAINST, HEAD, KIND, LAYER, MODEL, QUERY, TEXT, of_page
+from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT, of_page
 from attnviz.experiments.sentences import self_attention
 
 
@@ -39,7 +39,7 @@ def tool(name: str) -> Iterator[None]:
             yield
         _offer(name)
         with st.container(gap="small"):
-            controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL, AGAINST)))
+            controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL)))
     st.divider()
     # The other tools, and Explore: the model, the sentence and the head go along.
     along = link.along(MODEL, TEXT, LAYER, HEAD)

@@ -1,4 +1,4 @@
-"""What changes: between two sentences, and between two models, as the page tells it."""
+"""What changes between two sentences, as the page tells it."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from tests.app.shown import (
     press,
     row_of_buttons,
     sent,
-    try_page,
     visit,
     words,
 )
@@ -96,40 +95,3 @@ def test_what_cannot_be_compared_gets_a_kind_word() -> None:
         assert told in " ".join(element.value for element in [*app.info, *app.error])
         assert [app.text_input(key=key).value for key in ("text", "other")] == [OPENING.text, other]
         assert not all_sent(app, "head_map") + all_sent(app, "head_view")
-
-
-def test_two_models_find_the_heads_that_are_most_alike() -> None:
-    app = visit("compare", compare="Two models", layer="4", head="2")
-    translator = stack(OPENING.text, "translator")
-    full_stop = 12  # which the translator does not read
-    shared = [at for at in range(14) if at != full_stop]
-    rows = stack(OPENING.text)[3, 1][[at + 1 for at in shared]]
-    there = np.zeros((2, 4, 13, 15), dtype=np.float32)
-    there[..., [at + 1 for at in shared]] = translator
-    apart = np.abs(there - rows).sum(axis=-1).mean(axis=-1) / 2
-    assert len(all_sent(app, "head_map")) == 2
-    layer, head = np.unravel_index(apart.argmin(), apart.shape)
-    assert app.number_input(key="against_layer").value == layer + 1
-    assert app.number_input(key="against_head").value == head + 1
-    assert f"is **{layer + 1}-{head + 1}** of `translator` ({100 * apart.min():.0f} % apart" in words(app)
-    assert matrices(app)[1] == ["− [CLS]", "− ."]
-    assert "Of `translator`, the *encoder* attention is compared" in words(app)
-    assert "Of `minilm`" not in words(app)
-
-    clean(app.number_input(key="against_head").set_value(1).run())
-    assert app.toggle(key="alike").value is False
-    place = int((apart < apart[layer, 0]).sum())
-    assert place > 0
-    assert f"The open head {layer + 1}-1 is the" in words(app)
-
-
-def test_a_sentence_that_one_model_cannot_read_says_which() -> None:
-    app = try_page("compare", compare="Two models", against="translator", text="Zebras quarrel.")
-    told = (
-        "The second model, `translator`, cannot read this sentence: it has never seen `Zebras`, `quarrel`. "
-    )
-    assert app.error[0].value.startswith(told)
-    assert app.text_input(key="text").value == "Zebras quarrel."
-    clean(press(app, f"“{OPENING.name}”"))
-    assert app.text_input(key="text").value == OPENING.text
-    assert app.selectbox(key="against").value == "translator"

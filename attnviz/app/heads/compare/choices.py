@@ -1,28 +1,23 @@
-"""What is compared: two sentences that one model reads, or two models that read one sentence."""
+"""What is compared: two sentences that one model reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import controls, markdown
+from attnviz.app import controls
 from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import Aligned, ComparedSide, Comparison
-from attnviz.app.models import lookup
+from attnviz.app.heads.compare.compared import Aligned, Comparison
 from attnviz.app.page import bar
-from attnviz.app.state import link, memory
-from attnviz.app.state.choice import Choice, option
+from attnviz.app.state import link
+from attnviz.app.state.choice import option
 from attnviz.app.state.choices import (
-    AGAINST,
-    COMPARED,
     HIDE,
-    MODEL,
     OTHER,
     QUERY,
     ROWS,
@@ -30,21 +25,9 @@ from attnviz.app.state.choices import (
 )
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.errors import AttnvizError, UnknownWords
-from attnviz.models import allowed
-from attnviz.models.catalogue import Entry
-from attnviz.trace import Kind
-
-SENTENCES, MODELS = "Two sentences", "Two models"
+from attnviz.errors import AttnvizError
 
 _EDIT = ":material/edit:"
-_BEGAN = "the second model that this page began with"
-_NAMED = 4  # unknown words, in a message that is to stay short
-_SAME_WEIGHTS = (
-    "Both are the same network with the same weights, run by two programs: only rounding may differ. Compare "
-    "with another network on the example “{}”, or with a model of your own."
-)
-
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
 
@@ -55,16 +38,14 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
         It, or None while something is missing, after a message; and two places for the choice of attention.
 
     Raises:
-        AttnvizError: for example, a model cannot read one of the texts.
+        AttnvizError: for example, the model cannot read one of the texts.
     """
     with bar():
         texts = st.container()
         ways, *places = st.columns([6, 4, 3], vertical_alignment="center")
     with ways, st.container(horizontal=True, vertical_alignment="center"):
-        what = COMPARED.segments("Compare", (SENTENCES, MODELS))
         beside = st.container(width="content"), st.container(width="content")
-    compare = _two_sentences if what == SENTENCES else _two_models
-    return compare(texts, *beside), places
+    return _two_sentences(texts, *beside), places
 
 
 def how(compared: Comparison) -> tuple[Comparison, bool]:
@@ -80,7 +61,6 @@ def how(compared: Comparison) -> tuple[Comparison, bool]:
 
 
 def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
-    AGAINST.forget()  # it stays until its menu was not drawn for a whole run
     first, second, beside = place.columns([5, 5, 3])
     with beside:
         entry = controls.reading_model(offer_own=False)
@@ -92,7 +72,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         )
     current = example_of(entry, link.current(TEXT), link.current(OTHER))
     with swap:
-        _offer_swap(TEXT, OTHER)
+        st.button("Swap the two", on_click=_swap, icon=":material/swap_horiz:", type="tertiary")
     with pills:
         _examples(offered, current)
     with first:
@@ -103,115 +83,21 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     if not other.strip():
         _wait("Type a second sentence to compare with the first, or choose an example.")
         return None
-    _check(entry, other, "The second sentence")
+    try:
+        loading.tokens(entry.name, other)
+    except AttnvizError as error:
+        raise AttnvizError(f"The second sentence: {error}") from error
     kind = attention.choose(entry)
     if other == text:
         _wait("Nothing changes: the two are the same. Change a word in one of them.")
         return None
-    return Comparison(_read(entry, text, kind), _read(entry, other, kind))
-
-
-def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
-    sentence, first, second = place.columns([6, 3, 4])
-    with first:
-        entry = controls.reading_model(offer_own=False)
-    with second:
-        against = _against(entry, link.current(TEXT))
-    offered = examples_of(entry, together=False)
-    if against:
-        with swap:
-            _offer_swap(MODEL, AGAINST)
-        offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
-    _begin_with_an_example(offered)
-    with pills:
-        current = next((example for example in offered if example.text == link.current(TEXT)), None)
-        _examples(offered, current)
-    with sentence:
-        text = choosing.sentence(entry)
-    if against is None:
-        _wait("This server has one model that reads texts. Compare two sentences.")
-        return None
-    if against.origin == entry.origin:
-        st.info(_SAME_WEIGHTS.format(offered[0].name), icon=":material/drag_handle:")
-    elif not _can_read(against, text):
-        _offer(against, offered[0])
-        return None
-    return Comparison(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
+    return Comparison(entry, kind, ModelInput(text), ModelInput(other))
 
 
 def _wait(missing: str) -> None:
     """Show what is missing before anything can be compared."""
     st.info(missing, icon=_EDIT)
     link.postpone()
-
-
-def _against(entry: Entry, text: str) -> Entry | None:
-    """Draw the choice of the second model, any but the first; None where there is no other.
-
-    As long as the visitor has not chosen one, it is one that can read the text.
-    """
-    others = [other for other in lookup.usable() if other.reads and other.name != entry.name]
-    if not others:
-        return None
-    names = [other.name for other in others]
-    another = _best_comparison(entry, others, text)
-    shown = link.current(AGAINST)
-    if shown not in names or (shown != another and shown == memory.get(_BEGAN)):
-        AGAINST.set(another)
-    memory.put(_BEGAN, another)
-    return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])
-
-
-def _best_comparison(entry: Entry, others: Sequence[Entry], text: str) -> str:
-    """The model to begin with, of those that read the text: an opened one, or at least another network."""
-    opened = allowed.opened()
-
-    def best_first(other: Entry) -> tuple[bool, bool, bool]:
-        # Two implementations of one network do not differ.
-        return other.name not in opened, other.origin == entry.origin, other.family == entry.family
-
-    ranked = sorted(others, key=best_first)
-    return next((other.name for other in ranked if not text or _can_read(other, text)), ranked[0].name)
-
-
-def _offer(against: Entry, example: Example) -> None:
-    """Explain that the second model cannot read the sentence, and offer an example that both can."""
-    link.forget()
-    try:
-        loading.tokens(against.name, link.current(TEXT))
-    except UnknownWords as error:
-        words = [markdown.code(word) for word in error.words]
-        more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
-        why = f"it has never seen {', '.join(words[:_NAMED])}{more}"
-    except AttnvizError as error:
-        why = markdown.plain(str(error))
-    st.error(
-        f"The second model, {markdown.code(against.name)}, cannot read this sentence: {why}. Choose another "
-        "second model, or a sentence that both can read.",
-        icon=_EDIT,
-    )
-    if _can_read(against, example.text):
-        st.button(f"“{example.name}”", on_click=_open, args=(example,), icon=":material/lightbulb:")
-
-
-def _read(entry: Entry, text: str, kind: Kind) -> ComparedSide:
-    return ComparedSide(entry, ModelInput(text), kind)
-
-
-def _check(entry: Entry, text: str, what: str) -> None:
-    """Raises AttnvizError, with a word about which of the two it is, where the model cannot read the text."""
-    try:
-        loading.tokens(entry.name, text)
-    except AttnvizError as error:
-        raise AttnvizError(f"{what}: {error}") from error
-
-
-def _can_read(entry: Entry, text: str) -> bool:
-    try:
-        loading.tokens(entry.name, text)
-    except AttnvizError:
-        return False
-    return True
 
 
 def _begin_with_an_example(offered: Sequence[Example]) -> None:
@@ -239,17 +125,10 @@ def _examples(offered: Sequence[Example], current: Example | None) -> None:
             st.markdown(remark_on(current))
 
 
-def _offer_swap(one: Choice[Any], other: Choice[Any]) -> None:
-    """Draw the button that exchanges the two sides."""
-    st.button(
-        "Swap the two", on_click=_swap, args=(one, other), icon=":material/swap_horiz:", type="tertiary"
-    )
-
-
-def _swap(one: Choice[Any], other: Choice[Any]) -> None:
-    before = one.get(None)
-    one.set(other.get(None))
-    other.set(before)
+def _swap() -> None:
+    before = TEXT.get("")
+    TEXT.set(OTHER.get(""))
+    OTHER.set(before)
 
 
 def _open(example: Example) -> None:
@@ -262,13 +141,12 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
     """Draw the choice; return which of the shared rows it is. A word that occurs twice has two entries."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
-    first, second = compared.first, compared.second
-    example = example_of(first.model, first.given.text, second.given.text)
+    example = example_of(compared.model, compared.first.text, compared.second.text)
     wanted = example.query if example else "it"
     labels = [group.label.split(" → ")[0].strip() for group in groups]
     words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
     begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
-    of = (first.model.name, first.given, first.kind, second.model.name, second.given)
+    of = (compared.model.name, compared.kind, compared.first, compared.second)
     return options.index(QUERY.draw("From (query)", options, options[begin], of))
 
 

@@ -13,24 +13,22 @@ _TEXTS = markdown.parts(Path(__file__).with_suffix(".md"))
 
 def _is_causal(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
-    return not compared.two_models and compared.first.model.kinds == ("decoder",)
+    return compared.model.kinds == ("decoder",)
 
 
 def _have_sinks(compared: Comparison) -> bool:
     return any(
-        traces.shown(read.model, read.given, read.kind, False, False)[-1].sink
-        for read in (compared.first, compared.second)
+        traces.shown(compared.model, given, compared.kind, False, False)[-1].sink
+        for given in (compared.first, compared.second)
     )
 
 
 def draw(compared: Comparison) -> None:
     """Draw the rules."""
     rules = (
-        "models" if compared.two_models else "sentences",
-        *("merging", "inserted", "measure"),
+        *("sentences", "merging", "inserted", "measure"),
         *(["sink"] if _have_sinks(compared) else []),
         *(["causal"] if _is_causal(compared) else []),
-        *(["alike"] if compared.two_models else []),
     )
     cited_markdown("\n\n".join(_TEXTS[rule] for rule in rules))
 

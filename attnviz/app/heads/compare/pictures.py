@@ -107,16 +107,13 @@ def _caption(compared: Comparison) -> str:
     """The captions of saved pictures."""
     first, second = (
         f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
-        for text in (compared.first.given.text, compared.second.given.text)
+        for text in (compared.first.text, compared.second.text)
     )
-    return first if compared.two_models else f"{first} → {second} · {lookup.called(compared.first.model)}"
+    return f"{first} → {second} · {lookup.called(compared.model)}"
 
 
 def _filename(compared: Comparison) -> str:
-    begin = f"{file_name_of(compared.first.model.name)}-head{LAYER.get(1)}-{HEAD.get(1)}"
-    if not compared.two_models:
-        return f"{begin}-two-sentences"
-    return f"{begin}-and-{file_name_of(compared.second.model.name).removeprefix('attnviz-')}"
+    return f"{file_name_of(compared.model.name)}-head{LAYER.get(1)}-{HEAD.get(1)}-two-sentences"
 
 
 def _weights(side: Placed) -> Picture:

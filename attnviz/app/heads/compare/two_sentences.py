@@ -52,7 +52,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
         compared, one_word = choices.how(compared)
     grid = aligned(compared)
     with places[0]:
-        head = choosing.head(compared.first.model, compared.first.kind)
+        head = choosing.head(compared.model, compared.kind)
     with places[1]:
         word = choose_word(compared, grid)
     rows = moved(compared)
