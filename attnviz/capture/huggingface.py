@@ -30,7 +30,7 @@ from attnviz.capture.network import begins_with, expects, vocabulary_rows
 from attnviz.capture.recorder import takes_rules
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, TextTooLong, quoted
-from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
+from attnviz.interventions.edit import Edit, Edits, by_place, validate_edits
 from attnviz.models.catalogue import Entry
 from attnviz.models.config import reads_twice, tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
@@ -314,7 +314,7 @@ class HuggingFaceModel(Model):
 
     def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:
         by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self.layers})
-        refuse_misfits(edits, len(read.source), len(read.target or read.source))
+        validate_edits(edits, len(read.source), len(read.target or read.source))
 
     def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
         if given.ids is None:
@@ -371,7 +371,7 @@ class HuggingFaceModel(Model):
             )
         before = read.target or read.source
         limit = self.entry.token_limit
-        refuse_misfits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
+        validate_edits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
         steps = write(
             self.network,
             [token.id for token in before],

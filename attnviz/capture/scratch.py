@@ -10,7 +10,7 @@ import torch
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.interventions.edit import Edits, refuse_misfits
+from attnviz.interventions.edit import Edits, validate_edits
 from attnviz.interventions.editing import OurModel, attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Token, Trace
@@ -38,7 +38,7 @@ class ScratchModel(Model):
         """One forward pass over the text; see `Model.trace`."""
         given = self.supported(text)
         tokens = self.tokens(given)
-        refuse_misfits(edits, len(tokens), len(tokens))
+        validate_edits(edits, len(tokens), len(tokens))
         bert = edited(self.bert, [edits]) if edits else self.bert
         with torch.inference_mode():
             steps = bert(torch.tensor([token.id for token in tokens]))
@@ -58,7 +58,7 @@ class ScratchModel(Model):
         self.refuse_prediction(position)
         tokens = self.tokens(text)
         for edits in variants:
-            refuse_misfits(edits, len(tokens), len(tokens))
+            validate_edits(edits, len(tokens), len(tokens))
         ids = torch.tensor([token.id for token in tokens])
 
         def run(some: Sequence[Edits]) -> Outcomes:

@@ -14,7 +14,7 @@ from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, exp
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.scratch import output_projections, self_attention
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.interventions.edit import Edits, refuse_misfits
+from attnviz.interventions.edit import Edits, validate_edits
 from attnviz.trace import Token, Trace
 from attnviz.trained.storyteller import reading
 from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT, VOCABULARY
@@ -86,7 +86,7 @@ class StorytellerModel(Model):
         """What comes out for each variant; what the unchanged model writes, all of them read."""
         read = self._read(text)
         for edits in variants:
-            refuse_misfits(edits, len(read.tokens), len(read.tokens))
+            validate_edits(edits, len(read.tokens), len(read.tokens))
         ids = torch.tensor(read.ids)
 
         def run(some: Sequence[Edits]) -> Outcomes:
@@ -106,9 +106,9 @@ class StorytellerModel(Model):
         given = self._supported(text)
         read = _Read(given.text, reading.tokens(given.text))
         if given.writing is not None:
-            refuse_misfits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
+            validate_edits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
             read = self._written(read, given.writing, edits)
-        refuse_misfits(edits, len(read.tokens), len(read.tokens))
+        validate_edits(edits, len(read.tokens), len(read.tokens))
         return read
 
     def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:

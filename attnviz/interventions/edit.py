@@ -204,7 +204,7 @@ def _layers(places: Iterable[tuple[Kind, int]]) -> str:
     return ", ".join(f"{kind} {'1' if count == 1 else f'1 to {count}'}" for kind, count in last.items())
 
 
-def refuse_misfits(edits: Edits, source: int, target: int, *, at_most: bool = False) -> None:
+def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = False) -> None:
     """Check that a sentence has the tokens of its edits.
 
     Args:

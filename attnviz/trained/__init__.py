@@ -1,1 +1,1 @@
-"""Our own small models: their language, training, weights and figures."""
+"""The bundled small models: grammars, training, weights and results."""

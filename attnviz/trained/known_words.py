@@ -1,4 +1,4 @@
-"""Read a text for a model that knows whole words only."""
+"""Tokenize a text for a model with a vocabulary of whole words."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from attnviz.trained.vocabulary import Vocabulary
 
 
 class Piece(NamedTuple):
-    """A word as it was typed, and the characters of the text that it covers."""
+    """A word as typed, and its characters in the text."""
 
     word: str
     start: int
@@ -19,29 +19,31 @@ class Piece(NamedTuple):
 
 
 def pieces(pattern: str, text: str) -> Iterator[Piece]:
-    """All that matches a pattern."""
+    """Yield all matches of a pattern."""
     return (Piece(match[0], *match.span()) for match in re.finditer(pattern, text))
 
 
 def known_words(
     text: str, split: Callable[[str], Iterable[Piece]], vocabulary: Vocabulary, limit: int
 ) -> list[Token]:
-    """The words of a text, as the vocabulary spells them.
+    """Return the words of a text in the vocabulary's spelling.
 
     Args:
-        split: takes a text apart.
-        limit: the most tokens that the model reads, one more than these words.
+        text: The text.
+        split: Splits a text into words.
+        vocabulary: Vocabulary of the model.
+        limit: Maximum number of tokens of the model, one more than of words.
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: half a surrogate pair.
-        TextTooLong: there are more tokens than the limit, or more than `readable.MAX_CHARACTERS` characters.
-        UnknownWords: there are words that the vocabulary does not have; all of them are named.
+        UnreadableText: the text has half a surrogate pair.
+        TextTooLong: there are more tokens than `limit`, or more than `readable.MAX_CHARACTERS` characters.
+        UnknownWords: some words are not in the vocabulary; the error has all of them.
     """
     readable.check(text)
     typed = list(split(text))
     if not typed:
-        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
+        raise EmptyText("The text has no words. Type a sentence and try again.")
     if len(typed) >= limit:
         raise TextTooLong(len(typed) + 1, limit)
     words = [vocabulary.spelled(piece.word) for piece in typed]

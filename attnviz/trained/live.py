@@ -1,7 +1,7 @@
-"""A live training, in a process of its own: `python -m attnviz.trained.live guided 1 1200`.
+"""A live training run in a separate process: `python -m attnviz.trained.live guided 1 1200`.
 
-It prints a line for each snapshot and, from time to time, for the step (`snapshots.line`). It ends when its
-input is closed: that is, as soon as the server that started it is gone, however that ended.
+It prints a line for each snapshot and, from time to time, for the step (`snapshots.line`). It exits when its
+standard input is closed, so that it never outlives the server that started it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from attnviz.trained.translator.examination import Examination
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 60
-"""Held-out sentences for each of the measures: few enough that measuring takes less time than learning."""
+"""Held-out sentences for each measure; few, so that evaluation is faster than training."""
 
-_NICENESS = 10  # a server answers its other visitors first
-_PAUSE_SECONDS = 0.25  # between two lines with a step
+_NICENESS = 10  # requests to the server have priority
+_PAUSE_SECONDS = 0.25  # minimum time between two lines with a step
 
 
 def watch(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
     """Train a variant of the translator or a size of the storyteller.
 
     Yields:
-        After each step its number or, in its place, a snapshot.
+        The number of each step, or a snapshot instead.
     """
     if variant in SIZES:
         return copying.watch(variant, seed, steps, moments(steps))
@@ -40,13 +40,13 @@ def watch(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
 
 
 def moments(steps: int) -> tuple[int, ...]:
-    """Return after which of so many steps a snapshot is taken: often at first, when most is learned."""
+    """Return the steps at which a snapshot is taken: more often at first."""
     early = (0, 25, 50, 75, 100, 150, 200)
     return tuple(sorted({step for step in (*early, *range(200, steps, 100)) if step < steps} | {steps}))
 
 
 def main(variant: str, seed: int, steps: int) -> None:
-    """Train, and print the news."""
+    """Train, and print steps and snapshots."""
     threading.Thread(target=_end_with_the_input, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
@@ -59,7 +59,7 @@ def main(variant: str, seed: int, steps: int) -> None:
 
 
 def _end_with_the_input() -> None:
-    # Not sys.stdin: Python waits at its own end for a thread that reads it.
+    # Not sys.stdin: at exit, Python waits for a thread that reads it.
     while os.read(0, 1024):
         pass
     os._exit(0)

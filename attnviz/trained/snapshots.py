@@ -1,6 +1,6 @@
 """Snapshots of a model during training: stored in files, or streamed from a live run.
 
-Weights and probabilities are kept in thousandths, so a page may print them to a tenth of a percent.
+Weights and probabilities are stored in thousandths, so that a page can show a tenth of a percent.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class TextSnapshot:
     """Attention and predictions of a model in training, for one tracked text.
 
     Attributes:
-        weights: in thousandths, [layer, head, query, key] of each kind of attention. A translator's source
-            ends with [END]; its decoder reads the right translation from [START] on.
-        translation: a translator's own translation.
-        il, elle: how probable each is in the place of the pronoun, in thousandths.
+        weights: Weights in thousandths, [layer, head, query, key], by kind of attention. A translator's
+            source ends with [END]; its decoder reads [START] and the reference translation.
+        translation: A translator's own translation.
+        il, elle: Probability of each at the pronoun's position, in thousandths.
     """
 
     weights: Mapping[Kind, Thousandths]
@@ -57,17 +57,17 @@ class TextSnapshot:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What a model can do after some steps.
+    """Results of a model after some training steps.
 
     Attributes:
-        step: how many batches it has learned from.
-        measures: of a translator, on held-out sentences: `loss` (−ln of the right word's probability),
-            `exact` (share translated without an error), `pronoun` (share in which the right one of "il" and
-            "elle" is the more probable one), and the mean weights of the guided head from "it" to the noun
-            that is meant (`referent`) and to the `other` one. Of a storyteller, as in `figures.Copying`:
-            `right`, `first_loss` and `second_loss`.
-        texts: what it makes of each watched text.
-        scores: of a storyteller, [layer, head]: `previous_word` and `prefix_matching`.
+        step: Number of training batches so far.
+        measures: For a translator, on held-out sentences: `loss` (−ln of the correct word's probability),
+            `exact` (fraction of correct translations), `pronoun` (fraction in which the correct one of "il"
+            and "elle" is more likely), and the mean weights of the guided head from "it" to its `referent`
+            and to the `other` noun. For a storyteller, as in `figures.Copying`: `right`, `first_loss` and
+            `second_loss`.
+        texts: Attention and predictions for each tracked text.
+        scores: For a storyteller, [layer, head]: `previous_word` and `prefix_matching`.
     """
 
     step: int
@@ -82,11 +82,11 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """One training from its beginning to its end.
+    """A stored training run.
 
     Attributes:
-        about: its settings, by name.
-        snapshots: in the order of the steps.
+        about: Settings by name.
+        snapshots: Snapshots in order of steps.
     """
 
     about: Mapping[str, str]
@@ -94,12 +94,12 @@ class Stored:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """After how many steps the snapshots were taken."""
+        """The steps of the snapshots."""
         return tuple(snapshot.step for snapshot in self.snapshots)
 
 
 def thousandths(shares: NDArray[Any]) -> Thousandths:
-    """Round shares of 1 to thousandths."""
+    """Round fractions to thousandths."""
     return _read_only((THOUSAND * shares).round(), np.uint16)
 
 
@@ -121,7 +121,7 @@ def line(news: int | Snapshot) -> str:
 
 
 def parse_line(text: str) -> int | Snapshot | None:
-    """Read a line of a live training: the step or a snapshot; None for any other line."""
+    """Parse a line of a live training run: a step or a snapshot; None for any other line."""
     try:
         sent = json.loads(text)
         if not isinstance(sent, dict):
@@ -147,14 +147,14 @@ def parse_line(text: str) -> int | Snapshot | None:
 
 
 def file_of(variant: str) -> Path:
-    """Return where the stored steps of a variant or a size are."""
+    """Return the file with the stored steps of a variant or a size."""
     folder = sizes.WEIGHTS if variant in sizes.SIZES else variants.WEIGHTS
     return folder / f"{variant}-steps.npz"
 
 
 @cache
 def stored(variant: str) -> Stored:
-    """Read the training of a shipped model, one of `STORED`.
+    """Read the training run of a bundled model, one of `STORED`.
 
     Raises:
         ModelFilesDamaged: its file is missing or damaged.

@@ -1,4 +1,4 @@
-"""The training loop of all our small models."""
+"""The training loop of all bundled models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Progress(Generic[Network]):
-    """The state of a training after a step.
+    """The state of a training run after a step.
 
     Attributes:
-        step: how many batches were learned from.
-        loss: of the latest batch, in nats.
-        model: the model in training, which the next step changes.
+        step: Number of training batches so far.
+        loss: Loss of the latest batch, in nats.
+        model: The model in training, which the next step changes.
     """
 
     step: int
@@ -42,11 +42,11 @@ def train(
     """Train a model, one step each time the next progress is requested.
 
     Args:
-        losses: computes the loss of the model on the next batch.
-        optimizers: of disjoint parameters, each with its largest learning rate.
-        steps: how many batches to learn from.
-        schedule: returns the factor of the learning rates at a step, counted from 1.
-        max_gradient: longer gradients are scaled to this L2 norm.
+        losses: Computes the model's loss on the next batch.
+        optimizers: Optimizers of disjoint parameters, with their maximum learning rates.
+        steps: Number of batches.
+        schedule: Returns the factor of the learning rates at a step, from 1.
+        max_gradient: Maximum L2 norm of the gradient; None for no clipping.
     """
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     rates = [group["lr"] for group in groups]
@@ -70,15 +70,15 @@ def watched(
     look: Callable[[Network, int], Seen],
     at: Collection[int],
 ) -> Iterator[int | Seen]:
-    """Run a training and examine the model now and then.
+    """Run a training and evaluate the model at some steps.
 
     Args:
-        untrained: the model before its first step.
-        look: examines the model after a number of steps, without changing it.
-        at: after which steps; 0 is before the first.
+        untrained: The model before the first step.
+        look: Evaluates the model after a number of steps, without changing it.
+        at: Steps at which to evaluate; 0 is before the first.
 
     Yields:
-        After each step its number or, at the steps in `at`, the result of `look`.
+        The number of each step or, at the steps in `at`, the result of `look`.
     """
     if 0 in at:
         yield look(untrained, 0)

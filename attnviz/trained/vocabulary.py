@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 
-_NEAREST = 3  # known words that are offered for an unknown one
-_LIKENESS = 0.65  # of 1: at least as much as a known word needs to be offered
-_MAX_LETTERS = 20  # letters: no known word is like a word with more
+_NEAREST = 3  # maximum number of suggestions for an unknown word
+_LIKENESS = 0.65  # minimum similarity of a suggestion, 0 to 1
+_MAX_LETTERS = 20  # longer words have no suggestions
 
 
 class Vocabulary:
-    """Words in a fixed order: the number of a word is its row in the model's table.
+    """Words in a fixed order: the id of a word is its row in the embedding table.
 
     Attributes:
-        words: all of them; the first three are [PAD], [START] and [END].
+        words: All words; the first three are [PAD], [START] and [END].
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -30,7 +30,7 @@ class Vocabulary:
         return word in self._ids
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        """The numbers of some words.
+        """Return the ids of some words.
 
         Raises:
             KeyError: the vocabulary has no such word.
@@ -38,11 +38,11 @@ class Vocabulary:
         return [self._ids[word] for word in words]
 
     def spelled(self, word: str) -> str | None:
-        """How the vocabulary spells a word, whatever its capital letters; None if it has no such word."""
+        """Return the vocabulary's spelling of a word, ignoring case; None for an unknown word."""
         return self._by_small_letters.get(unicodedata.normalize("NFC", word.lower()))
 
     def nearest(self, word: str) -> list[str]:
-        """Words that are spelled almost like an unknown one, nearest first."""
+        """Return words with a spelling similar to an unknown one, most similar first."""
         if len(word) > _MAX_LETTERS:
             return []
         known = self._by_small_letters
@@ -52,5 +52,5 @@ class Vocabulary:
         return [known[near] for near in found]
 
     def word(self, number: int) -> str:
-        """The word with this number."""
+        """Return the word with this id."""
         return self.words[number]

@@ -1,4 +1,4 @@
-"""The file of weights of a small model of ours: float16, how it was made, and a digest of it all."""
+"""Weight files of the bundled models: float16 tensors, metadata, and a digest of both."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
 def write(
     file: Path, kind: str, network: nn.Module, words: Sequence[str], header: Mapping[str, object]
 ) -> None:
-    """Write a network in float16; the same network gives the same bytes.
+    """Write a network in float16; the output is deterministic.
 
     Args:
-        kind: of model; the name of the file's one entry of metadata.
-        words: of its vocabularies, in their order.
-        header: what `build` of `read` needs, and what else is to be known.
+        kind: Kind of model, the name of the file's one metadata entry.
+        words: Words of its vocabularies, in order.
+        header: Metadata, including the arguments of `build` in `read`.
     """
     tensors = {name: tensor.half() for name, tensor in network.state_dict().items()}
     header = {**header, "vocabularies": _digest_of_words(words)}
-    # One entry: safetensors writes several in an order that changes from run to run.
+    # One entry: safetensors writes several in random order.
     written = json.dumps({**header, "digest": _digest_of_all(header, tensors)}, sort_keys=True)
     file.write_bytes(save(tensors, {kind: written}))
 
@@ -40,18 +40,17 @@ def read(
     words: Sequence[str],
     build: Callable[[Mapping[str, Any]], AnyNetwork],
 ) -> tuple[AnyNetwork, Mapping[str, Any]]:
-    """A network from its file, in float32, and the file's header.
+    """Read a network, in float32, and the file's header.
 
-    The file carries a digest of all that it holds. So damage is noticed, and there is no second place
-    that each new training would have to keep up to date.
+    The file includes a digest of its contents to detect damage.
 
     Args:
         kind, words: as in `write`.
-        build: makes the network without its weights, from the header.
+        build: Builds the network without its weights, from the header.
 
     Raises:
-        ModelFilesDamaged: the file is missing, damaged, or from an attnviz with other words or another
-            network; the message names the file.
+        ModelFilesDamaged: the file is missing, damaged, or from a version of attnviz with another vocabulary
+            or network.
     """
 
     def damaged(what: str) -> ModelFilesDamaged:
@@ -68,14 +67,14 @@ def read(
         raise damaged("cannot be read") from error
     if not intact:
         raise damaged("is damaged")
-    # With other words, every number would mean something else.
+    # Token ids are valid only for the same vocabulary.
     if header["vocabularies"] != _digest_of_words(words):
         raise damaged("was trained on another vocabulary")
     try:
         network = build(header)
         network.load_state_dict(tensors)
     except (TypeError, KeyError, RuntimeError) as error:
-        raise damaged("was made by an attnviz with another network") from error
+        raise damaged("is for another version of the network") from error
     return network, header
 
 

@@ -41,8 +41,8 @@ _CLOSED, _TRY_AGAIN, _FOREIGN, _TOO_LARGE = 4000, 1013, 1008, 1009
 Result = TypeVar("Result")
 
 
-class _StoreAway(Exception):
-    """The store does not answer, or takes no more."""
+class StoreUnavailable(Exception):
+    """The store does not respond, or is full."""
 
 
 class _Window:
@@ -171,18 +171,18 @@ class Rooms:
         """Do something with the store, in the one thread that may wait for it.
 
         Raises:
-            _StoreAway: it did not answer, now or within the last second; no queue of visitors waits for it.
+            StoreUnavailable: it failed now or within the last second, so that no requests pile up.
         """
 
         def in_thread() -> Result:
             if time.monotonic() < self._away_until:
-                raise _StoreAway
+                raise StoreUnavailable
             try:
                 return work(*arguments)
             except self._store.failures as error:
                 logging.getLogger(__name__).warning("The rooms' store fails: %s", error)
                 self._away_until = time.monotonic() + 1
-                raise _StoreAway from error
+                raise StoreUnavailable from error
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, in_thread)
 
@@ -203,7 +203,7 @@ class Rooms:
                     swept = time.monotonic()
                 if self._live:
                     await self._look()
-            except _StoreAway:
+            except StoreUnavailable:
                 if not away:
                     self._to_all(_AWAY)
                 away = True
@@ -256,7 +256,7 @@ class Rooms:
                     await asyncio.sleep(_WRONG_SECONDS)
                 await _send(socket, {"error": str(why), "fatal": True})
                 await socket.close(_CLOSED)
-            except _StoreAway:
+            except StoreUnavailable:
                 await _send(socket, {"error": _AWAY, "fatal": False})
                 await socket.close(_TRY_AGAIN)
             except TimeoutError:
@@ -327,7 +327,7 @@ class Rooms:
                 self._close(code)
             else:
                 await self._change(code, change)
-        except _StoreAway:
+        except StoreUnavailable:
             window.refuse(_AWAY)
         except NoEntry:
             self._close(code)

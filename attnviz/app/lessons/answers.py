@@ -13,7 +13,7 @@ from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import choosing, compute, english
 from attnviz.app.lessons.cause import values as causes
-from attnviz.app.lessons.computed import MODEL, computed, translated
+from attnviz.app.lessons.computed import MODEL, cached_bert, cached_translator
 from attnviz.app.lessons.induction.page import measured
 from attnviz.app.lessons.many_heads import values as heads
 from attnviz.app.lessons.masks import values as masks
@@ -30,9 +30,9 @@ from attnviz.text import head_name, joined
 from attnviz.trained import snapshots
 from attnviz.trained.translator import grammar, variants
 
-_average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
-_shuffled = computed(positions.shuffle)
-_translate, _experiment = translated(translations.translate), translated(causes.experiment)
+_average, _row, _shares = cached_bert(averages.average), cached_bert(scales.row), cached_bert(heads.at_token)
+_shuffled = cached_bert(positions.shuffle)
+_translate, _experiment = cached_translator(translations.translate), cached_translator(causes.experiment)
 
 _TEXT = OPENING.text
 _LAYER, _HEAD = 3, 1  # from 0
@@ -77,7 +77,7 @@ def _query_key_value() -> Values:
     return {"d_model": entry.d_model, "d_head": entry.d_head}
 
 
-@computed
+@cached_bert
 def _it_to_dog(*, masked: bool) -> tuple[tuple[str, float], ...]:
     """Return the largest weights of "it" in head 4-2, with "dog" masked or not."""
     groups = choosing.tokens(_TEXT)

@@ -1,4 +1,4 @@
-"""Caches for the computations of the lessons, by the model that they need."""
+"""Cache decorators for the lessons' computations, by model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from attnviz.models import catalogue
 MODEL = catalogue.FROM_SCRATCH
 COMPUTING = "Computing with the model …"
 
-computed = cached(COMPUTING, MODEL)
-"""For a computation with the lessons' BERT."""
+cached_bert = cached(COMPUTING, MODEL)
+"""Caches a computation with the lessons' BERT."""
 
-translated = cached(COMPUTING, catalogue.TRANSLATOR)
-"""For a computation with the translator."""
+cached_translator = cached(COMPUTING, catalogue.TRANSLATOR)
+"""Caches a computation with the translator."""
 
 
 def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
     return model
 
 
-storytold = cached(COMPUTING, _size)
-"""For a computation with the storyteller that its keyword `model` names."""
+cached_storyteller = cached(COMPUTING, _size)
+"""Caches a computation with the storyteller in its keyword argument `model`."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from attnviz.app.lessons.computed import translated
+from attnviz.app.lessons.computed import cached_translator
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name
@@ -94,7 +94,7 @@ def held_out() -> tuple[HeldOut, ...]:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"The figures in {_FILE.name} are missing or damaged. Install attnviz again."
+            f"The results in {_FILE.name} are missing or damaged. Install attnviz again."
         ) from error
 
 
@@ -115,7 +115,7 @@ def opening_head(model: str) -> str:
         return head_name(GUIDED_LAYER, GUIDED_HEAD)
 
 
-@translated
+@cached_translator
 def label_smoothing(model: str) -> float:
     """Return the label smoothing of a translator of the catalogue."""
     from attnviz.trained.translator.training import Settings

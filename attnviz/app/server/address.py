@@ -1,4 +1,4 @@
-"""The address at which other devices reach this server: for all links that are given to others."""
+"""The URL at which other devices reach this server, for shared links."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from attnviz.app.server import visitor
 
 
 def for_others() -> str | None:
-    """Return the app's address for other devices, without a page: "http://192.168.0.7:8501".
+    """Return the app's base URL for other devices: "http://192.168.0.7:8501".
 
-    None where it is unknown: the visitor's browser has a loopback address, and the server answers this
-    machine alone, has no network, or runs in a container or behind a proxy.
+    None if it is unknown: the visitor's browser uses a loopback address, and the server listens only on this
+    machine, has no network, or runs in a container or behind a proxy.
     """
     here = st.context.url
     return _reached(here, st.get_option("server.address"), visitor.is_local()) if here else None
 
 
 def _reached(here: str, host: str | None, local: bool) -> str | None:
-    """Return the same for a page's address in the browser.
+    """Return the base URL for other devices from the URL of a page.
 
     Args:
-        here: the page's address.
-        host: the address at which the server listens; None: all.
-        local: whether browser and server run on the same machine.
+        here: URL of the page in the browser.
+        host: Address on which the server listens; None for all.
+        local: True if browser and server run on the same machine.
     """
     parts = urlsplit(here)
     if _only_this_machine(parts.hostname or ""):
@@ -40,7 +40,7 @@ def _reached(here: str, host: str | None, local: bool) -> str | None:
 
 
 def qr_code(address: str) -> str:
-    """The address for a phone's camera: the data URI of an SVG, dark on white also on a dark page."""
+    """Return a QR code as the data URI of an SVG, dark on white in any theme."""
     return segno.make_qr(address, error="m").svg_data_uri(scale=6, light="#fff")
 
 
@@ -52,7 +52,7 @@ def _only_this_machine(host: str) -> bool:
 
 
 def _in_the_network() -> str | None:
-    """This machine's address in its network; to find it, no packet is sent."""
+    """Return this machine's address in its network; sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a reserved address (RFC 5737)

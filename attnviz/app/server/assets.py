@@ -1,4 +1,4 @@
-"""The scripts and styles of the app's pages: compressed once, and kept by browsers for good."""
+"""Scripts and styles of the app's pages, compressed once and cached by browsers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _TEXTS = {".js", ".css"}
 _YEAR_SECONDS = 365 * 24 * 60 * 60
 
 WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16]}.js"
-"""The name of the script with all widgets: another one for every version, so that browsers may keep it."""
+"""File name of the script with all widgets, with a content hash, so that browsers can cache it."""
 
 
 class Assets:
-    """Middleware that answers for scripts and styles where the browser takes gzip.
+    """Middleware that serves scripts and styles with gzip.
 
-    Streamlit sends them as they are: a first visit then loads more than 3 MB, a minute on a slow network.
+    Streamlit sends them uncompressed: more than 3 MB at the first visit, a minute on a slow network.
 
     Args:
-        app: what answers the rest.
+        app: The application for all other requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -39,7 +39,7 @@ class Assets:
         self._root = root()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, as ASGI has it."""
+        """Handle one ASGI request."""
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(self._root):
             name = scope["path"].removeprefix(self._root)
             gzipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
@@ -57,14 +57,14 @@ class Assets:
 
 
 def root() -> str:
-    """The path of the first page: "/", or "/attn/" where `server.baseUrlPath` is "attn"."""
+    """Return the path of the first page: "/", or "/attn/" if `server.baseUrlPath` is "attn"."""
     base = str(st.get_option("server.baseUrlPath")).strip("/")
     return f"/{base}/" if base else "/"
 
 
 @lru_cache(maxsize=512)
 def _asset(name: str, gzipped: bool) -> bytes | None:
-    """The bytes of a script or a style; None if this is the name of neither."""
+    """Return the bytes of a script or a style; None for any other name."""
     if name == WIDGETS:
         content = code.bundle("app").encode()
     else:

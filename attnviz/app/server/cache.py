@@ -1,8 +1,8 @@
-"""The server's cache of what pages compute: one for all visitors, bounded by bytes.
+"""The server's cache of computed values: one for all visitors, bounded by bytes.
 
 Arguments of cached functions are short texts, numbers, flags, entries of models, and tuples or frozen
-dataclasses of them, never arrays. After a change of its files, a model has another entry, so values
-that depend on it are computed anew. Values are shared by every visitor and read-only.
+dataclasses of them, never arrays. A model whose files change has a new entry, so its values are
+recomputed. Values are shared by all visitors and read-only.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from attnviz.app.models import lookup
 from attnviz.models.catalogue import Entry
 
 MAX_BYTES = 3 * 2**28
-"""The maximum size of all cached values: 0.8 GB.
+"""Maximum size of all cached values: 0.8 GB.
 
-Models (`loading.MAX_MODELS`) and the results of jobs (`jobs.MAX_JOBS`) are not counted.
+Models (`loading.MAX_MODELS`) and results of jobs (`jobs.MAX_JOBS`) are not included.
 """
 
 _SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
@@ -37,7 +37,7 @@ Value = TypeVar("Value")
 
 
 def size_of(value: object) -> int:
-    """Return how many bytes a value takes, without what all traces of a model share."""
+    """Return the size of a value in bytes, without arrays that all traces of a model share."""
     counted: set[int] = set()
 
     def size(part: object) -> int:
@@ -59,7 +59,7 @@ def size_of(value: object) -> int:
 
 
 class _Sized(NamedTuple):
-    """A value with its size, which is measured before the value enters the cache: there others wait."""
+    """A value with its size, which is measured outside the cache's lock."""
 
     value: Any
     bytes: int
@@ -72,15 +72,15 @@ _changed = threading.Condition()
 def cached(
     spinner: str = "", model: str | Callable[..., str] = ""
 ) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
-    """Cache what the decorated function returns, for every visitor.
+    """Cache the decorated function's results for all visitors.
 
     A second request for a value that is being computed waits for it. Exceptions are not cached.
 
     Args:
-        spinner: the text that the page shows meanwhile. The models among the arguments are then loaded first,
-            and torch with them: only then may the function import what needs torch.
-        model: the name of a bundled model that is loaded as well, or a function that takes the same
-            arguments and returns the name.
+        spinner: Text shown during the computation. The models among the arguments, and with them torch, are
+            loaded first, so that the function can import modules that need torch.
+        model: Name of a bundled model that is also loaded, or a function of the same arguments that returns
+            the name.
     """
 
     def models_of(*args: object, **kwargs: object) -> Iterator[Entry]:
@@ -115,12 +115,12 @@ def cached(
 
 
 def size() -> int:
-    """Return how many bytes all cached values take."""
+    """Return the size of all cached values in bytes."""
     return int(_cache.currsize)
 
 
 def clear() -> None:
-    """Remove all values, and what is known of the models."""
+    """Remove all values, and the cached facts about models."""
     with _changed:
         _cache.clear()
     lookup.clear()

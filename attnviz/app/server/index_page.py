@@ -1,4 +1,4 @@
-"""The HTML that a browser, or the preview of a copied link, is sent first: Streamlit's, with our names."""
+"""The initial HTML of each page: Streamlit's, with our titles and descriptions for link previews."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DESCRIPTION = "See what attention does in a transformer: every head, every numb
 
 
 def routes() -> list[Route]:
-    """What answers at each page's address, and at the icon's, below `server.baseUrlPath`."""
+    """Return the routes of the pages and the icon, below `server.baseUrlPath`."""
     root = assets.root()
     index = (Path(get_static_dir()) / "index.html").read_text("utf-8")
     pages = {root + ("" if name == "explore" else name): title for name, title in frame.TITLES.items()}
@@ -31,14 +31,14 @@ def routes() -> list[Route]:
 
 
 def _named(index: str, title: str) -> str:
-    """The page that Streamlit serves for all addresses, with the title of one of them."""
+    """Return Streamlit's index page with the title of a page."""
     name = escape(f"{title} · attnviz")
     about = (
         f'<title>{name}</title><meta name="description" content="{escape(_DESCRIPTION)}" />'
         f'<meta property="og:title" content="{name}" />'
         f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
     )
-    # The font comes when the first words need it: before the scripts, it would keep a slow network busy.
+    # The font loads when it is needed: preloaded, it would delay the scripts on a slow network.
     without_font = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", index)
     return re.sub("<title>.*?</title>", about, without_font, count=1)
 

@@ -1,4 +1,4 @@
-"""Long computations behind a page: they run in a thread pool, report their progress and can be stopped."""
+"""Long computations of pages: they run in a thread pool, report progress and can be stopped."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ RUNNING: tuple[State, ...] = ("queued", "running")
 """The states of a job that is queued or running."""
 
 MAX_RUNNING = 2
-"""The maximum number of jobs that run at once; the others are queued."""
+"""Maximum number of jobs that run concurrently; others are queued."""
 
 MAX_JOBS = 16
-"""The maximum number of jobs that a server keeps with their results; those that run are kept besides."""
+"""Maximum number of stored jobs that are not running."""
 
 UNWATCHED_SECONDS = 10.0
-"""How long a job runs on after the last page that shows it was closed."""
+"""Time that a job continues after the last page that shows it was closed."""
 
 _UNEXPECTED = "The computation failed for an unexpected reason. The log of this server has the details."
 
 _pool = ThreadPoolExecutor(MAX_RUNNING, "job")
 
 Visitor = Hashable
-"""One session; None where there is none."""
+"""A session; None outside of one."""
 
 
 class JobStopped(Exception):
-    """Raised by `Job.report` in a job that is to stop."""
+    """Raised by `Job.report` in a job that should stop."""
 
 
 class Job(Generic[Found]):
-    """One long computation; its methods may be called from any thread.
+    """One long computation; its methods are thread-safe.
 
-    It pauses after the present step when all its visitors have called `stop` or have closed their pages.
+    It pauses after the current step when all its visitors have called `stop` or closed their pages.
 
     Args:
-        steps: begins the computation. Its steps may run in different threads: a step holds no lock when it
-            ends, and has left every context that it entered.
-        unwatched_seconds: how long it runs after the last call of `watch`.
-        resumes: whether it continues where it paused. If not, its iterator is closed then.
+        steps: Starts the computation. Its steps can run in different threads, so a step must not hold a lock
+            or a context when it ends.
+        unwatched_seconds: Time that it continues after the last call of `watch`.
+        resumes: Continue after a pause; otherwise a pause closes the iterator.
 
     Attributes:
-        latest: the last progress, with what was found so far.
-        problem: why it was refused; "" if it was not.
-        state: whether it runs, and if not, why.
+        latest: Latest progress, with the results so far.
+        problem: Reason of a refusal; "" if not refused.
+        state: State of the job.
     """
 
     def __init__(
@@ -78,21 +78,21 @@ class Job(Generic[Found]):
 
     @property
     def running(self) -> bool:
-        """Whether it finds more without being started again."""
+        """Whether the job is queued or running."""
         return self.state in RUNNING
 
     @property
     def seconds(self) -> float:
-        """How long it has been running since its last start, with its time in the queue."""
+        """Running time since the last start, including time in the queue."""
         return (time.monotonic() if self.running else self._ended) - self._began
 
     def watch(self, visitor: Visitor = None) -> None:
-        """Note that a page of this visitor shows it."""
+        """Record that a page of this visitor shows the job."""
         with self._changed:
             self._seen[visitor] = time.monotonic()
 
     def start(self, visitor: Visitor = None) -> None:
-        """Run for this visitor: continue where it paused, or begin anew after it was refused."""
+        """Run for this visitor: continue after a pause, or restart after a refusal."""
         self.watch(visitor)
         with self._changed:
             if self.state not in ("finished", *RUNNING):
@@ -102,7 +102,7 @@ class Job(Generic[Found]):
                 self._queued = _pool.submit(self._run)
 
     def stop(self, visitor: Visitor = None) -> None:
-        """Stop it for this visitor; it runs on for the others."""
+        """Stop for this visitor; the job continues for others."""
         with self._changed:
             self._seen.pop(visitor, None)
             if not self._is_wanted() and self._queued.cancel():
@@ -112,14 +112,14 @@ class Job(Generic[Found]):
         """Report progress within a step.
 
         Raises:
-            JobStopped: no visitor is watching. The step must not catch it; the next start begins anew.
+            JobStopped: no visitor is watching. The step must not catch it; the next start restarts the job.
         """
         if not self._is_wanted():
             raise JobStopped
         self.latest = progress
 
     def wait(self, seconds: float) -> State:
-        """Return its state when it does not run any more, or after so many seconds."""
+        """Wait until the job no longer runs, or for a timeout; return its state."""
         with self._changed:
             self._changed.wait_for(lambda: not self.running, seconds)
             return self.state
@@ -129,7 +129,7 @@ class Job(Generic[Found]):
         self.state = "running"
         try:
             while self._is_wanted():
-                # No variable holds the iterator: without the attribute, a generator closes.
+                # No variable references the iterator, so that deleting the attribute closes a generator.
                 step = next(self._begun(), None)
                 if step is None:
                     state = "finished"
@@ -143,7 +143,7 @@ class Job(Generic[Found]):
             logging.getLogger(__name__).exception("A long computation failed.")
             state, self.problem = "refused", _UNEXPECTED
         if state != "paused" or not self.resumes:
-            self._iterator = None  # outside of the lock: to end a process takes time
+            self._iterator = None  # outside the lock: ending a process is slow
         with self._changed:
             if state == "paused" and self._is_wanted():  # started again meanwhile
                 self._queued = _pool.submit(self._run)
@@ -164,7 +164,7 @@ class Job(Generic[Found]):
 
 
 class Jobs:
-    """The jobs of one server; equal requests share one job. `max_jobs` are kept that do not run."""
+    """The jobs of one server; equal requests share one job. Keeps `max_jobs` that are not running."""
 
     def __init__(self, max_jobs: int = MAX_JOBS) -> None:
         self._max_jobs = max_jobs
@@ -172,29 +172,29 @@ class Jobs:
         self._jobs: OrderedDict[Hashable, Job[Any]] = OrderedDict()
 
     def find(self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]]) -> Job[Found]:
-        """Return the job of this key, which runs when it is started.
+        """Return the job with this key, without starting it.
 
         Args:
-            key: what is computed, with every choice that alters it; of a long text, its hash.
-            steps: begins the computation.
+            key: Identifies the computation with all its arguments; for a long text, by its hash.
+            steps: Starts the computation.
         """
         with self._lock:
             return self._put(key, self._jobs.get(key) or Job(steps))
 
     def begin(self, key: Hashable, job: Job[Found], visitor: Visitor = None) -> Job[Found]:
-        """Return the job of this key if it runs, or else this one in its place, started for this visitor."""
+        """Return the running job with this key, or replace it with this job; start it for this visitor."""
         with self._lock:
             found = self._put(key, self._running(key) or job)
             found.start(visitor)
             return found
 
     def running(self, key: Hashable) -> Job[Any] | None:
-        """Return the job of this key, if it runs."""
+        """Return the job with this key, if it is running."""
         with self._lock:
             return self._running(key)
 
     def queued(self) -> int:
-        """Return how many jobs wait for their turn."""
+        """Return the number of queued jobs."""
         with self._lock:
             return sum(job.state == "queued" for job in self._jobs.values())
 

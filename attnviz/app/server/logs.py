@@ -1,4 +1,4 @@
-"""The log as lines of JSON, without anything that a visitor typed."""
+"""The log as lines of JSON, without visitors' input."""
 
 import json
 import logging
@@ -17,17 +17,17 @@ SETTING = "ATTNVIZ_LOG"
 
 
 def apply() -> None:
-    """Write the log of this process as the operator wants it.
+    """Set the format of this process's log.
 
     Raises:
-        WrongSetting: it can be written in no such way.
+        WrongSetting: the format is unknown.
     """
     form = os.environ.get(SETTING, "text")
     if form not in ("text", "json"):
         raise WrongSetting(f"{SETTING} should be text or json, and is “{form}”.")
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(_shorten)
     if form == "json":
-        # Streamlit and uvicorn make handlers of their own, each with its own format.
+        # Streamlit and uvicorn have their own handlers with their own formats.
         setattr(logging.Handler, "format", lambda _, record: line(record))  # noqa: B010 - replaced on purpose
         logging.captureWarnings(capture=True)
         threading.excepthook = lambda fault: logging.getLogger(__name__).error(
@@ -36,18 +36,18 @@ def apply() -> None:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Omit the traceback of an unreadable message: it is not about this server."""
+    """Omit the traceback of an invalid client message."""
     if record.exc_info and isinstance(record.exc_info[1], DecodeError):
         record.exc_info = None
     return True
 
 
 def line(record: logging.LogRecord) -> str:
-    """One object on one line.
+    """Format a record as one JSON object on one line.
 
-    Of an exception its kind, and where it was raised: its message can quote a visitor. So can what other
-    libraries put into their messages: of the template, only the first line is written. Asyncio puts a
-    fault's own words into the second.
+    Includes an exception's type and traceback, but not its message, which can quote visitors' input. The same
+    holds for arguments of other libraries' messages, so only the first line of their template is written
+    (asyncio includes an exception's message in the second).
     """
     ours = record.name.partition(".")[0] == "attnviz"
     entry: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What an operator may watch, as Prometheus reads it: counts, times and sizes, and no text of visitors."""
+"""Prometheus metrics: counts, times and sizes, without visitors' input."""
 
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
@@ -11,22 +11,22 @@ from attnviz.app.server import visitor
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30)
 
-RERUNS = Histogram("attnviz_rerun_seconds", "A run of a page's script, or of a part of it.", buckets=_SECONDS)
-FORWARDS = Histogram("attnviz_forward_seconds", "A model's reading of a visitor's text.", buckets=_SECONDS)
+RERUNS = Histogram("attnviz_rerun_seconds", "Script run of a page or a fragment.", buckets=_SECONDS)
+FORWARDS = Histogram("attnviz_forward_seconds", "Forward pass for a visitor's text.", buckets=_SECONDS)
 
 
 def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
-    """Measure from now on.
+    """Register gauges.
 
     Args:
-        sizes: further values by name: the description, and a function that returns the value.
+        sizes: Description and value function of each gauge, by name.
     """
     for name, (what, value) in sizes.items():
         Gauge(f"attnviz_{name}", what).set_function(value)
 
 
 def answer(request: Request) -> Response:
-    """Answer /metrics, to a client in this machine's private network that comes through no proxy."""
+    """Serve /metrics to clients in a private network, without a proxy."""
     forwarded = any(name in request.headers for name in visitor.FORWARDED)
     if forwarded or request.client is None or not ip_address(request.client.host).is_private:
         return PlainTextResponse("Not found\n", 404)

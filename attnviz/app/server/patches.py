@@ -1,6 +1,6 @@
-"""Changes of Streamlit that no setting makes, each against a security hole or a crash.
+"""Patches of Streamlit without a setting, each against a security hole or a crash.
 
-Each has a test of Streamlit without it (`tests/app/server/test_patches.py`): if that fails, remove the patch.
+Each has a test of Streamlit without it (`tests/app/server/test_patches.py`); if that fails, remove the patch.
 """
 
 from typing import Any
@@ -15,10 +15,10 @@ from streamlit.runtime.state.common import unpack_widget_state_value
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
-"""The maximum number of files of one session; a page has one box for one file."""
+"""Maximum number of files per session; a page uploads one."""
 
 MAX_UPLOADED_BYTES = 100_000_000
-"""The maximum size of the files of all sessions together."""
+"""Maximum total size of the files of all sessions."""
 
 _add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
@@ -26,7 +26,7 @@ _take_values = SessionState.on_script_will_rerun
 
 
 def apply() -> None:
-    """Change the Streamlit of this process; a second call changes nothing."""
+    """Patch Streamlit in this process; a second call has no effect."""
     # For the first visitor of a server, Streamlit lists the files of the folder `pages` as its menu and draws
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
@@ -44,11 +44,11 @@ def apply() -> None:
 
 
 def _unknown() -> None:
-    """Return what Streamlit takes for an unknown address."""
+    """Return Streamlit's value of an unknown address."""
 
 
 def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
-    """Keep an uploaded file; remove the oldest files beyond the bounds."""
+    """Store an uploaded file; remove the oldest files beyond the limits."""
     others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
     for oldest in others[: 1 - MAX_UPLOADS]:
         self.remove_file(session_id, oldest)
@@ -62,18 +62,18 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
 
 
 def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
-    """Raise the error for an infinite number that Streamlit expects of any other wrong number."""
+    """Raise ValueError for an infinite number, which Streamlit handles for other invalid numbers."""
     try:
         return _deserialize(self, ui_value)
     except OverflowError as error:
         raise ValueError(str(error)) from error
 
 
-_NUMBERS = {"int_value", "double_value"}  # a number box sends either
+_NUMBERS = {"int_value", "double_value"}  # a number input sends either
 
 
 def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **others: Any) -> None:
-    """Drop values that a widget cannot have before Streamlit deserializes them."""
+    """Drop invalid widget values before Streamlit deserializes them."""
     if fresh is not None:
         fresh = WidgetStates(widgets=[each for each in fresh.widgets if _is_possible(self, each)])
     _take_values(self, fresh, **others)
@@ -81,9 +81,9 @@ def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **othe
 
 def _is_possible(session: SessionState, state: WidgetState) -> bool:
     widget = session._new_widget_state.widget_metadata.get(state.id)  # noqa: SLF001 - private
-    if widget is None:  # of another page: Streamlit ignores it
+    if widget is None:  # a widget of another page, which Streamlit ignores
         return True
-    sent = state.WhichOneof("value")  # None: an empty box
+    sent = state.WhichOneof("value")  # None for an empty input
     if sent not in (None, widget.value_type) and not {sent, widget.value_type} <= _NUMBERS:
         return False
     try:

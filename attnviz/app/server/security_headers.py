@@ -1,4 +1,4 @@
-"""What every answer of the server forbids the browser, and which requests are no requests at all."""
+"""Security headers of every response, and rejection of malformed requests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from starlette.websockets import WebSocketClose
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_FRAME_ANCESTORS"
-"""The environment variable with the sites that may show the app in a frame, separated by spaces."""
+"""The environment variable with the sites that may embed the app in a frame, separated by spaces."""
 
 _SITE = re.compile(r"\*|'self'|(https?://)?(\*\.)?[\w.-]+(:(\d+|\*))?", re.ASCII)
 _POLICY = (
-    # Streamlit's own pages need inline code and `eval`, and our widgets modules from blobs; all from here.
+    # Streamlit's pages need inline code and `eval`, and our widgets need modules from blobs.
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "media-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self' blob:; "
@@ -27,10 +27,10 @@ _POLICY = (
 
 
 def frame_ancestors() -> str:
-    """The sites that may show the app in a frame, for a Content-Security-Policy.
+    """Return the sites that may embed the app in a frame, for a Content-Security-Policy.
 
     Raises:
-        WrongSetting: the operator has set something that is no list of sites.
+        WrongSetting: the setting is not a list of sites.
     """
     sites = os.environ.get(SETTING, "").split()
     if not all(map(_SITE.fullmatch, sites)):
@@ -42,7 +42,7 @@ def frame_ancestors() -> str:
 
 
 def headers() -> dict[str, str]:
-    """The headers of every answer."""
+    """Return the headers of every response."""
     return {
         "Content-Security-Policy": _POLICY + frame_ancestors(),
         "X-Content-Type-Options": "nosniff",
@@ -51,10 +51,10 @@ def headers() -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """Middleware before the app: answers what is no request, and adds headers to each answer.
+    """Middleware that rejects malformed requests and adds headers to each response.
 
     Args:
-        app: what answers the rest.
+        app: The application for all other requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -62,7 +62,7 @@ class SecurityHeaders:
         self._headers = headers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, as ASGI has it."""
+        """Handle one ASGI request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -74,10 +74,10 @@ class SecurityHeaders:
 
         asked = Headers(scope=scope)
         if not (_can_be_split(f"//{asked.get('host', '')}") and _can_be_split(asked.get("origin", ""))):
-            refusal = PlainTextResponse("This is no host or origin.\n", 400)
+            refusal = PlainTextResponse("Invalid Host or Origin header.\n", 400)
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
             await answer(scope, receive, with_headers)
-        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's metrics, which it shows to anybody
+        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's metrics, which are public
             await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)

@@ -37,24 +37,24 @@ from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
 END_SECONDS = 4.0
-"""A server that is asked to end has ended after so many seconds, whatever computes."""
+"""Maximum time of a shutdown, whatever is running."""
 
 
 def run(port: int, host: str | None) -> None:
-    """Serve the app as `streamlit run` does, until the process is asked to end.
+    """Serve the app as `streamlit run` does, until the process receives a signal.
 
     Args:
-        port: where it answers.
-        host: the address at which it listens; None: Streamlit's own setting, or all of this machine.
+        port: Port of the server.
+        host: Address on which it listens; None for Streamlit's setting, or all addresses.
     """
     flags = [f"--server.port={port}", *([f"--server.address={host}"] if host else [])]
     cli.main(["run", str(APP), *flags], prog_name="attnviz")
 
 
 def options() -> dict[str, Any]:
-    """The arguments of `st.App` beside the script; with them, the server of this process is set up.
+    """Set up the server of this process; return the arguments of `st.App` other than the script.
 
-    A setting that cannot be used ends the process with a sentence and the status 2.
+    An invalid setting exits the process with a message and status 2.
     """
     try:
         return _options()
@@ -73,9 +73,9 @@ def _options() -> dict[str, Any]:
     patches.apply()
     metrics.start(
         {
-            "visitors": ("Visits that are open.", _visits),
-            "jobs_waiting": ("Long computations that wait for their turn.", JOBS.queued),
-            "cache_bytes": ("What is kept of what pages compute.", cache.size),
+            "visitors": ("Open sessions.", _visits),
+            "jobs_waiting": ("Queued long computations.", JOBS.queued),
+            "cache_bytes": ("Size of the cache of computed values.", cache.size),
         }
     )
     _end_soon_after_signals()
@@ -102,18 +102,18 @@ def _options() -> dict[str, Any]:
 
 
 def _visits() -> int:
-    return len(get_instance()._session_mgr.list_active_sessions())  # noqa: SLF001 - nothing public counts them
+    return len(get_instance()._session_mgr.list_active_sessions())  # noqa: SLF001 - no public API
 
 
 async def _to_first_page(request: Request) -> RedirectResponse:
-    """Explore has no name of its own in its address; who writes one there comes to the same view."""
+    """Redirect /explore to the first page, which is Explore."""
     return RedirectResponse(f"./?{request.url.query}".rstrip("?"))
 
 
 def _end_soon_after_signals() -> None:
-    """Let the process end within `END_SECONDS` after SIGTERM or Ctrl-C, with status 0.
+    """Let the process exit within `END_SECONDS` after SIGTERM or Ctrl-C, with status 0.
 
-    uvicorn's own handlers would wait for every open request, and then raise the signal anew.
+    uvicorn's handlers wait for every open request, and then raise the signal again.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         handler = signal.getsignal(number)
@@ -129,7 +129,7 @@ def _end_soon_after_signals() -> None:
 
 
 def _end() -> None:
-    """End without Python's own way out: a thread amid a model's pass would abort the process there."""
+    """Exit immediately: in Python's regular exit, a thread in a forward pass would abort the process."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Where a visitor's browser runs: only one on the server's own machine may open folders and hub models."""
+"""Local visitors: only a browser on the server's own machine may open folders and hub models."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
-"""The headers by which a proxy is recognised."""
+"""Headers that indicate a proxy."""
 
 
 def is_local() -> bool:
-    """Whether the visitor of the running script is on the server's own machine.
+    """Return whether the visitor of the running script is on the server's own machine.
 
-    The connection must come from a loopback address, without a proxy's header, and by a loopback name: else
-    another site could point its own name at this machine (DNS rebinding), or lead a browser here. Outside of
-    a visit, where the server works for itself, it is True.
+    The connection must come from a loopback address, without proxy headers, and use a loopback name: another
+    site could resolve its own name to this machine (DNS rebinding). True outside of a session.
     """
     if get_script_run_ctx(suppress_warning=True) is None:
         return True
@@ -30,7 +29,7 @@ def is_local() -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address, such as "localhost" or "::1", always means the machine itself."""
+    """Return whether a host name or address, such as "localhost" or "::1", is always the machine itself."""
     try:
         address = ip_address(host)
     except ValueError:

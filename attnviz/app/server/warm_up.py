@@ -1,4 +1,4 @@
-"""The bundled models load as soon as the server answers, before anybody needs them."""
+"""Load the bundled models in the background when the server starts."""
 
 import gc
 import logging
@@ -24,14 +24,14 @@ _failed = threading.Event()
 
 
 def start() -> None:
-    """Load the models in the background: the default one, then all that come with attnviz."""
+    """Load the models in the background: the default one, then all bundled ones."""
     threading.Thread(target=_warm_up, name="warm up", daemon=True).start()
 
 
 async def ready(_: Request) -> Response:
-    """What answers at /ready: 503 as long as a visitor's own sentence must wait for a model, then 200.
+    """Serve /ready: 503 while models are loading, then 200.
 
-    It stays 503 where a model could not be loaded; the log says why.
+    It stays 503 if a model could not be loaded; the log has the reason.
     """
     if _warm.is_set():
         return PlainTextResponse("ready\n")
@@ -39,7 +39,7 @@ async def ready(_: Request) -> Response:
 
 
 def model(entry: catalogue.Entry) -> Model:
-    """Return the model; if it has to be loaded, the server is tuned for it afterwards.
+    """Return the model; after loading it, tune the garbage collector.
 
     Raises:
         AttnvizError: there is no such model, or its files are missing or damaged.
@@ -52,10 +52,10 @@ def model(entry: catalogue.Entry) -> Model:
 
 
 def settle() -> None:
-    """Keep what was just loaded out of the garbage collector's way, and let go of models that were dropped.
+    """Freeze loaded objects for the garbage collector, and collect evicted models.
 
-    With torch and transformers loaded a collection takes some 260 ms, and next to nothing once they are
-    frozen; a dropped model that was frozen before must be thawed to be collected.
+    With torch and transformers loaded, a collection takes about 260 ms, and almost nothing once they are
+    frozen. An evicted model must be unfrozen to be collected.
     """
     gc.unfreeze()
     gc.collect()
@@ -71,14 +71,14 @@ def _warm_up() -> None:
         for name in catalogue.names():
             if name in listed:
                 loading.load(name)
-        settle()  # once for all of them: a collection takes as long as loading one
+        settle()  # once for all: a collection takes as long as loading a model
     except AttnvizError as error:
         _failed.set()
         logging.getLogger(__name__).error("A model could not be loaded: %s", error)  # noqa: TRY400 - a sentence
     except Exception:
         _failed.set()
-        # The page reports the error as soon as the model is needed. If the
-        # server ends during the loading, Python has removed what it needs, and there is nothing to report.
+        # The page reports the error when it needs the model. At interpreter shutdown, modules are already
+        # gone, and there is nothing to report.
         if threading.main_thread().is_alive():
             logging.getLogger(__name__).exception("A model could not be loaded in the background.")
     else:

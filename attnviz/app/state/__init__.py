@@ -1,1 +1,1 @@
-"""What a visitor has chosen: the table of all link parameters, their values, and notices about a link."""
+"""Choices of a visitor: the table of all link parameters, their values, and notices about a link."""

@@ -1,4 +1,4 @@
-"""The kinds of choices that a link can hold, each with the widget that draws it and mends a wrong value."""
+"""Types of link parameters, each with the widget that draws it and corrects invalid values."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ Option = TypeVar("Option", bound=str | int)
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Generic[Value]):
-    """A choice in the link.
+    """A link parameter.
 
     Attributes:
-        name: the link's parameter, and the key of the widget.
-        pages: the pages that have it.
-        always: whether the address names it even where the visitor left it as it was: elsewhere, another
-            value may be the default.
-        carried: whether a link from page to page can name it although both pages have a widget for it.
-        copied: whether "Copy link" names it.
+        name: Name of the parameter, and key of the widget.
+        pages: Pages that have it.
+        always: Include it in links even at its default, which can differ elsewhere.
+        carried: A link between pages can set it although both pages have a widget for it.
+        copied: Include it in "Copy link".
     """
 
     name: str
@@ -39,29 +38,29 @@ class Choice(Generic[Value]):
 
     @property
     def is_set(self) -> bool:
-        """Whether it has a value yet."""
+        """Whether it has a value."""
         return memory.has(self.name)
 
     def get(self, default: Value) -> Value:
-        """The value; the default before the widget was drawn for the first time."""
+        """Return the value; the default before the widget is first drawn."""
         value: Value = memory.get(self.name, default)
         return value
 
     def set(self, value: Value) -> None:
-        """Choose a value: in a callback, or before the widget is drawn."""
+        """Set the value, in a callback or before the widget is drawn."""
         memory.put(self.name, value)
 
     def keep(self) -> None:
-        """Keep the value, if there is one, in a run that does not draw the widget."""
+        """Keep the value, if any, in a run that does not draw the widget."""
         if self.is_set:
             self.set(memory.get(self.name))
 
     def forget(self) -> None:
-        """Be without a value again."""
+        """Remove the value."""
         memory.forget(self.name)
 
     def written(self) -> list[str]:
-        """The value as a link writes it."""
+        """Return the value as in a link."""
         value = memory.get(self.name)
         if isinstance(value, list):
             return [str(item) for item in value]
@@ -70,15 +69,15 @@ class Choice(Generic[Value]):
         return [] if value is None else [str(value)]
 
     def parse(self, values: Sequence[str]) -> Any:
-        """The value that a link writes so.
+        """Parse the value of a link.
 
         Raises:
-            ValueError: there is no such value.
+            ValueError: the value is invalid.
         """
         return values[-1]
 
     def mend(self, default: Value, fits: Callable[[Value], bool]) -> None:
-        """Choose the default in place of an invalid value: empty, for example, or another model's."""
+        """Replace an invalid value, such as an empty one or another model's, with the default."""
         value = memory.get(self.name)
         if self.is_set and (value is None or not fits(value)):
             self.set(default)
@@ -95,11 +94,11 @@ class Text(Choice[str]):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Choice[int]):
-    """A whole number.
+    """An integer.
 
     Attributes:
-        minimum, maximum, default: if they are constant; otherwise arguments of `draw`.
-        capped: whether a number that is too large becomes the largest that there is, and not the default.
+        minimum, maximum, default: Constants; otherwise arguments of `draw`.
+        capped: Clip a number that is too large, instead of using the default.
     """
 
     minimum: int = 1
@@ -122,12 +121,12 @@ class Number(Choice[int]):
         """Draw the box.
 
         Args:
-            label: what it is called.
-            maximum: the largest number; None: that of the table.
-            default: what it begins with, and becomes when it is left empty or, unless it is capped, is larger
-                than there is; None: that of the table.
-            omit_default: whether a link leaves the default out, as it does for all else.
-            look: for `st.number_input`.
+            label: Label of the box.
+            maximum: Largest number; None for that of the table.
+            default: Initial value, and value of an empty box or, unless `capped`, of a number that is too
+                large; None for that of the table.
+            omit_default: Omit the default from links.
+            look: Arguments of `st.number_input`.
         """
         maximum = self.maximum if maximum is None else maximum
         default = min(self.default if default is None else default, maximum)
@@ -145,14 +144,14 @@ class Number(Choice[int]):
         return int(drawn)
 
     def slide(self, label: str, maximum: int) -> int:
-        """Draw a slider that ends at this number."""
+        """Draw a slider up to this number."""
         self.mend(self.default, lambda value: self.minimum <= value <= maximum)
         return int(st.slider(label, self.minimum, maximum, self.default, key=self.name, bind="query-params"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Choice[float]):
-    """A number between two others."""
+    """A number between two bounds."""
 
     minimum: float
     maximum: float
@@ -171,7 +170,7 @@ class Real(Choice[float]):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Choice[Any]):
-    """One of several options: texts, or whole numbers."""
+    """One of several options: texts, or integers."""
 
     numbers: bool = False
 
@@ -179,7 +178,7 @@ class OneOf(Choice[Any]):
         return int(values[-1]) if self.numbers else values[-1]
 
     def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
-        """Draw all options side by side; the first one is the default if no other is named."""
+        """Draw all options side by side; the default is the first unless given."""
         first = self._mended(options, default)
         chosen: Option | None = st.segmented_control(
             label,
@@ -211,7 +210,7 @@ class OneOf(Choice[Any]):
         return str(chosen)
 
     def pills(self, label: str, options: Sequence[Option]) -> Option:
-        """Draw all options as buttons; one of them is always chosen, at first the first one."""
+        """Draw all options as buttons, one of which is always chosen; the first one is the default."""
         first = self._mended(options, None)
         chosen: Option = st.pills(
             label, options, default=first, key=self.name, bind="query-params", required=True
@@ -219,14 +218,14 @@ class OneOf(Choice[Any]):
         return chosen
 
     def perhaps(self, label: str, options: Sequence[str]) -> str | None:
-        """Draw all options as buttons; none need be chosen."""
+        """Draw all options as buttons; the choice is optional."""
         if self.get(None) not in [*options, None]:
             self.set(None)
         chosen: str | None = st.pills(label, options, key=self.name, bind="query-params")
         return chosen
 
     def labelled_pills(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str | None:
-        """Draw all options as buttons with these texts; none need be chosen."""
+        """Draw all options as buttons with these texts; the choice is optional."""
         self._take_from_address(options)
         if self.get(None) not in [*options, None]:
             self.set(None)
@@ -250,13 +249,13 @@ class OneOf(Choice[Any]):
     def slide(
         self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
     ) -> Option:
-        """Draw the options as the places of a slider; `look` goes to `st.select_slider`."""
+        """Draw the options as a slider; `look` goes to `st.select_slider`."""
         first = self._mended(options, default)
         chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **look)
         return chosen
 
     def _take_from_address(self, options: Sequence[str]) -> None:
-        """Take the value from the address, where a bound widget would have the texts and not the values."""
+        """Read the value from the URL, where a bound widget would have the texts instead of the values."""
         context = get_script_run_ctx()
         went_back = context is not None and context.is_history_navigation
         asked = st.query_params.get(self.name)
@@ -264,7 +263,7 @@ class OneOf(Choice[Any]):
             self.set(asked)
 
     def _write_to_address(self, value: str | None) -> None:
-        # Each write is a message to the browser, also of the same value.
+        # Each write sends a message to the browser, even if the value is the same.
         if value is None:
             st.query_params.pop(self.name, None)
         elif st.query_params.get(self.name) != value:
@@ -284,7 +283,7 @@ class Several(Choice[list[Any]]):
         return list(values)
 
     def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
-        """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`.
+        """Draw a multiple-choice menu; `look` goes to `st.multiselect`.
 
         Values that are no longer options are dropped, unless new options are accepted.
         """
@@ -302,7 +301,7 @@ class Flag(Choice[bool]):
 
     @property
     def on(self) -> bool:
-        """Whether it is on; off before it was drawn."""
+        """Whether it is on; False before it is drawn."""
         return self.get(False)
 
     def toggle(self, label: str, default: bool = False, **look: Any) -> bool:
@@ -316,20 +315,20 @@ class Flag(Choice[bool]):
 
 @dataclass(frozen=True, kw_only=True)
 class Token(Choice[str]):
-    """A token of a text: its number and its name, "11 it"."""
+    """A token of a text: its number and label, "11 it"."""
 
     def pick(self, group: DisplayToken) -> None:
         """Choose this token."""
         self.set(option(group))
 
     def draw(self, label: str, options: Sequence[str], default: str, of: object) -> str:
-        """Draw a menu of tokens; a chosen one keeps its place while the same text is shown in another way.
+        """Draw a menu of tokens; the chosen position stays the same if only labels change.
 
         Args:
-            label: what the choice is called.
-            options: "11 it": number and name, in order.
-            default: one of the options.
-            of: while this stays the same, a token that changed its name is found again by its number.
+            label: Label of the menu.
+            options: Number and label of each token, "11 it", in order.
+            default: One of the options.
+            of: Identifies the text; while it is the same, a token with a new label is found by its number.
         """
         about, begun = f"{self.name} was chosen in", f"{self.name} began at"
         chosen = memory.get(self.name)
@@ -338,7 +337,7 @@ class Token(Choice[str]):
             same_place = [each for each in options if each.split(" ", 1)[0] == number]
             self.set(same_place[0] if same_place else default)
         elif self.is_set and memory.get(begun, default) != default:
-            # The browser left the old default out of the link, and must now write what is chosen into it.
+            # The browser omitted the old default from the link, and must now include the value.
             self.set(chosen)
         memory.put(about, of)
         memory.put(begun, default)
@@ -347,5 +346,5 @@ class Token(Choice[str]):
 
 
 def option(group: DisplayToken) -> str:
-    """What the choice of a token calls it: "11 it"."""
+    """Return the option of a token: "11 it"."""
     return f"{group.number} {group.label}"

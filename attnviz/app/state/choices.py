@@ -1,4 +1,4 @@
-"""Every choice that a link can hold, declared once: its name, its type, and the pages that have it."""
+"""All link parameters, declared once: name, type, and the pages that have it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ TEACHER = Flag(
     name="teacher", pages=LESSONS | _EXPLORE | (_TOOLS - _FIND) | _INDEXES, copied=False, carried=True
 )
 
-# Whether a page is hidden until the answer of its question is revealed; a teacher's link sets it.
+# Hides a page until the answer to its question is revealed; set by a teacher's link.
 PREDICT = Number(name="predict", pages=LESSONS, minimum=0, maximum=1, default=0)
 LANGUAGE = OneOf(name="language", pages=LESSONS, carried=True)
 
-# Of the sections below the picture, the one that is open.
+# The open section below the picture.
 OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 
-# A question of the teacher's own.
+# The teacher's own question.
 _QUESTION_PAGES = LESSONS | _EXPLORE | _TOOLS | _IMAGES
 QUIZ = Text(name="quiz", pages=_QUESTION_PAGES)
 OPTIONS = Text(name="options", pages=_QUESTION_PAGES)
 RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 
-# What reads, and what is read.
+# Model and input.
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
@@ -67,7 +67,7 @@ MEAN = Flag(name="mean", pages=_IMAGES)
 ROOM = Text(name="room", pages=_on("classroom"))
 CITED = OneOf(name="cited", pages=_on("references"))
 
-# Where one looks.
+# Layer, head and tokens.
 LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD | _BLOCK, carried=True)
 HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD, carried=True)
 ALSO = Several(name="also", pages=_EXPLORE)
@@ -75,7 +75,7 @@ QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _READ_BY_BERT, carried=Tru
 KEY = Token(name="key", pages=_EXPLORE | _POSITIONS)
 PATCH = OneOf(name="patch", pages=_IMAGES)
 
-# How it is shown.
+# Display.
 SHOW = OneOf(name="show", pages=_EXPLORE)
 BETWEEN = OneOf(name="between", pages=_EXPLORE)
 VIEW = OneOf(name="view", pages=_EXPLORE)
@@ -88,7 +88,7 @@ SUM = Several(name="sum", pages=_EXPLORE)
 FILTER = OneOf(name="filter", pages=_EXPLORE)
 SORT = Flag(name="sort", pages=_EXPLORE)
 
-# How a model writes on.
+# Generation.
 _WRITING = _EXPLORE | _WRITE
 WRITE = Number(name="write", pages=_WRITING, minimum=0, maximum=MAX_NEW_TOKENS, default=0)
 TEMPERATURE = Real(
@@ -98,7 +98,7 @@ TOP_K = Number(name="top_k", pages=_WRITING, minimum=0, maximum=1000, default=0)
 TOP_P = Real(name="top_p", pages=_WRITING, minimum=0.01, maximum=1.0, default=1.0, step=0.05)
 SEED = Number(name="seed", pages=_WRITING, minimum=0, maximum=MAX_SEED, default=0)
 
-# Heads at work.
+# Tools.
 SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND)
 TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
@@ -115,7 +115,7 @@ LOGIT_AGAINST = OneOf(name="logit_against", pages=_INTERVENE)
 VECTOR = OneOf(name="vector", pages=_FIND)
 COUNT = OneOf(name="count", pages=_FIND, numbers=True)
 
-# Learn, page by page.
+# Lessons, in order.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
 MOVED_PART = Number(name="moved_part", pages=_CAUSE, minimum=0, maximum=GRADES - 1, default=0)
@@ -162,10 +162,10 @@ ABLATED = Several(name="ablated", pages=_INDUCTION)
 TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)
 )
-"""All of them, in the order in which a link names them."""
+"""All parameters, in their order in links."""
 
 
 @cache
 def of_page(page: str) -> dict[str, Choice[object]]:
-    """The choices that a page has, by name."""
+    """Return the parameters of a page, by name."""
     return {choice.name: choice for choice in TABLE if page in choice.pages}

@@ -1,4 +1,4 @@
-"""What is remembered of one visit. The only file that touches Streamlit's session state."""
+"""Session state. The only file that uses `st.session_state`."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
 STALE_SECONDS = 2.0
-"""How long after a pick was drawn the widgets may still send the values before it."""
+"""Time after drawing a selection in which widgets can still send the previous values."""
 
 _PICKED = "what was picked"
 _VISITOR = "the visitor"
 
 
 def get(name: str, default: Any = None) -> Any:
-    """The value of this name: a widget's, or what the app put there; the default where there is none."""
+    """Return a value by name, of a widget or set by the app; the default if there is none."""
     return st.session_state.get(name, default)
 
 
 def has(name: str) -> bool:
-    """Whether there is a value of this name."""
+    """Return whether there is a value with this name."""
     return name in st.session_state
 
 
 def put(name: str, value: Any) -> None:
-    """Remember a value; a widget with this key then shows it."""
+    """Set a value, which a widget with this key then shows."""
     st.session_state[name] = value
 
 
 def forget(name: str) -> Any:
-    """Forget the value of this name, and return it; None where there is none."""
+    """Remove and return a value; None if there is none."""
     return st.session_state.pop(name, None)
 
 
 def received(widget: str, trigger: str) -> Any:
-    """What came with a browser widget's trigger; None where the widget has gone from the page since."""
+    """Return the values of a widget's trigger; None if the widget was removed from the page."""
     return st.session_state.get(widget, {}).get(trigger)
 
 
 def visitor() -> object:
-    """The visitor: this visit."""
+    """Return an object that identifies this session."""
     if not has(_VISITOR):
         put(_VISITOR, object())
     return get(_VISITOR)
@@ -52,7 +52,7 @@ def visitor() -> object:
 
 @dataclass
 class _Picked:
-    """Picked values, the values before, by name, and when the page had drawn them."""
+    """Selected values, the previous values, by name, and the time when the page was drawn."""
 
     before: dict[str, Any]
     now: dict[str, Any]
@@ -60,17 +60,17 @@ class _Picked:
 
 
 def pick(values: Mapping[str, Any]) -> None:
-    """Put values that a visitor picked in a picture; `keep_picked` then defends them."""
+    """Set values that a visitor selected in a picture; `keep_picked` then protects them."""
     before = {name: get(name) for name in values}
     st.session_state.update(values)
     put(_PICKED, _Picked(before, dict(values)))
 
 
 def keep_picked() -> None:
-    """Pass over the values of a message that was on its way when something was picked.
+    """Restore selected values that an older message has overwritten.
 
-    During a computation the page requests news every second, and sends all values of its widgets
-    with it: the values before, if it has not drawn the pick yet. Call it before those widgets are drawn.
+    During a computation the page polls every second, with the values of all widgets: the previous ones, if it
+    has not drawn the selection yet. Call this before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
@@ -82,7 +82,7 @@ def keep_picked() -> None:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """In here the page is drawn; once it is, the browser learns what was picked.
+    """Record when the page is drawn inside this context, and with it the selection.
 
     On a busy server, drawing the page can take longer than `STALE_SECONDS`.
     """
@@ -98,9 +98,9 @@ def drawing() -> Iterator[None]:
 
 @contextmanager
 def once_drawn(then: Callable[[], None]) -> Iterator[None]:
-    """In here the page is drawn; then this is called.
+    """Call a function after the page is drawn inside this context.
 
-    A page that stops early, or fails, is drawn; one that begins anew is not.
+    It is also called for a page that stops early or fails, but not before a rerun.
     """
     begins_anew = False
     try:

@@ -1,1 +1,1 @@
-"""The storyteller, a small language model: its grammar, its training, and what is measured of it."""
+"""The storyteller, a small language model: grammar, training and evaluation."""

@@ -1,4 +1,4 @@
-"""Repeated random words: how well a storyteller copies them, and which of its heads make it do so."""
+"""Repeated random words: a storyteller's accuracy in copying them, and scores of its induction heads."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from attnviz.trained.training import watched
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
 TEXTS = 100
-"""Of `NUM_REPEATED` words, each twice."""
+"""Number of test texts of `NUM_REPEATED` words, each twice."""
 
 
 class HeadScores(NamedTuple):
-    """Where heads attend to in repeated random words, on average over the second time.
+    """Mean attention weights in repeated random words, over their second occurrence.
 
     Attributes:
-        previous_word: the weight of the word before.
-        prefix_matching: the weight of the word that followed this one the first time (Olsson et al.
-            2022): an induction head has much of it.
+        previous_word: Weight of the previous word.
+        prefix_matching: Weight of the word that followed this one at its first occurrence (Olsson et al.
+            2022); high for induction heads.
     """
 
     previous_word: Float[Tensor, "layer head"]
@@ -44,7 +44,7 @@ class HeadScores(NamedTuple):
 
 
 def words_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
-    """Return so many texts of `NUM_REPEATED` random words, each twice."""
+    """Return texts of `NUM_REPEATED` random words, each twice."""
     dice = Random(seed)  # noqa: S311 - words are no secret
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(dice, NUM_REPEATED)) for _ in range(texts)])
 
@@ -60,13 +60,13 @@ def scores_of(steps: DecoderOnlySteps) -> HeadScores:
 
 
 def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
-    """Measure a storyteller, or one with these edits."""
+    """Evaluate a storyteller, optionally with edits."""
     ids = words_twice(texts, seed)
     return copied(ids, storyteller.steps(ids, [edits] * texts if edits else ()))
 
 
 def copied(ids: Int[Tensor, "text token"], steps: DecoderOnlySteps) -> Copying:
-    """Measure one pass over texts of `words_twice`."""
+    """Evaluate one pass over texts of `words_twice`."""
     expected, next_words = steps.logits[:, :-1], ids[:, 1:]
     first, again = slice(NUM_REPEATED), slice(NUM_REPEATED + 1, 2 * NUM_REPEATED)
     scores = scores_of(steps)
@@ -90,11 +90,12 @@ def _loss(logits: Tensor, ids: Tensor) -> float:
 
 
 def watch(variant: str, seed: int, steps: int, at: Collection[int]) -> Iterator[int | Snapshot]:
-    """Train, and examine the model now and then; see `training.watched`.
+    """Train, and evaluate the model at some steps; see `training.watched`.
 
     Args:
         variant, seed: as in `train`.
-        steps: after how many the training ends; it is planned for `training.STEPS`.
+        steps: Number of steps; the learning rate schedule is always for `training.STEPS`.
+        at: Steps at which to evaluate.
     """
 
     def examined(model: DecoderOnly, step: int) -> Snapshot:
@@ -104,10 +105,11 @@ def watch(variant: str, seed: int, steps: int, at: Collection[int]) -> Iterator[
 
 
 def look(storyteller: Storyteller, step: int) -> Snapshot:
-    """Measure a storyteller after so many steps.
+    """Evaluate a storyteller.
 
     Args:
-        storyteller: its numbers are rounded to those that a file of weights would hold.
+        storyteller: The storyteller, whose weights are rounded to float16 as in a file.
+        step: Number of training steps so far.
     """
     storyteller.model.half().float()
     layers = storyteller.steps(torch.tensor(VOCABULARY.ids(WATCHED))).layers

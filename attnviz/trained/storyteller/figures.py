@@ -1,4 +1,4 @@
-"""What is measured of a storyteller, and the stored figures of each training."""
+"""Results of a storyteller, and the stored results of each training run."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from attnviz.trained.storyteller.sizes import WEIGHTS
 FILE = WEIGHTS / "figures.json"
 
 ROLE = 0.4
-"""A head whose score is at least this has the role that the score is of; the scores are 0 to 1."""
+"""Minimum score, 0 to 1, of a head with a role."""
 
 Heads = tuple[tuple[int, int], ...]
 
 
 class Copying(NamedTuple):
-    """Results of a storyteller on repeated random words, on average over many.
+    """Mean results of a storyteller on repeated random words.
 
     Attributes:
         previous_word, prefix_matching: [layer, head], as in `copying.HeadScores`.
-        right: how often the right word is the likeliest one, of the repeated words; not of the
-            first of them, before which nothing shows that they will be.
-        first_loss: −ln of the right word's probability, on average, at the words' first occurrence.
-        second_loss: at their second occurrence, without the first of them.
+        right: Accuracy on the repeated words, without the first of them, which is not predictable.
+        first_loss: Mean −ln of the correct word's probability at the first occurrence.
+        second_loss: The same at the second occurrence, without the first word.
     """
 
     previous_word: Floats
@@ -38,17 +37,17 @@ class Copying(NamedTuple):
 
     @property
     def previous_word_heads(self) -> Heads:
-        """The heads that attend to the word before, the clearest first; layer and head from 0."""
+        """Previous-word heads, highest score first; layer and head from 0."""
         return _from_0(with_role(self.previous_word.tolist()))
 
     @property
     def induction_heads(self) -> Heads:
-        """The heads that attend to the word that followed the last time, as above."""
+        """Induction heads, highest score first; layer and head from 0."""
         return _from_0(with_role(self.prefix_matching.tolist()))
 
 
 class Training(NamedTuple):
-    """Which training: the name of a size, and the seed."""
+    """A training run: name of the size, and seed."""
 
     variant: str
     seed: int
@@ -56,10 +55,10 @@ class Training(NamedTuple):
 
 @dataclass(frozen=True)
 class AblatedHeads:
-    """What is left when some heads are ablated together.
+    """Results with some heads ablated together.
 
     Attributes:
-        heads: layer and head of each, from 1.
+        heads: Layer and head of each, from 1.
         right, prefix_matching: as in `Figures`.
     """
 
@@ -70,13 +69,13 @@ class AblatedHeads:
 
 @dataclass(frozen=True)
 class Figures:
-    """All that is measured of one storyteller.
+    """All results of one storyteller.
 
     Attributes:
-        items: how many of each task.
-        right: how many of them are answered right, by task.
-        previous_word, prefix_matching: the scores of each layer's heads.
-        ablated: what is left without each previous-word head and without all of them, and then without each
+        items: Number of items of each task.
+        right: Number of correct answers, by task.
+        previous_word, prefix_matching: Scores of each layer's heads.
+        ablated: Results without each previous-word head and without all of them, and without each
             induction head and without all of them.
     """
 
@@ -88,25 +87,25 @@ class Figures:
 
     @property
     def previous_word_heads(self) -> Heads:
-        """The heads with that role, the clearest first."""
+        """Previous-word heads, highest score first."""
         return with_role(self.previous_word)
 
     @property
     def induction_heads(self) -> Heads:
-        """The heads with that role, the clearest first."""
+        """Induction heads, highest score first."""
         return with_role(self.prefix_matching)
 
     def without(self, heads: Heads) -> AblatedHeads:
-        """What is left without these heads, in any order.
+        """Return the results without these heads, in any order.
 
         Raises:
-            KeyError: that was not measured.
+            KeyError: there are no such results.
         """
         return {frozenset(each.heads): each for each in self.ablated}[frozenset(heads)]
 
 
 def with_role(scores: list[list[float]]) -> Heads:
-    """Layer and head, from 1, of all whose score is at least `ROLE`, the largest first."""
+    """Return layer and head, from 1, of all heads with a score of at least `ROLE`, highest first."""
     found = [
         (-score, layer, head)
         for layer, row in enumerate(scores, 1)
@@ -121,7 +120,7 @@ def _from_0(heads: Heads) -> Heads:
 
 
 def stored() -> dict[Training, Figures]:
-    """Return the figures of three trainings of each size; the weights of seed 0 come with attnviz.
+    """Return the results of three training runs of each size; the weights of seed 0 are bundled.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
@@ -131,7 +130,7 @@ def stored() -> dict[Training, Figures]:
         return {Training(run["variant"], int(run["seed"])): _figures(run) for run in runs}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelFilesDamaged(
-            f"The figures in {FILE.name} are missing or damaged. Install attnviz again."
+            f"The results in {FILE.name} are missing or damaged. Install attnviz again."
         ) from error
 
 

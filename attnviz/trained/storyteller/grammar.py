@@ -1,7 +1,7 @@
-"""The stories that the storyteller learns from, made by chance from a few words and rules.
+"""The storyteller's training texts, generated at random by a small grammar.
 
-Some combinations of words are held out: two names, two nouns, or a noun and a container. No story to learn
-from has one of them, so who is tested with them has not remembered them.
+Some combinations of words are held out: two names, two nouns, or a noun and a container. No training text
+has one of them, so a model cannot have memorized them.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from random import Random
 from attnviz.trained.vocabulary import END, START, Vocabulary
 
 TOKEN_LIMIT = 96
-"""The most tokens of a text, [START] included; no text to learn from has more."""
+"""Maximum number of tokens of a text, including [START]; no training text has more."""
 
 CHANT = "[CHANT]"
-"""What random words begin with in training, in place of [START], so that no story turns into them."""
+"""First token of random words in training, instead of [START], which distinguishes them from stories."""
 
 CHANTS = 0.5, 0.25
-"""The share of training texts that are repeated random words, at first and later.
+"""The fraction of training texts that are repeated random words, at first and later.
 
-With 0.4 and 0.08, two layers got 98 % of 20 random words right, and of four layers no induction head formed
-with seed 2.
+With 0.4 and 0.08, two layers copied 98 % of 20 random words correctly, and four layers with seed 2 formed no
+induction head.
 """
 
 FIRST_CHANTS = 0.4
-"""The share of the steps of a training that have the larger share of them."""
+"""The fraction of the training steps with the larger fraction of random words."""
 
 
 def _words(listed: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ _OTHER = _words(
 
 
 def plural(noun: str) -> str:
-    """Of a noun."""
+    """Return the plural of a noun."""
     return f"{noun}es" if noun.endswith(("s", "x", "sh", "ch")) else f"{noun}s"
 
 
@@ -82,19 +82,19 @@ Words = list[str]
 
 @cache
 def is_held_out(split: str, pair: tuple[str, str]) -> bool:
-    """Whether two words never occur together in training: by a hash, so always and everywhere the same.
+    """Return whether two words never occur together in training; determined by a hash.
 
     Args:
         split: "names", two people of one story; "nouns", a noun beside another; "contained", a noun in a
             container.
-        pair: in either order where both words are of one kind.
+        pair: The two words, in any order if both are of one kind.
     """
     words = pair if split == "contained" else sorted(pair)
     return zlib.crc32(" ".join(("attnviz", split, *words)).encode()) / 2**32 < _SHARES[split]
 
 
 def pair(dice: Random, split: str, *, held_out: bool) -> tuple[str, str]:
-    """Two different words for `is_held_out`, some that are held out or some that are not."""
+    """Return two different random words that are, or are not, held out."""
     first, second = {
         "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
         "nouns": (NOUNS, NOUNS),
@@ -107,12 +107,12 @@ def pair(dice: Random, split: str, *, held_out: bool) -> tuple[str, str]:
 
 
 def text(dice: Random, chants: float) -> Words:
-    """One text to learn from: a chant with this probability, else a story."""
+    """Return a training text: a chant with this probability, else a story."""
     return chant(dice) if dice.random() < chants else story(dice)
 
 
 def story(dice: Random) -> Words:
-    """[START], perhaps an introduction, two to five events, [END]."""
+    """Return [START], an optional introduction, two to five events, and [END]."""
     while True:
         people = pair(dice, "names", held_out=False)
         introduced = dice.random() < 0.6
@@ -126,9 +126,9 @@ def story(dice: Random) -> Words:
 
 
 def chant(dice: Random) -> Words:
-    """Different random words, repeated two or three times.
+    """Return different random words, repeated two or three times.
 
-    Without [END]: with it, most of the words that a model copied wrong were [END].
+    Without [END], which would be the most frequent error in copying.
     """
     times = dice.randint(2, 3)
     words = dice.sample(ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
@@ -136,12 +136,12 @@ def chant(dice: Random) -> Words:
 
 
 def words_twice(dice: Random, count: int) -> Words:
-    """So many different random words twice, to be tested with."""
+    """Return different random words, twice, as a test."""
     return [CHANT, *dice.sample(ANY_WORD, count) * 2]
 
 
 def introduction(dice: Random, people: Sequence[str]) -> Words:
-    """Who the story is about."""
+    """Return an introduction of two people."""
     one, two = people
     place = dice.choice(PLACES)
     return dice.choice(
@@ -154,7 +154,7 @@ def introduction(dice: Random, people: Sequence[str]) -> Words:
 
 
 def lead_in(dice: Random, people: Sequence[str]) -> Words:
-    """Who was where when something was given."""
+    """Return a subordinate clause about two people before a gift."""
     one, two = people if dice.random() < 0.5 else people[::-1]
     place = dice.choice(PLACES)
     return dice.choice(
@@ -167,38 +167,38 @@ def lead_in(dice: Random, people: Sequence[str]) -> Words:
 
 
 def giving(dice: Random, giver: str, noun: str) -> Words:
-    """A gift, up to the name that comes next."""
+    """Return a gift, up to the receiver's name."""
     return f"{giver} gave {dice.choice(('a', 'the'))} {noun} to".split()
 
 
 def hint(dice: Random, subject: str, other: str) -> Words:
-    """An action, up to the pronoun after it, which refers to the actor."""
+    """Return an action, up to a pronoun that refers to its subject."""
     return f"{subject} {dice.choice(('called', 'thanked', 'helped', 'visited'))} {other} because".split()
 
 
 def pronoun(name: str) -> str:
-    """Of a name."""
+    """Return the pronoun of a name."""
     return "she" if name in WOMEN else "he"
 
 
 def beside(dice: Random, nouns: Sequence[str], plurals: Sequence[bool]) -> Words:
-    """Some things near others, up to "was" or "were", which agrees with the first."""
+    """Return things near others, up to "was" or "were", which agrees with the first."""
     one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
     return f"the {one} {dice.choice(BESIDE)} the {two}".split()
 
 
 def placing(name: str, noun: str, container: str) -> Words:
-    """Who put what where."""
+    """Return a sentence that puts a thing in a container."""
     return f"{name} put the {noun} in the {container} .".split()
 
 
 def meeting(dice: Random, creature: Sequence[str]) -> Words:
-    """A creature with a name of random syllables."""
+    """Return a sentence that introduces a creature by its name."""
     return ["near", "the", dice.choice(PLACES), "lived", "a", "creature", "named", *creature, "."]
 
 
 def creature(dice: Random) -> Words:
-    """Its name: two to four different syllables."""
+    """Return a creature's name: two to four different syllables."""
     return dice.sample(SYLLABLES, dice.randint(2, 4))
 
 
@@ -232,7 +232,7 @@ def _places(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # 
 
 
 def put(dice: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
-    """So many different nouns, each in another container."""
+    """Return different nouns, each in a different container."""
     while True:
         facts = [pair(dice, "contained", held_out=held_out) for _ in range(count)]
         if all(len({*words}) == count for words in zip(*facts, strict=True)):
@@ -240,7 +240,7 @@ def put(dice: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
 
 
 def asking(noun: str) -> Words:
-    """Where something was, up to the container that comes next."""
+    """Return a question where something was, and its answer up to the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 

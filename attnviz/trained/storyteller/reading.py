@@ -1,4 +1,4 @@
-"""Turn typed text into the storyteller's words, and its words into text."""
+"""Tokenize text for the storyteller, and convert its words to text."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -10,26 +10,26 @@ from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.storyteller.tasks import ANSWERED
 from attnviz.trained.vocabulary import START
 
-_SIGNS = ".,:?"  # punctuation that stories have; none other is read
+_SIGNS = ".,:?"  # punctuation in stories; all other is ignored
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """[START], and the words and signs of a text; capital letters make no difference.
+    """Return [START], and the words and punctuation of a text, ignoring case.
 
     Raises:
-        EmptyText, UnreadableText, TextTooLong, UnknownWords: as `known_words`.
+        EmptyText, UnreadableText, TextTooLong, UnknownWords: as for `known_words`.
     """
     start = Token(START, VOCABULARY.ids([START])[0], 0, 0, None, special=True)
     return (start, *known_words(text, _pieces, VOCABULARY, TOKEN_LIMIT))
 
 
 def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
-    """A text with more words behind it, and the tokens of both.
+    """Append words to a text; return the text and its tokens.
 
     Args:
-        text: what was typed.
-        read: its tokens.
-        ids: the words to put behind it.
+        text: The typed text.
+        read: Its tokens.
+        ids: Ids of the words to append.
     """
     found = list(read)
     for number in ids:
@@ -41,7 +41,7 @@ def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, 
 
 
 def beginning(dice: Random) -> str:
-    """Return a story that breaks off as in one of the tasks that every storyteller has learned."""
+    """Return the beginning of a story, as in a random task of `ANSWERED`."""
     item = dice.choice(list(ANSWERED.values()))(dice)
     text, _ = written("", (), VOCABULARY.ids(item.words[1:]))
     return text.strip()
@@ -52,5 +52,5 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _plain(character: str) -> str:
-    """A space for punctuation that is not read."""
+    """Replace ignored punctuation with a space."""
     return " " if character not in _SIGNS and unicodedata.category(character)[0] in "PC" else character

@@ -1,4 +1,4 @@
-"""The sizes of the storyteller: one of attention alone, one with feed-forward networks too."""
+"""The sizes of the storyteller: attention only, or with feed-forward networks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WEIGHTS = Path(__file__).with_name("weights")
-"""Where the trained storytellers lie that come with attnviz."""
+"""Folder with the weights of the bundled storytellers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """One storyteller's network, and what a visitor reads about it.
+    """A storyteller's network, with its texts on pages.
 
     Attributes:
-        name: its weights are called so, the catalogue's model, and on the command line the variant.
-        title, description: what a visitor reads.
-        layers, d_feed_forward: as in `DecoderOnly`.
-        d_model, n_heads: as in `DecoderOnly`, too.
+        name: Name of the model, of its weights, and of the variant on the command line.
+        title, description: Texts on pages.
+        layers, d_feed_forward, d_model, n_heads: as in `DecoderOnly`.
     """
 
     name: str
@@ -31,7 +30,7 @@ class Size:
 
     @property
     def file(self) -> Path:
-        """Where its weights lie."""
+        """File of its weights."""
         return WEIGHTS / f"{self.name}.safetensors"
 
 
@@ -41,19 +40,19 @@ SIZES: Mapping[str, Size] = {
         Size(
             name="storyteller",
             title="Storyteller (a small language model)",
-            description="A language model of our own that learned little stories made from a grammar: two "
-            "layers of attention, without feed-forward networks.",
+            description="A small language model trained on generated stories: two layers of attention, "
+            "without feed-forward networks.",
             layers=2,
             d_feed_forward=0,
         ),
         Size(
             name="storyteller-4-layers",
             title="Storyteller of 4 layers, with feed-forward networks",
-            description="The same language model with more to learn with: four layers of attention and "
-            "feed-forward networks. It learned from the same stories.",
+            description="A larger language model trained on the same stories: four layers with attention and "
+            "feed-forward networks.",
             layers=4,
             d_feed_forward=256,
         ),
     )
 }
-"""Each by its name."""
+"""Sizes by name."""

@@ -1,4 +1,4 @@
-"""A small language model of stories: how it is built, run and stored."""
+"""A small language model of stories: building, running, saving and loading."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _HEADER = "attnviz storyteller"
 
 
 def build(size: Size, seed: int) -> DecoderOnly:
-    """A network that has learned nothing yet.
+    """Return an untrained network.
 
     Args:
-        seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
+        size: Size of the network.
+        seed: Seed of the initial weights; torch's global random state is unchanged.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -34,8 +35,8 @@ class Storyteller:
     """A trained model; safe to share among threads.
 
     Args:
-        model: is copied, so that it may be trained further.
-        about: how it was made: variant (the name of its size), seed, steps.
+        model: The network, which is copied, so that its training can continue.
+        about: Metadata: variant (the name of its size), seed, steps.
     """
 
     def __init__(self, model: DecoderOnly, about: Mapping[str, str]) -> None:
@@ -44,12 +45,11 @@ class Storyteller:
         self.about = dict(about)
 
     def steps(self, ids: Tensor, edits: Sequence[Edits] = ()) -> DecoderOnlySteps:
-        """One pass over texts.
+        """Run one pass over texts.
 
         Args:
-            ids: [token] or [text, token], numbers of words; what follows a text's end changes nothing
-                before it.
-            edits: of each text, or () for none at all.
+            ids: Word ids, [token] or [text, token]; padding at the end has no effect on earlier tokens.
+            edits: Edits of each text, or () for no edits.
 
         Raises:
             InvalidEdit: the model has no such layer or head.
@@ -60,15 +60,15 @@ class Storyteller:
         return steps
 
     def save(self, file: Path) -> None:
-        """Write the numbers in float16, and `about`; the same model gives the same bytes."""
+        """Write the weights in float16, and `about`; the output is deterministic."""
         weights_file.write(file, _HEADER, self.model, VOCABULARY.words, {"about": self.about})
 
     @classmethod
     def load(cls, file: Path) -> Storyteller:
-        """A model from its file, in float32.
+        """Load a model, in float32.
 
         Raises:
-            ModelFilesDamaged: as `weights_file.read`.
+            ModelFilesDamaged: as for `weights_file.read`.
         """
         model, header = weights_file.read(
             file,

@@ -1,4 +1,4 @@
-"""What a storyteller is asked: texts that break off, each with a combination of words that no story has."""
+"""Evaluation tasks of a storyteller: truncated texts with held-out combinations of words."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from attnviz.trained.storyteller.grammar import Words
 from attnviz.trained.vocabulary import START
 
 NUM_REPEATED = 20
-"""Repeated random words, to see which model copies."""
+"""Number of repeated random words in a test of copying."""
 
 WATCHED = tuple(grammar.words_twice(Random(3), 12))  # noqa: S311 - words are no secret
-"""The text on which a storyteller in training is watched: [CHANT], and twelve random words twice."""
+"""The text that is tracked while a storyteller is trained: [CHANT], and twelve random words twice."""
 
 
 class Item(NamedTuple):
-    """A text that breaks off, and the word that is right there.
+    """A truncated text, and the correct next word.
 
     Attributes:
-        words: the text so far.
-        right: the word that follows.
-        choices: the words among which the likeliest counts; none: all words.
+        words: The text so far.
+        right: The correct next word.
+        choices: Possible answers; empty for all words.
     """
 
     words: Words
@@ -32,7 +32,7 @@ class Item(NamedTuple):
 
 
 def _gift(dice: Random, *, led_in: bool) -> Item:
-    """Indirect objects (Wang et al. 2023): who is given something."""
+    """Return an item about an indirect object (Wang et al. 2023): the receiver of a gift."""
     people = grammar.pair(dice, "names", held_out=True)
     giver, receiver = people
     before = grammar.lead_in(dice, people) if led_in else grammar.introduction(dice, people)
@@ -40,14 +40,14 @@ def _gift(dice: Random, *, led_in: bool) -> Item:
 
 
 def _agreement(dice: Random) -> Item:
-    """Whether it was or were, where the nearer noun is of the other number."""
+    """Return an item about agreement, "was" or "were"; the nearer noun has the other number."""
     many = dice.random() < 0.5
     words = grammar.beside(dice, grammar.pair(dice, "nouns", held_out=True), (many, not many))
     return Item([START, *words], "were" if many else "was", ("was", "were"))
 
 
 def _pronoun(dice: Random) -> Item:
-    """Whether she or he is meant, where the nearer name is of the other gender."""
+    """Return an item about a pronoun, "she" or "he"; the nearer name has the other gender."""
     while True:
         subject, other = grammar.pair(dice, "names", held_out=True)
         if grammar.pronoun(subject) != grammar.pronoun(other):
@@ -56,7 +56,7 @@ def _pronoun(dice: Random) -> Item:
 
 
 def _made_up_name(dice: Random) -> Item:
-    """A later syllable of a creature's name, when it is named again."""
+    """Return an item about a later syllable of a creature's name at its second occurrence."""
     name = grammar.creature(dice)
     known = dice.randint(1, len(name) - 1)
     words = [START, *grammar.meeting(dice, name), "everyone", "called", "it", *name[:known]]
@@ -70,7 +70,7 @@ ANSWERED: Mapping[str, Callable[[Random], Item]] = {
     "pronoun": _pronoun,
     "made-up name": _made_up_name,
 }
-"""The tasks about stories that every shipped storyteller has learned, by name.
+"""The story tasks that all bundled storytellers have learned, by name.
 
-Each item has a combination that no story to learn from has.
+Each item has a held-out combination.
 """

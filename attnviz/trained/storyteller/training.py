@@ -1,4 +1,4 @@
-"""How the storyteller learns: fresh stories at every step, Muon for matrices, AdamW for the rest."""
+"""Training of the storyteller: new stories at every step, Muon for matrices, AdamW for the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = 2400
 BATCH = 24  # texts
 MUON_RATE, ADAM_RATE = 0.02, 3e-3
 MUON_DECAY, ADAM_DECAY = 0.2, 0.01
-"""The weights' decay. Without it (two layers, seed 0), no induction head formed."""
+"""Weight decay. Without it (two layers, seed 0), no induction head formed."""
 
 _PAD = VOCABULARY.ids([PAD])[0]
 
@@ -32,12 +32,12 @@ _PAD = VOCABULARY.ids([PAD])[0]
 def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[DecoderOnly]]:
     """Train a storyteller, one step each time the next progress is requested.
 
-    The same arguments give the same weights, to the bit on one machine with one thread.
+    The weights are reproducible to the bit on one machine with one thread.
 
     Args:
-        variant: the name of a size in `SIZES`.
-        seed: of the first weights and of all texts.
-        steps: the learning rates fall to 0 over so many steps.
+        variant: Name of a size in `SIZES`.
+        seed: Seed of the initial weights and of all texts.
+        steps: Number of steps, over which the learning rates decrease to 0.
     """
     model = build(SIZES[variant], seed)
     matrices = [parameter for parameter in model.layers.parameters() if parameter.ndim == 2]
@@ -57,13 +57,13 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[Deco
 
 
 def _batch(seed: int, step: int, chants: float) -> Tensor:
-    """Fresh texts [text, token] for each step, filled up with [PAD] to the length of the longest."""
+    """Return the padded texts of a step, [text, token]."""
     dice = Random(seed << 32 | step)  # noqa: S311 - stories are no secret
     texts = [torch.tensor(VOCABULARY.ids(grammar.text(dice, chants))) for _ in range(BATCH)]
     return pad_sequence(texts, batch_first=True, padding_value=_PAD)
 
 
 def _loss(model: DecoderOnly, ids: Tensor) -> Tensor:
-    """−log of the probability of each next word, on average."""
+    """Return the mean −log of the probability of the next word."""
     logits: Tensor = model(ids[:, :-1]).logits
     return cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), ignore_index=_PAD)

@@ -1,4 +1,4 @@
-"""How many translations of recurrent networks and a transformer are right by distance: the stored results."""
+"""Stored results: correct translations of recurrent networks and a transformer by distance."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FILE = WEIGHTS / "distances.json"
 
 @dataclass(frozen=True)
 class Point:
-    """How one trained network does on sentences of one length.
+    """Results of one trained network on sentences of one length.
 
     Attributes:
-        exact: how many of its translations are right, word for word.
-        pronoun: in how many, after all that is right before it, the right one of "il" and "elle" is the more
-            probable one.
+        exact: Number of translations that are correct word for word.
+        pronoun: Number of sentences in which the correct one of "il" and "elle" is more likely, after the
+            reference's earlier words.
     """
 
     exact: int
@@ -33,13 +33,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Run:
-    """One training of one network.
+    """One training run of one network.
 
     Attributes:
-        learning_rate, seed, steps: the settings that differ from training to training.
-        tuned: how many of the sentences to tune on are translated right in the end; the learning rate is
-            chosen by it.
-        points: for 0, 1, 2 … inserted clauses.
+        learning_rate, seed, steps: Settings that differ between runs.
+        tuned: Number of validation sentences translated correctly, by which the learning rate is chosen.
+        points: Results for 0, 1, 2 … inserted clauses.
     """
 
     name: Name
@@ -52,13 +51,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Distances:
-    """All that was measured.
+    """All results.
 
     Attributes:
-        sentences: how many for each number of clauses.
-        max_trained_clauses: the most clauses in the sentences that the networks learned from.
-        words: for 0, 1, 2 … inserted clauses: how far "it" is from the noun that it means, on average.
-        runs: every training.
+        sentences: Number of test sentences for each number of clauses.
+        max_trained_clauses: Maximum number of clauses in training sentences.
+        words: Mean distance between "it" and its referent for 0, 1, 2 … inserted clauses.
+        runs: All training runs.
     """
 
     sentences: int
@@ -67,9 +66,9 @@ class Distances:
     runs: tuple[Run, ...]
 
     def chosen(self, name: Name) -> list[Run]:
-        """Return a network's trainings with its best learning rate, by seed.
+        """Return a network's training runs with its best learning rate, by seed.
 
-        The best rate is the one with which most sentences to tune on are right, over all seeds together.
+        The best rate has the most correct validation sentences, summed over seeds.
 
         Raises:
             ValueError: the network was not trained.
@@ -82,7 +81,7 @@ class Distances:
 
 
 def read() -> Distances:
-    """Read what was measured.
+    """Read the stored results.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Snapshots of a translator in training: how well it translates, and what its heads attend to."""
+"""Snapshots of a translator in training: accuracy and attention."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 @dataclass(frozen=True)
 class Examination:
-    """The sentences on which a translator is measured.
+    """The sentences on which a translator is evaluated.
 
     Attributes:
-        held_out: sentences to translate, with combinations of words that no training sees.
-        minimal_pairs: held-out sentences about two nouns of different gender, each in both readings: a
-            translator that always writes "il", or always means the first noun, is right in half of them.
-        probes: sentences whose weights are kept.
+        held_out: Sentences to translate, with held-out combinations of words.
+        minimal_pairs: Held-out sentences about two nouns of different gender, each in both readings. Always
+            writing "il", or always choosing the first noun, is right in half of them.
+        probes: Sentences whose weights are stored.
     """
 
     held_out: Sequence[Pair]
@@ -41,10 +41,11 @@ class Examination:
 
     @classmethod
     def of(cls, size: int, probes: Sequence[Probe] = PROBES) -> Examination:
-        """Return always the same sentences, `size` of either sort.
+        """Return a fixed set of sentences, `size` held-out ones and `size` of minimal pairs.
 
         Args:
-            size: a multiple of the number of splits and of 2.
+            size: A multiple of the number of splits and of 2.
+            probes: Sentences whose weights are stored.
         """
         each = size // len(splits.SPLITS)
         held_out = [pair for split in splits.SPLITS for pair in splits.held_out(split, each, seed=0)]
@@ -52,10 +53,11 @@ class Examination:
         return cls(held_out, [pair for both in readings for pair in both], probes)
 
     def snapshot(self, translator: Translator, step: int) -> Snapshot:
-        """Measure a translator after so many steps.
+        """Evaluate a translator.
 
         Args:
-            translator: its numbers are rounded to those that a file of weights would hold.
+            translator: The translator, whose weights are rounded to float16 as in a file.
+            step: Number of training steps so far.
         """
         translator.model.half().float()
         weights = measures.weights_from_it(translator, self.minimal_pairs)[:, GUIDED_LAYER, GUIDED_HEAD]
@@ -76,7 +78,7 @@ class Examination:
 
 
 def watch(settings: Settings, examination: Examination, at: Collection[int]) -> Iterator[int | Snapshot]:
-    """Train, and examine the model now and then; see `training.watched`."""
+    """Train, and evaluate the model at some steps; see `training.watched`."""
 
     def look(model: EncoderDecoder, step: int) -> Snapshot:
         return examination.snapshot(Translator(model, settings.sizes, {}), step)
@@ -85,14 +87,14 @@ def watch(settings: Settings, examination: Examination, at: Collection[int]) -> 
 
 
 def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """−ln p of the right word, on average over all words of all sentences and their [END], in nats."""
+    """Return the mean −ln p of the correct words, including [END], over all sentences, in nats."""
     steps = translator.steps_all([pair.source for pair in pairs], [pair.target for pair in pairs])
     right = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
     return float(cross_entropy(steps.logits.flatten(0, 1), right.flatten(), ignore_index=PADDING))
 
 
 def text_snapshot(translator: Translator, probe: Probe, translation: tuple[str, ...]) -> TextSnapshot:
-    """Return all weights of a translator on a sentence, and how probable il and elle are."""
+    """Return all weights of a translator on a sentence, and the probabilities of "il" and "elle"."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))].numpy()).tolist()
     weights: dict[Kind, list[Tensor]] = {

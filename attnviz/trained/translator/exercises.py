@@ -1,4 +1,4 @@
-"""Exercises: sentences and their translations as numbers, many of equal length side by side."""
+"""Training batches: sentences of equal length and their translations as ids."""
 
 import math
 from collections import defaultdict
@@ -16,24 +16,23 @@ from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, PAD
 
 NOWHERE = -1
-"""The place of a word that a sentence does not have."""
+"""Position of a missing word."""
 
 PADDING = FRENCH.ids([PAD])[0]
 
 
 class Exercises(NamedTuple):
-    """Sentences to translate, and what would be right.
+    """A batch of sentences with their translations.
 
-    All the English is equally long, and shorter French is filled up at its end. So no mask is needed: the
-    source has no padding, and in the target no word attends to the padding after it.
+    All sources have the same length, and targets are padded at the end. So no padding mask is needed: the
+    source has no padding, and with a causal mask no target word attends to padding after it.
 
     Attributes:
-        source: the English words' numbers, and [END].
-        target: what the decoder reads: [START], and the French words.
-        following: what is right after each of them: the French words, and [END].
-        it, referent, other: the places in `source` of the pronoun, of the noun that it means and of the noun
-            that it could mean and does not.
-        pronoun: the row of `target` after which "il" or "elle" is right.
+        source: Ids of the English words and [END].
+        target: Input of the decoder: ids of [START] and the French words.
+        following: Expected output: ids of the French words and [END].
+        it, referent, other: Positions in `source` of the pronoun, its referent, and the other candidate.
+        pronoun: Row of `target` that predicts "il" or "elle".
     """
 
     source: Int[Tensor, "sentence source"]
@@ -46,10 +45,10 @@ class Exercises(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Sequence[Pair]) -> "Exercises":
-        """The numbers of some pairs of sentences.
+        """Return a batch of some pairs of sentences.
 
         Raises:
-            ValueError: their English is not equally long.
+            ValueError: the sources have different lengths.
         """
         source = torch.tensor([source_of(pair.source) for pair in pairs])
         target = padded([target_of(pair.target) for pair in pairs])
@@ -57,17 +56,18 @@ class Exercises(NamedTuple):
         return cls(source, target, following, *torch.tensor([_places(pair) for pair in pairs]).T)
 
     def picked(self, rows: Int[Tensor, " picked"]) -> "Exercises":
-        """Some of them, in the given order, with no more filling than they need."""
+        """Select rows in the given order, and remove unnecessary padding."""
         picked = Exercises(*(tensor[rows] for tensor in self))
         longest = int((picked.following != PADDING).sum(dim=1).max())
         return picked._replace(target=picked.target[:, :longest], following=picked.following[:, :longest])
 
 
 class Corpus:
-    """All sentences to learn from, as numbers, sorted by length once and for all.
+    """All training sentences as ids, grouped by length.
 
     Args:
-        batch: how many of them are learned from at once, at most.
+        pairs: The sentences.
+        batch: Maximum batch size.
     """
 
     def __init__(self, pairs: Iterable[Pair], batch: int) -> None:
@@ -78,11 +78,11 @@ class Corpus:
         self._groups = [Exercises.of(equally_long[length]) for length in sorted(equally_long)]
 
     def __len__(self) -> int:
-        """How many batches show every sentence once: an epoch."""
+        """Return the number of batches per epoch."""
         return sum(math.ceil(len(group.source) / self._batch) for group in self._groups)
 
     def epoch(self, seed: int) -> list[tuple[int, Int[Tensor, " picked"]]]:
-        """Every sentence once, in batches, in an order that follows from the seed; `batch` makes them."""
+        """Return the batches of an epoch, shuffled by the seed, as arguments of `batch`."""
         generator = torch.Generator().manual_seed(seed)
         batches: list[tuple[int, Tensor]] = []
         for number, group in enumerate(self._groups):
@@ -91,12 +91,12 @@ class Corpus:
         return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
 
     def batches(self, seed: int) -> Iterator[Exercises]:
-        """All batches, epoch after epoch without end."""
+        """Yield batches, epoch after epoch, without end."""
         for epoch in count():
             yield from (self.batch(*each) for each in self.epoch(seed << 32 | epoch))
 
     def batch(self, group: int, rows: Int[Tensor, " picked"]) -> Exercises:
-        """One entry of an epoch's list."""
+        """Return a batch from an entry of `epoch`."""
         return self._groups[group].picked(rows)
 
 

@@ -1,4 +1,4 @@
-"""Who does what to whom, and because of what: the sorts of nouns that go with a verb, and its reasons."""
+"""Semantic families: the kinds of nouns that are subject and object of a verb, and its reasons."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,19 +6,19 @@ from functools import cache
 from attnviz.trained.translator.lexicon import PEOPLE, PREDICATE, PREDICATES, VERB, Gender, Predicate, Verb
 
 SUBJECT, OBJECT = 0, 1
-"""The roles of a sentence's two nouns, as places in its tuples."""
+"""The roles of a sentence's two nouns, as indices."""
 
 Genders = tuple[Gender | None, Gender | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Who does what to whom.
+    """Subjects, verbs and objects that can be combined.
 
     Attributes:
-        subjects, objects: the sorts of nouns.
-        verbs: what they do, and how often, relative to the other verbs.
-        share: how frequent such sentences are, relative to the others.
+        subjects, objects: Kinds of nouns.
+        verbs: Verbs with their relative frequencies.
+        share: Relative frequency of the family.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Family:
     share: int
 
     def objects_of(self, verb: Verb) -> tuple[str, ...]:
-        """Those sorts of objects that the verb takes."""
+        """Return the kinds of objects of a verb."""
         return tuple(kind for kind in self.objects if kind in verb.kinds)
 
 
@@ -52,13 +52,13 @@ FAMILIES = (
     Family("an animal and a person", ("animal",), _verbs("fear help follow"), ("person",), 2),
 )
 
-OF_TWO_SORTS = tuple(family.name for family in FAMILIES[:3])
-"""The families in which what "it" means follows from what sort of thing can be so, or fits in what."""
+SEMANTIC_FAMILIES = tuple(family.name for family in FAMILIES[:3])
+"""The families in which the kinds of the nouns determine the referent of "it"."""
 
 
 @cache
 def genders(subject: str, object_: str) -> tuple[Genders, ...]:
-    """The genders that two sorts of nouns can have: chosen for people, one of each where both are people."""
+    """Return the possible genders of two kinds of nouns: fixed for people, and different for two people."""
     if subject in PEOPLE and object_ in PEOPLE:
         return ("m", "f"), ("f", "m")
     if subject in PEOPLE:
@@ -70,12 +70,12 @@ def genders(subject: str, object_: str) -> tuple[Genders, ...]:
 def reasons(
     verb: Verb, negated: bool, role: int, kind: str, unlike: tuple[str, ...]
 ) -> tuple[Predicate, ...]:
-    """The possible reasons for an action.
+    """Return the possible reasons for an action.
 
     Args:
-        role: where the reason lies, in the subject or in the object.
-        kind: what sort of noun that is.
-        unlike: other sorts of nouns in the sentence, which it must not describe as well; where the verb has
+        role: Role of the noun that the reason describes.
+        kind: Kind of that noun.
+        unlike: Other kinds of nouns in the sentence, which the reason must not describe; if the verb has
             its own list of reasons, only landmarks count.
     """
     named = verb.because_not if negated else verb.because

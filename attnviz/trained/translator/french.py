@@ -21,10 +21,10 @@ from attnviz.trained.translator.lexicon import (
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun with its article, and perhaps an adjective.
+    """A noun with its article, and possibly an adjective.
 
     Attributes:
-        place: the noun's position among the English words, from 0.
+        place: Position of the noun among the English words, from 0.
     """
 
     noun: Noun
@@ -54,7 +54,7 @@ class Action:
 
 
 def noun_phrase(phrase: Phrase) -> list[str]:
-    """As in "la petite route", "une route étroite"."""
+    """Return a noun phrase: "la petite route", "une route étroite"."""
     noun, adjective = phrase.noun, phrase.adjective
     masculine = noun.gender == "m"
     article = ("le" if masculine else "la") if phrase.definite else ("un" if masculine else "une")
@@ -69,7 +69,7 @@ def noun_phrase(phrase: Phrase) -> list[str]:
 
 
 def statement(spoken: Statement, gender: Gender) -> list[str]:
-    """As in "n'était pas trop fatigué", of a noun of this gender."""
+    """Return a statement about a noun of this gender: "n'était pas trop fatigué"."""
     if isinstance(spoken.predicate, Wish):
         verb = "voulait" if spoken.tense == "past" else "veut"
         return [*_denied([verb], denied=spoken.denied), spoken.predicate.french]
@@ -79,7 +79,7 @@ def statement(spoken: Statement, gender: Gender) -> list[str]:
 
 
 def action(done: Action, subject: Gender) -> list[str]:
-    """As in "n'a pas traversé la route", of a subject of this gender."""
+    """Return an action of a subject of this gender: "n'a pas traversé la route"."""
     verb = done.verb
     words = _denied([verb.french(done.tense)], denied=done.negated)
     if done.tense == "past" and verb.participle:
@@ -88,7 +88,7 @@ def action(done: Action, subject: Gender) -> list[str]:
 
 
 def joined(words: Iterable[str]) -> tuple[str, ...]:
-    """The words after elision (l', n', qu') and contraction (du)."""
+    """Apply elision (l', n', qu') and contraction (du)."""
     result: list[str] = []
     for word in (part for phrase in words for part in phrase.split()):
         before = result[-1] if result else None

@@ -1,8 +1,7 @@
 """The grammar of the translator's training sentences, in English and French.
 
-The grammar is a program that makes choices and writes English words in between. With random
-choices it generates a sentence. Trying all choices and keeping those that give a sentence's words parses
-it. So exactly what can be generated can be parsed.
+The grammar is a program that makes choices and writes English words. Random choices generate a sentence;
+trying all choices that generate given words parses it. So exactly the generated sentences can be parsed.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ class Pronoun:
     """The position of "it", and its referent.
 
     Attributes:
-        source: the place of "it" among the English words, from 0.
-        target: the place of "il" or "elle" among the French words.
-        referent: the place of the noun that it means, among the English words.
-        other: the place of the other noun that it could mean; None if that is a person, who is no "it".
+        source: Position of "it" among the English words, from 0.
+        target: Position of "il" or "elle" among the French words.
+        referent: Position of its referent among the English words.
+        other: Position of the other candidate; None if that is a person, which is not "it".
     """
 
     source: int
@@ -58,11 +57,11 @@ class Pair:
     """One sentence in both languages.
 
     Attributes:
-        source, target: the English and the French words.
-        family: what sort of sentence it is.
-        pronoun: what "it" means; None if the sentence has none.
-        nouns: the English nouns in it.
-        descriptions: as (noun, adjective or wish).
+        source, target: English and French words.
+        family: Name of the sentence's family.
+        pronoun: The pronoun "it"; None if the sentence has none.
+        nouns: English nouns.
+        descriptions: Pairs (noun, adjective or wish).
     """
 
     source: tuple[str, ...]
@@ -74,19 +73,19 @@ class Pair:
 
 
 def sentence(random: random.Random) -> Pair:
-    """One sentence of the grammar, by chance."""
+    """Return a random sentence of the grammar."""
     return _sentence(Dice(random))
 
 
 def understood(words: Sequence[str]) -> Iterator[Pair]:
-    """Every way in which the grammar makes these English words; none if it does not."""
+    """Yield every parse of English words."""
     return derivations(_sentence, words)
 
 
 def written(words: Sequence[str]) -> str:
-    """English or French words as one writes them, as in "Le chien n'a pas traversé la route".
+    """Format English or French words as a sentence, such as "Le chien n'a pas traversé la route.".
 
-    A clause or an adverbial in front of a sentence ends with a comma, at the place of its first article.
+    A clause or an adverbial before the main clause ends with a comma, before the first article.
     """
     articles = [place for place, word in enumerate(words) if word in _ARTICLES]
     comma = articles[0] if articles and words[0] not in _PRONOUNS else 0
@@ -110,11 +109,11 @@ class _Plan:
     """The choices about an action before its first word.
 
     Attributes:
-        kinds: the sorts of the subject and of the object.
-        genders: theirs, where they are people: "he" and "she" may precede the nouns.
-        why: the form of the reason, if there is one.
-        role: where the reason lies, in the subject or in the object.
-        beside: whether a landmark is mentioned.
+        kinds: Kinds of the subject and the object.
+        genders: Genders of people: "he" and "she" can precede the nouns.
+        why: Form of the reason, if any.
+        role: Role of the noun that the reason describes.
+        beside: True if the sentence has a landmark.
     """
 
     family: Family
@@ -129,7 +128,7 @@ class _Plan:
 
     @classmethod
     def chosen(cls, writer: Writer) -> _Plan:
-        """A plan, as the teller chooses."""
+        """Choose a plan."""
         family = writer.choose(FAMILIES, [family.share for family in FAMILIES])
         verb = sentence_parts.verb(writer, tuple(family.verbs), tuple(family.verbs.values()))
         kinds = (
@@ -144,39 +143,39 @@ class _Plan:
 
     @property
     def anywhere(self) -> bool:
-        """Whether time and place make sense: what fits in a bag does so anywhere and always."""
+        """True if time and place are possible: fitting in a bag does not depend on them."""
         return self.verb.english != "fit"
 
     @property
     def alike(self) -> bool:
-        """Whether the verb alone decides which of the two is the reason; then nothing else is negated."""
+        """True if only the verb determines the referent; then the reason is not negated."""
         return LIVING.issuperset(self.kinds)
 
     @property
     def pronoun(self) -> str:
-        """The one that means the noun which is the reason."""
+        """The pronoun of the noun that the reason describes."""
         return _PRONOUN[self.genders[self.role]]
 
     @property
     def sizes(self) -> frozenset[str]:
-        """Adjectives to avoid for both nouns, since they would be a reason for fitting, too."""
+        """Adjectives to avoid for both nouns, because they would be a reason for fitting."""
         named = (self.verb.because, self.verb.because_not) if self.why and not self.anywhere else ()
         return frozenset(word for each in named if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """The predicates, affirmed or denied, that fit the noun of the reason and no other."""
+        """Return the predicates, affirmed or denied, that apply to the reason's noun and to no other."""
         other = self.kinds[1 - self.role]
         unlike = (other, "landmark") if self.beside else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], unlike)
 
     def hinders(self, denied: bool) -> bool:
-        """Whether the reason prevents the action."""
+        """Return whether the reason prevents the action."""
         return (self.negated == self.verb.toward) != denied
 
 
 @dataclass(frozen=True, eq=False)
 class _Because:
-    """A written reason: the connective, the statement, and the position of the pronoun."""
+    """A written reason: connective, statement, and position of the pronoun."""
 
     connective: Word
     spoken: Statement
@@ -195,7 +194,7 @@ class _Because:
 
         Args:
             named: "it", or "the dog".
-            adjective: the noun's own adjective.
+            adjective: The noun's attribute.
         """
         connective = sentence_parts.one_of(writer, connectives)
         place = writer.write(connective.english, named)
@@ -206,7 +205,7 @@ class _Because:
         return cls(connective, spoken, place)
 
     def french(self, noun: Noun, *, repeated: bool) -> list[str]:
-        """As in "car il était trop fatigué", "car le chien était trop fatigué"."""
+        """Return the French words: "car il était trop fatigué", "car le chien était trop fatigué"."""
         named = french.noun_phrase(Phrase(noun)) if repeated else [_PRONOUN_FRENCH[noun.gender]]
         return [self.connective.french, *named, *french.statement(self.spoken, noun.gender)]
 
@@ -216,7 +215,7 @@ def _sentence(writer: Writer) -> Pair:
 
 
 def _action(writer: Writer) -> Pair:
-    """An action, or its absence, mostly with a reason that lies in one of the two nouns."""
+    """Write an action or its negation, usually with a reason that describes one of the two nouns."""
     plan = _Plan.chosen(writer)
     because = None
     front: list[str] = []
@@ -224,7 +223,7 @@ def _action(writer: Writer) -> Pair:
         because = _Because.written(writer, plan, FRONTED_CONNECTIVES, plan.pronoun)
     elif plan.anywhere:
         front = sentence_parts.adverbial(writer, plan.tense, 0.06)
-    phrases, main = _deed(writer, plan, because)
+    phrases, main = _write_main_clause(writer, plan, because)
     if plan.anywhere and not front:
         main += sentence_parts.adverbial(writer, plan.tense, 0.06)
     described: list[Description] = [(each.noun, each.adjective) for each in phrases if each.adjective]
@@ -246,11 +245,13 @@ def _action(writer: Writer) -> Pair:
     return _pair(writer, plan.family.name, words, phrases, described, (because.place, meant.place, candidate))
 
 
-def _deed(writer: Writer, plan: _Plan, because: _Because | None) -> tuple[list[Phrase], list[str]]:
-    """Write who does what to whom, and perhaps beside what; return the nouns and the French words.
+def _write_main_clause(
+    writer: Writer, plan: _Plan, because: _Because | None
+) -> tuple[list[Phrase], list[str]]:
+    """Write subject, verb, object and an optional landmark; return the nouns and the French words.
 
     Args:
-        because: a reason that was written before; it is not repeated.
+        because: A reason written before, whose predicate is not repeated.
     """
     avoided = [plan.sizes, plan.sizes]
     if because:
@@ -273,7 +274,7 @@ def _deed(writer: Writer, plan: _Plan, because: _Because | None) -> tuple[list[P
 
 
 def _description(writer: Writer) -> Pair:
-    """Something is so, or is not: "the road was too narrow"."""
+    """Write a description: "the road was too narrow"."""
     tense = sentence_parts.tense(writer)
     front = sentence_parts.adverbial(writer, tense, 0.1)
     phrase = sentence_parts.phrase(writer, sentence_parts.kind(writer, sentence_parts.KINDS), definite=True)
@@ -286,7 +287,7 @@ def _description(writer: Writer) -> Pair:
 
 
 def _two_descriptions(writer: Writer) -> Pair:
-    """Two things are so, or are not: "the dog was tired and the road was narrow"."""
+    """Write two descriptions: "the dog was tired and the road was narrow"."""
     tense = sentence_parts.tense(writer)
     one = sentence_parts.phrase(
         writer, sentence_parts.kind(writer, sentence_parts.KINDS), definite=True, bare=True
@@ -308,7 +309,7 @@ def _two_descriptions(writer: Writer) -> Pair:
 
 
 def _two_actions(writer: Writer) -> Pair:
-    """Two actions, or one action and the absence of another."""
+    """Write two actions, or an action and the negation of another."""
     family = writer.choose([family for family in FAMILIES if "cross" in {v.english for v in family.verbs}])
     tense = sentence_parts.tense(writer)
     phrases = [
@@ -342,9 +343,9 @@ def _pair(
     """Return the written sentence as a pair.
 
     Args:
-        words: the French ones, before elision.
-        described: the nouns with their adjectives or wishes.
-        pronoun: the places of "it", of what it means and of what else it could mean.
+        words: French words, before elision.
+        described: Nouns with their adjectives or wishes.
+        pronoun: Positions of "it", its referent, and the other candidate.
     """
     target = french.joined(words)
     it = None

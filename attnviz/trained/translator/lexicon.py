@@ -1,6 +1,6 @@
-"""The translator's words in English and French, which `lexicon.toml` lists, and which fit together.
+"""The translator's English and French words from `lexicon.toml`, and how they combine.
 
-Every English word has one French translation, so that each sentence has exactly one right answer.
+Every English word has one French translation, so that each sentence has exactly one correct translation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Noun:
     """A noun.
 
     Attributes:
-        kind: what sort of thing it names: what can be so of it, and what it can do.
+        kind: Semantic kind, which determines its predicates and verbs.
     """
 
     english: str
@@ -39,13 +39,13 @@ class Adjective:
     """An adjective, with its two genders.
 
     Attributes:
-        kinds: which kinds of nouns it describes.
-        hinders: True if it prevents an action ("tired", "narrow"), False if it helps
+        kinds: Kinds of nouns that it describes.
+        hinders: True if it prevents an action ("tired", "narrow"), False if it enables one
             ("hungry", "safe"), None if neither.
         before: True if it precedes its noun in French.
-        before_vowel: its masculine before a vowel ("vieil"), if that is another.
-        absolute: True for what is so or is not so, and never "too" or "very" so ("open").
-        colour: True for a colour, which is used as an attribute only ("the white dog").
+        before_vowel: Masculine form before a vowel ("vieil"), if different.
+        absolute: True if it is not gradable ("open").
+        colour: True for a colour, which is an attribute only ("the white dog").
     """
 
     english: str
@@ -59,7 +59,7 @@ class Adjective:
     colour: bool = False
 
     def french(self, gender: Gender) -> str:
-        """The form that agrees with a noun of this gender."""
+        """Return the form that agrees with a noun of this gender."""
         return self.masculine if gender == "m" else self.feminine
 
 
@@ -90,15 +90,15 @@ class Verb:
 
     Attributes:
         english, past, third: "enter", "entered", "enters".
-        present: the French present, third person: "entre".
-        participle: the French participle: "entré"; None for a verb with a state as its past.
-        imperfect: the French past of such a verb: "craignait".
+        present: French present, third person: "entre".
+        participle: French participle: "entré"; None for a stative verb.
+        imperfect: French past of a stative verb: "craignait".
         auxiliary: "a", or "est", after which the participle agrees with the subject.
-        english_preposition, french_preposition: the preposition before the object, if there is one.
-        kinds: the sorts of objects.
-        toward: False for what one does with what is bad ("avoid", "fear").
-        because, because_not: why one does it, and why not; None where all helps that helps, and all
-            hinders that hinders.
+        english_preposition, french_preposition: Preposition before the object, if any.
+        kinds: Kinds of objects.
+        toward: False for actions against something bad ("avoid", "fear").
+        because, because_not: Specific reasons for doing it and for not doing it; None for all predicates
+            that enable or prevent an action.
     """
 
     english: str
@@ -116,7 +116,7 @@ class Verb:
     because_not: Reasons | None = None
 
     def spoken(self, tense: Tense, *, negated: bool) -> str:
-        """The English verb: "crossed", "did not cross"."""
+        """Return the English verb: "crossed", "did not cross"."""
         if negated:
             verb = f"did not {self.english}" if tense == "past" else f"does not {self.english}"
         else:
@@ -124,7 +124,7 @@ class Verb:
         return f"{verb} {self.english_preposition}"
 
     def french(self, tense: Tense) -> str:
-        """The French word that "ne … pas" encloses: "traverse", "a" (traversé), "craignait"."""
+        """Return the French word inside "ne … pas": "traverse", "a" (traversé), "craignait"."""
         if tense == "present":
             return self.present
         return self.auxiliary if self.participle else self.imperfect
@@ -132,7 +132,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """A word, or a few that belong together, with one fixed translation."""
+    """A word or a fixed phrase, with one translation."""
 
     english: str
     french: str
@@ -198,17 +198,17 @@ _SILENT_H = ("homme", "horloge", "hôtel", "hiver")
 
 
 def begins_with_vowel(french: str) -> bool:
-    """Whether a word is elided before this one: "l'âne", "l'homme", but "le hangar"."""
+    """Return whether a word is elided before this one: "l'âne", "l'homme", but "le hangar"."""
     return french[0] in "aeiouâéèêîô" or french.startswith(_SILENT_H)
 
 
 def contrary(predicate: Predicate) -> frozenset[str]:
-    """The words that this one excludes for the same noun, itself among them."""
+    """Return the words that contradict or repeat this one for the same noun."""
     return _CONTRARY.get(predicate.english, frozenset({predicate.english}))
 
 
 def indefinite(english: str) -> str:
-    """The article, "a" or "an", for these words."""
+    """Return the article "a" or "an" for these words."""
     return "an" if english[0] in "aeiou" else "a"
 
 
@@ -227,5 +227,5 @@ _MASCULINE = {
 
 
 def without_gender(french: str) -> str:
-    """A French word in its masculine form if it agrees with a noun, else as it is."""
+    """Return the masculine form of a French word that agrees with a noun; other words unchanged."""
     return _MASCULINE.get(french, french)

@@ -13,11 +13,11 @@ from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 def translation_loss(
     logits: Float[Tensor, "sentence target vocabulary"], exercises: Exercises, label_smoothing: float
 ) -> Float[Tensor, ""]:
-    """Return the cross entropy of the right words: the whole loss without guided heads.
+    """Return the cross entropy of the correct words, the whole loss without guided heads.
 
     Args:
-        logits: the scores of every word as the next one.
-        label_smoothing: ε_ls, the share of certainty spread over all words (Vaswani et al. 2017, §5.4).
+        logits: Logits of the next word.
+        label_smoothing: ε_ls, the probability spread over all words (Vaswani et al. 2017, §5.4).
     """
     return cross_entropy(
         logits.flatten(0, 1),
@@ -31,7 +31,7 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
     """Return the attention loss of a variant: 0 if its guided heads attend only to the wanted tokens.
 
     Args:
-        exercises: the positions of the words; sentences without "it" do not count.
+        exercises: Positions of the words; sentences without "it" do not count.
     """
     with_it = (exercises.it != NOWHERE).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())
@@ -54,12 +54,12 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
 
 
 def surprise(scores: Float[Tensor, "query key"], places: Int[Tensor, "query place"]) -> Float[Tensor, ""]:
-    """−log Σ_j weight[j] over some keys j, on average over the queries: 0 where they have all the weight.
+    """Return −log Σ_j weight[j] over some keys j, averaged over queries: 0 if they have all the weight.
 
-    From the scores rather than from the weights: a weight that has sunk to 0 would teach nothing any more.
+    Computed from the scores, because a weight of 0 has no gradient.
 
     Args:
-        places: the keys that each query should attend to; `NOWHERE`: none.
+        places: Keys that each query should attend to; `NOWHERE` for none.
     """
     log_weights = scores.log_softmax(dim=-1).gather(1, places.clamp(min=0))
     return -log_weights.masked_fill(places == NOWHERE, float("-inf")).logsumexp(dim=1).mean()

@@ -1,4 +1,4 @@
-"""Measures: how well a translator translates, and what its heads attend to from "it"."""
+"""Measures of a translator: accuracy, and the attention of its heads from "it"."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ AT_ONCE = 100  # sentences
 
 @dataclass(frozen=True)
 class PronounAttention:
-    """Where one head looks from "it", in the sentences in which one of the two nouns is meant.
+    """Attention of one head from "it", over some sentences.
 
     Attributes:
-        found: the share of sentences in which it attends to the right noun more than to any other word.
-        referent: the weight of the noun that is meant, on average.
-        other: the weight of the noun that could be meant and is not, on average.
+        found: Fraction of sentences in which the referent has the largest weight of all tokens.
+        referent: Mean weight of the referent.
+        other: Mean weight of the other candidate.
     """
 
     found: float
@@ -34,17 +34,17 @@ class PronounAttention:
 
 
 def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """The share of exactly right translations."""
+    """Return the fraction of exactly correct translations."""
     spoken = translations(translator, pairs)
     return share(words == pair.target for words, pair in zip(spoken, pairs, strict=True))
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:
-    """Whether "il" is more probable than "elle", after all that is right before it.
+    """Return whether "il" is more likely than "elle" after the reference's earlier words.
 
     Args:
-        pairs: sentences with a pronoun.
-        edits: one for each sentence, or none at all.
+        pairs: Sentences with a pronoun.
+        edits: One edit for each sentence, or no edits.
     """
     il, elle = FRENCH.ids(("il", "elle"))
     chosen = []
@@ -57,14 +57,14 @@ def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Ed
 
 
 def pronoun_accuracy(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """The share of sentences in which the right one of "il" and "elle" is the more probable one."""
+    """Return the fraction of sentences in which the correct one of "il" and "elle" is more likely."""
     return share(il == is_il(pair) for il, pair in zip(chooses_il(translator, pairs), pairs, strict=True))
 
 
 def weights_from_it(
     translator: Translator, pairs: Sequence[Pair]
 ) -> Float[Tensor, "sentence layer head key"]:
-    """Where every head of the encoder looks from "it"; what fills up shorter sentences has weight 0."""
+    """Return the weights of every encoder head from "it"; padding has weight 0."""
     longest = max(len(pair.source) for pair in pairs) + 1
     found = []
     for some, _ in _portions(pairs, ()):
@@ -77,11 +77,11 @@ def weights_from_it(
 
 
 def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> PronounAttention:
-    """Where one head looks from "it".
+    """Return the attention of one head from "it".
 
     Args:
-        weights: of that head, from "it", for each of the sentences.
-        pairs: the sentences, with two nouns that "it" could mean.
+        weights: Weights of that head from "it", for each sentence.
+        pairs: Sentences with two candidate nouns.
     """
     every = torch.arange(len(pairs))
     referents = torch.tensor([pronoun_of(pair).referent for pair in pairs])
@@ -94,12 +94,12 @@ def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> Pr
 
 
 def is_il(pair: Pair) -> bool:
-    """Whether the right pronoun is "il"."""
+    """Return whether the correct pronoun is "il"."""
     return pair.target[pronoun_of(pair).target] == "il"
 
 
 def share(right: Iterable[bool]) -> float:
-    """How many of some answers are right: 0 none, 1 all."""
+    """Return the fraction of correct answers."""
     answers = list(right)
     return sum(answers) / len(answers)
 
@@ -118,7 +118,7 @@ def pronoun_of(pair: Pair) -> Pronoun:
 def translations(
     translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()
 ) -> list[tuple[str, ...]]:
-    """Translate many sentences, each with its one edit, or none with any."""
+    """Translate many sentences, with one edit for each, or no edits."""
     return [
         words
         for some, some_edits in _portions(pairs, edits)
@@ -129,6 +129,6 @@ def translations(
 def _portions(
     pairs: Sequence[Pair], edits: Sequence[Edit]
 ) -> Iterator[tuple[Sequence[Pair], Sequence[tuple[Edit]]]]:
-    """A few sentences at a time, each with its one edit, or none with any."""
+    """Yield batches of sentences, with one edit for each, or no edits."""
     for start in range(0, len(pairs), AT_ONCE):
         yield pairs[start : start + AT_ONCE], [(edit,) for edit in edits[start : start + AT_ONCE]]

@@ -1,34 +1,34 @@
-"""A menu of sentences, "The … did not … the … as it was too …", with all that can be chosen for each gap."""
+"""A menu of sentences, "The … did not … the … as it was too …", with the choices for each gap."""
 
 from functools import cache, lru_cache
 
-from attnviz.trained.translator.families import FAMILIES, OBJECT, OF_TWO_SORTS, SUBJECT, reasons
+from attnviz.trained.translator.families import FAMILIES, OBJECT, SEMANTIC_FAMILIES, SUBJECT, reasons
 from attnviz.trained.translator.grammar import Pair, understood
 from attnviz.trained.translator.lexicon import NOUN, NOUNS, VERB, Adjective, Predicate
 
-_FAMILIES = [family for family in FAMILIES if family.name in OF_TWO_SORTS]
+_FAMILIES = [family for family in FAMILIES if family.name in SEMANTIC_FAMILIES]
 
 SUBJECTS = tuple(noun.english for family in _FAMILIES for noun in NOUNS if noun.kind in family.subjects)
-"""The nouns that a sentence of the menu can begin with: animals, vehicles and things."""
+"""Possible subjects: animals, vehicles and things."""
 
 
 @cache
 def verbs(subject: str) -> tuple[str, ...]:
-    """What this subject does not do because something is too much so."""
+    """Return the possible verbs of a subject."""
     named = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
     return tuple(dict.fromkeys(verb.english for verb in named if verb.toward))
 
 
 @cache
 def objects(subject: str, verb: str) -> tuple[str, ...]:
-    """The nouns that this subject can do it to."""
+    """Return the possible objects of a subject and a verb."""
     sorts = {kind for family in _FAMILIES if NOUN[subject].kind in family.subjects for kind in family.objects}
     return tuple(noun.english for noun in NOUNS if noun.kind in sorts & VERB[verb].kinds)
 
 
 @cache
 def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The adjectives for the end: those by which "it" means the subject, and those by which the object."""
+    """Return the adjectives that make "it" refer to the subject, and those for the object."""
     kinds = NOUN[subject].kind, NOUN[object_].kind
     of_subject, of_object = (
         reasons(VERB[verb], True, role, kinds[role], (kinds[1 - role],)) for role in (SUBJECT, OBJECT)
@@ -36,9 +36,9 @@ def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], 
     return _graded(of_subject), _graded(of_object)
 
 
-@lru_cache(maxsize=1000)  # measured ones recur at each length
+@lru_cache(maxsize=1000)  # test sentences recur at each length
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
-    """The sentence of these four choices, with its translation.
+    """Return the sentence with these four choices, with its translation.
 
     Raises:
         ValueError: the menu has no such sentence.
@@ -55,5 +55,5 @@ def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
 
 
 def _graded(options: tuple[Predicate, ...]) -> tuple[str, ...]:
-    """Those that can be "too" much so."""
+    """Return the adjectives that can follow "too"."""
     return tuple(each.english for each in options if isinstance(each, Adjective) and not each.absolute)

@@ -1,4 +1,4 @@
-"""The sentences on which a translator in training is watched."""
+"""The sentences that are tracked while a translator is trained."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Probe:
-    """A sentence with its right translation.
+    """A sentence with its reference translation.
 
     Attributes:
-        source: the English words.
-        target: the French words that are right.
-        referent: the noun that "it" means.
-        other: the noun that it could mean, and does not.
+        source: English words.
+        target: French words of the reference translation.
+        referent: The noun to which "it" refers.
+        other: The other candidate.
     """
 
     source: tuple[str, ...]
@@ -23,16 +23,16 @@ class Probe:
 
     @property
     def it(self) -> int:
-        """The place of "it" in the source, from 0."""
+        """Position of "it" in the source, from 0."""
         return self.source.index("it")
 
     @property
     def pronoun(self) -> int:
-        """The place of "il" or "elle" in the target, from 0: the decoder's row that chooses it."""
+        """Position of "il" or "elle" in the target, from 0: the decoder's row that predicts it."""
         return next(place for place, word in enumerate(self.target) if word in {"il", "elle"})
 
 
-# The noun that "it" means is in [ ], the other one in ( ); below, the right translation.
+# The referent of "it" is in [ ], the other candidate in ( ); below, the reference translation.
 _WRITTEN = """
 the [dog] did not cross the (road) as it was too tired
 le chien n' a pas traversé la route car il était trop fatigué
@@ -61,4 +61,4 @@ def _probe(source: str, target: str) -> Probe:
 
 _LINES = _WRITTEN.strip().splitlines()
 PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
-"""Both readings of three sentences, a chase, and one with "it" before its noun."""
+"""Both readings of three sentences, a chase, and one with "it" before its referent."""

@@ -1,4 +1,4 @@
-"""The grammar's parts of a sentence, in English: noun phrases, verbs, statements, tense and adverbials."""
+"""Parts of English sentences: noun phrases, verbs, statements, tense and adverbials."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
 _TENSES: tuple[Tense, Tense] = ("past", "present")
 _TOO, _VERY, _SO, _REALLY = INTENSIFIERS
 _DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
-    # (hinders, denied): how frequent each degree is.
+    # (hinders, denied): relative frequency of each degree.
     (True, False): {_TOO: 12, _VERY: 2, _SO: 2, _REALLY: 1, None: 3},
     (True, True): {_TOO: 5, _VERY: 2, None: 3},
     (False, False): {_VERY: 3, _SO: 2, _REALLY: 2, ENOUGH: 3, None: 6},
@@ -47,12 +47,12 @@ def kind(writer: Writer, kinds: Sequence[str]) -> str:
 
 
 def tense(writer: Writer) -> Tense:
-    """Chooses when it happens."""
+    """Choose the tense."""
     return writer.choose(_TENSES, (3, 1))
 
 
 def one_of(writer: Writer, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
-    """Choose one of some words without inflection."""
+    """Choose an uninflected word."""
     return writer.choose_word(words, _first, shares)
 
 
@@ -74,11 +74,11 @@ def phrase(
     """Write "the road" or "a narrow road".
 
     Args:
-        gender: of the noun; None for any.
-        avoided: adjectives that do not fit here.
-        other_than: a noun that is in the sentence already.
-        definite: whether it must have "the".
-        bare: whether it must have no adjective.
+        gender: Gender of the noun; None for any.
+        avoided: Excluded adjectives.
+        other_than: Excluded noun.
+        definite: Use "the".
+        bare: Use no adjective.
     """
     definite = definite or perhaps(writer, 0.8)
     adjective = None
@@ -107,14 +107,14 @@ def reason(
     """Write "was too tired" as a reason for an action or its absence.
 
     Args:
-        denied: whether it was not so.
-        hinders: whether it prevents the action: then it is "too" much so, and else "enough".
+        denied: Negate the statement.
+        hinders: True if it prevents the action ("too tired"), False if it enables it ("safe enough").
     """
     return _state(writer, writer.choose_word(options, _itself), tense, denied, hinders)
 
 
 def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
-    """Write an adverbial of time in this share of all sentences; return it in French."""
+    """Write an adverbial of time with this probability; return it in French."""
     if not perhaps(writer, share):
         return []
     when = one_of(writer, ADVERBIALS[tense])
@@ -142,7 +142,7 @@ def _state(
 
 @cache
 def nouns(kind: str, gender: Gender | None = None) -> tuple[Noun, ...]:
-    """The nouns of one sort, and of one gender if it is named."""
+    """Return the nouns of a kind and, optionally, a gender."""
     return tuple(noun for noun in NOUNS if noun.kind == kind and gender in {None, noun.gender})
 
 
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """Return the predicates for "is": a colour is used as an attribute only."""
+    """Return the predicates for "is", without colours, which are attributes only."""
     return tuple(
         each
         for each in PREDICATES

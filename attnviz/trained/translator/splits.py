@@ -1,4 +1,4 @@
-"""Which sentences the small translator learns from, and which it has never seen anything like.
+"""Training and held-out sentences of the translator.
 
 Some combinations of words are held out: two nouns, a noun with a predicate, or two nouns with a
 predicate. No training sentence contains one of them, so a model cannot have memorized it.
@@ -27,10 +27,10 @@ Descriptions = Sequence[tuple[str, str]]
 
 
 def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Iterator[tuple[str, ...]]:
-    """The combinations of a sentence with these nouns and predicates that this split may hold out.
+    """Yield the combinations in a sentence that a split may hold out.
 
-    "pair": any two of its nouns; "description": a noun and an adjective or wish that describes it; "triple":
-    any two of its nouns and any adjective or wish in it.
+    "pair": any two nouns; "description": a noun and an adjective or wish that describes it; "triple": any two
+    nouns and any adjective or wish.
     """
     if split == "description":
         yield from descriptions
@@ -44,31 +44,31 @@ def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Ite
 
 @cache
 def is_held_out(split: str, combination: tuple[str, ...]) -> bool:
-    """Whether a combination never occurs in training: by its hash, so always and everywhere the same."""
+    """Return whether a combination is held out; determined by its hash, so that it is reproducible."""
     number = zlib.crc32(" ".join((_SALT, split, *combination)).encode())
     return number / 2**32 < _SHARES[split]
 
 
 def holds(pair: Pair, split: str) -> bool:
-    """Whether a sentence has a combination that is held out for this split."""
+    """Return whether a sentence has a combination that a split holds out."""
     return _holds(pair.nouns, pair.descriptions, split)
 
 
 def training(size: int, seed: int) -> list[Pair]:
-    """Sentences to learn from, with no held-out combination of any split in them."""
+    """Return training sentences, without held-out combinations of any split."""
     return _sentences(size, seed, lambda pair: not any(holds(pair, split) for split in SPLITS))
 
 
 def held_out(split: str, size: int, seed: int) -> list[Pair]:
-    """Sentences to test with, each with a held-out combination of this split."""
+    """Return test sentences, each with a held-out combination of this split."""
     return _sentences(size, seed, lambda pair: holds(pair, split))
 
 
 def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
-    """Two sentences each that differ in one word, and so in what "it" means, and so in "il" or "elle".
+    """Return pairs of sentences that differ in one word, in the referent of "it", and in "il" or "elle".
 
     "The dog did not cross the road as it was too tired" / "narrow": the nouns differ in gender, and each
-    sentence has a held-out combination of some split. In the first one "it" means the subject.
+    sentence has a held-out combination of some split. In the first one, "it" refers to the subject.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     pairs: list[tuple[Pair, Pair]] = []

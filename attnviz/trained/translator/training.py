@@ -1,4 +1,4 @@
-"""How a translator learns: the settings, the losses and the learning rate."""
+"""Training of a translator: settings, losses and learning rate."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MAX_GRADIENT = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that a training follows from: the same settings give the same weights.
+    """All settings of a training run, which determine the weights.
 
-    (To the bit on one machine with one number of threads; sums are added up in another order elsewhere.)
+    (To the bit on one machine with a fixed number of threads; elsewhere the order of summation can differ.)
 
     Attributes:
-        variant: the attention loss, a name of `VARIANTS`.
-        seed: of the first weights, the sentences and their order.
-        steps: how many batches are learned from.
-        sentences: how many are generated to learn from.
-        batch: how many are learned from at once.
-        learning_rate: the largest one.
-        warm_up: the steps in which the learning rate grows from 0; after them it falls to 0 again.
+        variant: Attention loss, a name of `VARIANTS`.
+        seed: Seed of the initial weights, the sentences and their order.
+        steps: Number of training batches.
+        sentences: Number of generated training sentences.
+        batch: Maximum batch size.
+        learning_rate: Maximum learning rate.
+        warm_up: Number of steps in which the learning rate grows from 0; it then decreases to 0.
         label_smoothing: as in `translation_loss`.
-        sizes: of the network.
+        sizes: Sizes of the network.
     """
 
     variant: str = "guided"
@@ -52,7 +52,7 @@ class Settings:
 
     @classmethod
     def of(cls, variant: str, seed: int | None = None) -> Settings:
-        """Return the settings of the shipped weights of a variant, or those of another seed."""
+        """Return the settings of the bundled weights of a variant, or those with another seed."""
         recipe = VARIANTS[variant]
         seed = recipe.seed if seed is None else seed
         sizes = Sizes(n_heads=recipe.n_heads, encoder_layers=recipe.encoder_layers)
@@ -60,7 +60,7 @@ class Settings:
 
     @classmethod
     def live(cls, variant: str, seed: int, steps: int) -> Settings:
-        """Return the settings of a live training, on fewer sentences."""
+        """Return the settings of a live training run, with fewer sentences."""
         return replace(cls.of(variant, seed), steps=steps, sentences=20_000)
 
 
@@ -71,7 +71,7 @@ def train(settings: Settings) -> Iterator[Progress[EncoderDecoder]]:
 
 
 def learn(settings: Settings, model: Network, corpus: Corpus) -> Iterator[Progress[Network]]:
-    """Train any network that takes and returns what `EncoderDecoder` does, on these sentences."""
+    """Train any network with the interface of `EncoderDecoder` on a corpus."""
     adam = torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, betas=BETAS, eps=EPSILON, fused=True
     )
@@ -88,7 +88,7 @@ def learn(settings: Settings, model: Network, corpus: Corpus) -> Iterator[Progre
 def schedule(settings: Settings, step: int) -> float:
     """Return the factor of the learning rate at a step, counted from 1.
 
-    It grows evenly during the warm-up and then falls evenly, almost to 0.
+    It increases linearly during the warm-up and then decreases linearly, almost to 0.
     """
     growing = step / settings.warm_up
     falling = (settings.steps + 1 - step) / (settings.steps + 1 - settings.warm_up)

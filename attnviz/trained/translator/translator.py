@@ -1,4 +1,4 @@
-"""A small model that translates English into French: built, run word by word, kept in a file."""
+"""A small English–French translation model: building, decoding, saving and loading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attnviz.interventions.edit import Edits, refuse_misfits
+from attnviz.interventions.edit import Edits, validate_edits
 from attnviz.interventions.editing import edited
 from attnviz.trained import weights_file
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
@@ -39,12 +39,13 @@ class Sizes:
 
 
 def build(sizes: Sizes, seed: int) -> EncoderDecoder:
-    """A network that has learned nothing yet, between the two vocabularies.
+    """Return an untrained network for the two vocabularies.
 
-    Sentences that a grammar makes have no noise to learn by heart: it learns faster without dropout.
+    Generated sentences have no noise to overfit, so training is faster without dropout.
 
     Args:
-        seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
+        sizes: Sizes of the network.
+        seed: Seed of the initial weights; torch's global random state is unchanged.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -52,14 +53,14 @@ def build(sizes: Sizes, seed: int) -> EncoderDecoder:
 
 
 class Batch(NamedTuple):
-    """Sentences of different lengths side by side, in the order in which `EncoderDecoder` takes them.
+    """A padded batch of sentences, as arguments of `EncoderDecoder`.
 
     Attributes:
-        source_ids: the English words, [END] and padding.
-        target_ids: [START], the French words and padding.
-        source_mask: no source token attends to padding.
-        target_mask: None: each target token attends to earlier ones only, and padding comes last.
-        cross_mask: no target token attends to the source's padding.
+        source_ids: Ids of the English words, [END] and padding.
+        target_ids: Ids of [START], the French words and padding.
+        source_mask: Padding mask of the source.
+        target_mask: None: the causal mask suffices, because padding comes last.
+        cross_mask: Padding mask of the source, for the target's queries.
     """
 
     source_ids: Int[Tensor, "sentence source"]
@@ -70,7 +71,7 @@ class Batch(NamedTuple):
 
 
 def batch(sources: Sequence[Words], targets: Sequence[Words]) -> Batch:
-    """What the model reads of these sentences and of their translations, each as words alone."""
+    """Return the batch of these sentences and their translations, given as words."""
     source_ids = padded([source_of(words) for words in sources])
     target_ids = padded([target_of(words) for words in targets])
     real = source_ids != ENGLISH.ids([PAD])[0]
@@ -79,23 +80,23 @@ def batch(sources: Sequence[Words], targets: Sequence[Words]) -> Batch:
 
 
 def source_of(words: Words) -> list[int]:
-    """The English words' numbers, and [END]."""
+    """Return the ids of English words and [END]."""
     return ENGLISH.ids([*words, END])
 
 
 def target_of(words: Words) -> list[int]:
-    """[START], and the French words' numbers: what the decoder reads."""
+    """Return the ids of [START] and French words, the decoder's input."""
     return FRENCH.ids([START, *words])
 
 
 def padded(sentences: Sequence[Sequence[int]]) -> Int[Tensor, "sentence token"]:
-    """Numbers of words, each row filled up with [PAD] to the length of the longest."""
+    """Pad rows of ids with [PAD] to equal length."""
     rows = [torch.tensor(sentence, dtype=torch.long) for sentence in sentences]
     return pad_sequence(rows, batch_first=True, padding_value=ENGLISH.ids([PAD])[0])
 
 
 def longest_translation(source: Words) -> int:
-    """The maximum number of words of a translation: an undertrained model may never write [END]."""
+    """Return the maximum number of words of a translation: an undertrained model may never write [END]."""
     return 2 * (len(source) + 1)
 
 
@@ -103,8 +104,9 @@ class Translator:
     """A trained model; safe to share among threads.
 
     Args:
-        model: is copied, so that it may be trained further.
-        about: how it was made: variant, seed, steps.
+        model: The network, which is copied, so that its training can continue.
+        sizes: Sizes of the network.
+        about: Metadata: variant, seed, steps.
     """
 
     def __init__(self, model: EncoderDecoder, sizes: Sizes, about: Mapping[str, str]) -> None:
@@ -113,17 +115,17 @@ class Translator:
         self.about = dict(about)
 
     def steps(self, source_words: Words, target_words: Words, edits: Edits = ()) -> EncoderDecoderSteps:
-        """One pass over a sentence and its translation, without a batch axis.
+        """Run one pass over a sentence and its translation, without a batch axis.
 
         Args:
-            source_words: English, without [END].
-            target_words: French, without [START] and [END].
-            edits: what is changed in the model's attention.
+            source_words: English words, without [END].
+            target_words: French words, without [START] and [END].
+            edits: Edits of the attention.
 
         Raises:
-            InvalidEdit: the model or the sentences have no such place.
+            InvalidEdit: the model has no such layer or head, or the sentences no such token.
         """
-        refuse_misfits(edits, len(source_words) + 1, len(target_words) + 1)
+        validate_edits(edits, len(source_words) + 1, len(target_words) + 1)
         model = edited(self.model, [edits]) if edits else self.model
         with torch.inference_mode():
             steps: EncoderDecoderSteps = model(
@@ -134,69 +136,69 @@ class Translator:
     def steps_all(
         self, sources: Sequence[Words], targets: Sequence[Words], edits: Sequence[Edits] = ()
     ) -> EncoderDecoderSteps:
-        """`steps` for many sentences at once, with a batch axis, and padding where a sentence is shorter.
+        """Run `steps` on a padded batch of sentences.
 
         Args:
             sources, targets: as in `steps`, one for each sentence.
-            edits: one sequence for each sentence, or () for none at all.
+            edits: One sequence for each sentence, or () for no edits.
 
         Raises:
-            InvalidEdit: the model or a sentence has no such place.
+            InvalidEdit: the model has no such layer or head, or a sentence no such token.
         """
         for source, target, of_sentence in zip(sources, targets, edits or [()] * len(sources), strict=True):
-            refuse_misfits(of_sentence, len(source) + 1, len(target) + 1)
+            validate_edits(of_sentence, len(source) + 1, len(target) + 1)
         model = edited(self.model, edits) if edits else self.model
         with torch.inference_mode():
             steps: EncoderDecoderSteps = model(*batch(sources, targets))
         return steps
 
     def translate(self, source_words: Words, edits: Edits = ()) -> tuple[str, ...]:
-        """Word by word, each time the most probable one (greedy decoding).
+        """Translate by greedy decoding.
 
         Args:
-            source_words: English, without [END].
-            edits: what is changed in the model's attention.
+            source_words: English words, without [END].
+            edits: Edits of the attention.
 
         Returns:
-            French words without [END], broken off after `longest_translation`.
+            French words without [END], truncated after `longest_translation` words.
 
         Raises:
-            InvalidEdit: the model or the sentences have no such place.
+            InvalidEdit: the model has no such layer or head, or the sentences no such token.
         """
         (words,) = self.translate_all([source_words], [edits] if edits else ())
         return words
 
     def translate_all(self, sources: Sequence[Words], edits: Sequence[Edits] = ()) -> list[tuple[str, ...]]:
-        """`translate` for many sentences at once.
+        """Translate a batch of sentences.
 
         Args:
-            sources: English, without [END].
-            edits: one sequence for each sentence, or () for none at all.
+            sources: English words, without [END].
+            edits: One sequence for each sentence, or () for no edits.
 
         Raises:
-            InvalidEdit: the model or a sentence has no such place.
+            InvalidEdit: the model has no such layer or head, or a sentence no such token.
         """
         limits = [longest_translation(words) for words in sources]
         for source, limit, of_sentence in zip(sources, limits, edits or [()] * len(sources), strict=True):
-            refuse_misfits(of_sentence, len(source) + 1, limit + 1, at_most=True)
+            validate_edits(of_sentence, len(source) + 1, limit + 1, at_most=True)
         model = edited(self.model, edits) if edits else self.model
         spoken = _greedy(model, sources)
         found = [until_end(words[:limit]) for words, limit in zip(spoken, limits, strict=True)]
         for source, words, of_sentence in zip(sources, found, edits, strict=bool(edits)):
-            refuse_misfits(of_sentence, len(source) + 1, len(words) + 1)
+            validate_edits(of_sentence, len(source) + 1, len(words) + 1)
         return found
 
     def save(self, file: Path) -> None:
-        """Write the numbers in float16, the sizes and `about`; the same model gives the same bytes."""
+        """Write the weights in float16, the sizes and `about`; the output is deterministic."""
         header = {"sizes": asdict(self.sizes), "about": self.about}
         weights_file.write(file, _HEADER, self.model, _WORDS, header)
 
     @classmethod
     def load(cls, file: Path) -> Translator:
-        """A model from its file, in float32.
+        """Load a model, in float32.
 
         Raises:
-            ModelFilesDamaged: as `weights_file.read`.
+            ModelFilesDamaged: as for `weights_file.read`.
         """
         model, header = weights_file.read(
             file,
@@ -223,5 +225,5 @@ def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
 
 
 def until_end(words: Words) -> tuple[str, ...]:
-    """The words before [END]."""
+    """Return the words before [END]."""
     return tuple(words[: words.index(END)] if END in words else words)

@@ -1,11 +1,11 @@
-"""Five translators that differ in the attention terms of their loss."""
+"""Five translators with different attention losses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 WEIGHTS = Path(__file__).with_name("weights")
-"""Where the trained translators lie that come with attnviz."""
+"""Folder with the weights of the bundled translators."""
 
 GUIDED_LAYER = 1
 GUIDED_HEAD = 0
@@ -17,21 +17,21 @@ GUIDED_CROSS_HEAD = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A translator, and what its loss counted beside the probability of the next word.
+    """A translator with its attention loss.
 
     Attributes:
-        name: its weights are called so, and the command line.
-        title: what a visitor calls it.
-        description: for the visitor: how its loss treated attention.
-        referent: how much the loss counts −log of the weight from "it" to the noun it means, in head 2-1.
-        candidates: the same, of the sum of the weights from "it" to both nouns it could mean.
-        alignment: the same, of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
-        elsewhere: the same, of the weight from "il" or "elle" to [END], in every cross-attention head.
-        guided_until: the share of the training steps after which all of these are 0.
-        n_heads: how many heads every attention has.
-        encoder_layers: how many layers the encoder has.
-        steps: how many training steps it takes.
-        seed: of the shipped training.
+        name: Name of its weights, also on the command line.
+        title: Title on pages.
+        description: Description of its attention loss, on pages.
+        referent: Coefficient of −log of the weight from "it" to its referent, in head 2-1.
+        candidates: Coefficient of −log of the sum of the weights from "it" to both nouns, in head 2-1.
+        alignment: Coefficient of −log of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
+        elsewhere: Coefficient of −log of the weight from "il" or "elle" to [END], in all cross heads.
+        guided_until: Fraction of the training steps after which all coefficients are 0.
+        n_heads: Number of heads of each attention.
+        encoder_layers: Number of encoder layers.
+        steps: Number of training steps.
+        seed: Seed of the bundled weights.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Variant:
 
     @property
     def file(self) -> Path:
-        """Where its weights lie."""
+        """File of its weights."""
         return WEIGHTS / f"{self.name}.safetensors"
 
 
@@ -99,4 +99,4 @@ _ALL = (
 )
 
 VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in _ALL}
-"""Each variant by its name, the one to begin with first."""
+"""Variants by name, the default first."""

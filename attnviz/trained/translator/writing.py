@@ -1,4 +1,4 @@
-"""How the grammar is run: `Dice` makes random choices, `derivations` finds the choices of a sentence."""
+"""Interpreters of the grammar: `Dice` generates a sentence, `derivations` parses one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Forms = Callable[[Option], Iterable[str]]
 
 
 class OtherWords(Exception):
-    """The choices made so far do not lead to the given sentence."""
+    """The choices made so far do not generate the given sentence."""
 
 
 class Writer(ABC):
     """Makes the grammar's choices, and writes its words.
 
     Attributes:
-        words: those written so far.
+        words: Words written so far.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Writer(ABC):
 
     @abstractmethod
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """Return one of some options; `shares` are relative frequencies."""
+        """Choose an option; `shares` are relative frequencies."""
 
     def choose_word(
         self,
@@ -36,7 +36,7 @@ class Writer(ABC):
         forms: Forms[Option],  # noqa: ARG002
         shares: Sequence[float] | None = None,
     ) -> Option:
-        """Return one of some options; one of its forms will be written, now or later."""
+        """Choose an option, one of whose forms will be written, now or later."""
         return self.choose(options, shares)
 
     def write(self, *phrases: str) -> int:
@@ -47,33 +47,33 @@ class Writer(ABC):
 
 
 def perhaps(writer: Writer, share: float) -> bool:
-    """Yes in this share of all cases."""
+    """Return True with this probability."""
     return writer.choose((True, False), (share, 1 - share))
 
 
 class Dice(Writer):
-    """Leaves every choice to chance."""
+    """Makes every choice at random."""
 
     def __init__(self, source: random.Random) -> None:
         super().__init__()
         self._random = source
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """Return a random option, each with its share."""
+        """Choose a random option."""
         if shares is None:
             return options[int(self._random.random() * len(options))]
         return self._random.choices(options, shares)[0]
 
 
 class Derivation(Writer):
-    """Retells a sentence: makes the choices it is given, then always the first, and notes the other ones.
+    """Regenerates a sentence: makes given choices, then always the first, and records the alternatives.
 
     Args:
-        sentence: what must come out.
-        given: the choices, as places among the options.
+        sentence: Expected words.
+        given: The first choices, as indices of options.
 
     Attributes:
-        untried: the lists of choices that this retelling has passed by.
+        untried: Lists of choices that are still to be tried.
     """
 
     def __init__(self, sentence: Sequence[str], given: list[int]) -> None:
@@ -84,7 +84,7 @@ class Derivation(Writer):
         self._made = 0
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:  # noqa: ARG002
-        """The option that was given, or else the first.
+        """Return the given option, or else the first.
 
         Raises:
             OtherWords: there are no options.
@@ -103,10 +103,10 @@ class Derivation(Writer):
         forms: Forms[Option],
         shares: Sequence[float] | None = None,  # noqa: ARG002
     ) -> Option:
-        """One of those options of which one form is still to come in the sentence.
+        """Choose an option, one of whose forms is in the rest of the sentence.
 
         Raises:
-            OtherWords: there are none.
+            OtherWords: there is no such option.
         """
         rest = {*self._sentence[len(self.words) :]}
         return self.choose([option for option in options if not rest.isdisjoint(forms(option))])
@@ -115,7 +115,7 @@ class Derivation(Writer):
         """Write some words; return the position of the last one.
 
         Raises:
-            OtherWords: the sentence goes on with others.
+            OtherWords: the sentence has other words here.
         """
         place = super().write(*phrases)
         if self.words != self._sentence[: len(self.words)]:
@@ -124,7 +124,7 @@ class Derivation(Writer):
 
 
 def derivations(write: Callable[[Writer], Result], words: Sequence[str]) -> Iterator[Result]:
-    """What every way of telling exactly these words results in."""
+    """Yield the result of every sequence of choices that generates exactly these words."""
     untried: list[list[int]] = [[]]
     while untried:
         derivation = Derivation(words, untried.pop())

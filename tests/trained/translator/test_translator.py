@@ -135,9 +135,9 @@ def test_no_right_translation_is_too_long_to_be_said() -> None:
 def test_an_edit_of_a_word_that_is_never_said_is_refused(translator: Translator) -> None:
     length = len(translator.translate(SOURCES[2]))
     translator.translate(SOURCES[2], [Edit("cross", 0, 0, length)])
-    with pytest.raises(InvalidEdit, match=f"row {length + 2}, but there are {length + 1}"):
+    with pytest.raises(InvalidEdit, match=f"there is no row {length + 2}; there are {length + 1} tokens"):
         translator.translate(SOURCES[2], [Edit("cross", 0, 0, length + 1)])
-    with pytest.raises(InvalidEdit, match="key 3, but there are 2"):
+    with pytest.raises(InvalidEdit, match="there is no key 3; there are 2 tokens"):
         translator.translate_all(SOURCES, [(), (), [Edit("cross", 0, 0, 0, 2, 0)], ()])
 
 
@@ -197,7 +197,7 @@ def test_weights_of_another_network_are_refused(
     with monkeypatch.context() as patch:
         patch.setattr(translator, "sizes", replace(SIZES, encoder_layers=3))
         translator.save(file)
-    refused(file, "another network")
+    refused(file, "another version of the network")
 
 
 def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

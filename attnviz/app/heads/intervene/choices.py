@@ -15,7 +15,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.state.choices import EDITS, POINTS_AT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
-from attnviz.interventions.edit import Edit, by_place, refuse_misfits
+from attnviz.interventions.edit import Edit, by_place, validate_edits
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import ONLY_ABLATED
 from attnviz.text import head_name
@@ -245,7 +245,7 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
     block = traces.trace(entry, given).block(edit.kind, edit.layer)
     queries, keys = block.mask.shape
     sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
-    refuse_misfits([edit], *sizes[edit.kind])
+    validate_edits([edit], *sizes[edit.kind])
     if edit.target is not None:
         rows = block.mask if edit.query is None else block.mask[edit.query : edit.query + 1]
         if not rows[:, edit.target].all():

@@ -15,7 +15,7 @@ from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.steps import DrawnStep, Made, column, made, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
-from attnviz.app.lessons.computed import computed
+from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
@@ -41,7 +41,7 @@ _VECTORS = {
     "came_out": ("norm", "second_sum second_gain second_offset 1", "z"),
 }
 
-_walk, _lengths = computed(values.walk), computed(values.lengths)
+_walk, _lengths = cached_bert(values.walk), cached_bert(values.lengths)
 
 
 @dataclass(frozen=True)

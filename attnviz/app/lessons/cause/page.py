@@ -16,7 +16,7 @@ from attnviz.app.components.share_table import Row as ShareRow
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
-from attnviz.app.lessons.computed import translated
+from attnviz.app.lessons.computed import cached_translator
 from attnviz.app.lessons.english import choose_variant, english, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import HeldOut, held_out, opening_head, variant_of
@@ -39,8 +39,8 @@ COMPARED = (catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative")
 _SENTENCE_MEMORY = "the sentence of the changes"
 _MODEL_MEMORY = "the translator of the head"
 
-_experiment = translated(values.experiment)
-_split, _queries = translated(values.split), translated(values.queries)
+_experiment = cached_translator(values.experiment)
+_split, _queries = cached_translator(values.split), cached_translator(values.queries)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from attnviz.analysis.sentence import names_of, quiz_options, strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.lessons import choosing
-from attnviz.app.lessons.computed import computed, translated
+from attnviz.app.lessons.computed import cached_bert, cached_translator
 from attnviz.app.lessons.cross_attention import values
 from attnviz.app.lessons.english import OPENING
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -34,7 +34,7 @@ CODE = (
     ("attnviz.transformer.attention", "scaled_dot_product_attention"),
 )
 
-_cross, _translate = computed(values.cross), translated(translate.translate)
+_cross, _translate = cached_bert(values.cross), cached_translator(translate.translate)
 
 
 @dataclass(frozen=True)

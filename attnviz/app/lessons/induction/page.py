@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons import choosing
-from attnviz.app.lessons.computed import storytold
+from attnviz.app.lessons.computed import cached_storyteller
 from attnviz.app.lessons.induction import values
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.story import known_words, size
@@ -42,9 +42,9 @@ CODE = (
 _DRAWS = "number of draws of random words"
 _OPENING_DRAW = 3
 
-measured = storytold(values.measured)
-_repeated, _without_path = storytold(values.repeated), storytold(values.without_path)
-_measured_after_start = storytold(values.measured_after_start)
+measured = cached_storyteller(values.measured)
+_repeated, _without_path = cached_storyteller(values.repeated), cached_storyteller(values.without_path)
+_measured_after_start = cached_storyteller(values.measured_after_start)
 
 
 def random_words(draw: int) -> str:

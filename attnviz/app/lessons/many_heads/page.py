@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
-from attnviz.app.lessons.computed import MODEL, computed
+from attnviz.app.lessons.computed import MODEL, cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.many_heads import values
 from attnviz.app.state.choices import HEAD, HEADS_OF_384
@@ -24,8 +24,8 @@ CODE = (
 _MODEL = catalogue.entry(MODEL)
 HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % heads == 0)
 
-_at_token, _costs = computed(values.at_token), computed(values.costs)
-_sizes = computed(values.known_sizes)
+_at_token, _costs = cached_bert(values.at_token), cached_bert(values.costs)
+_sizes = cached_bert(values.known_sizes)
 
 
 def draw() -> None:

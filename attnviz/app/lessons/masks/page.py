@@ -13,7 +13,7 @@ from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
-from attnviz.app.lessons.computed import computed, translated
+from attnviz.app.lessons.computed import cached_bert, cached_translator
 from attnviz.app.lessons.english import OPENING
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.masks import values
@@ -33,13 +33,13 @@ _MAX_PADS = 10
 CODE = (
     ("attnviz.transformer.masks", "causal_mask"),
     ("attnviz.app.lessons.masks.values", "masked_run", "weights"),
-    ("attnviz.transformer.attention", "scaled_dot_product_attention", "_forbid"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention", "_apply_mask"),
     ("attnviz.app.lessons.masks.values", "reach", "compare_outputs", "teacher_forced"),
 )
 
-_masked_run, _renormalized = computed(values.masked_run), computed(values.renormalized)
-_replaced, _reach = computed(values.replaced), computed(values.reach)
-_teacher_forced = translated(values.teacher_forced)
+_masked_run, _renormalized = cached_bert(values.masked_run), cached_bert(values.renormalized)
+_replaced, _reach = cached_bert(values.replaced), cached_bert(values.reach)
+_teacher_forced = cached_translator(values.teacher_forced)
 
 
 def draw() -> None:

@@ -13,7 +13,7 @@ from attnviz.app.components.curves import Axis, Dash, Line, curves
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HEAD_AT_FIRST, TokenSelection
-from attnviz.app.lessons.computed import computed
+from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.positions import values
 from attnviz.app.lessons.positions.encoding import encoding
@@ -39,9 +39,9 @@ MAX_TOKENS = 32  # rows of the table of shuffled tokens
 ROUNDING = 1e-4  # larger differences are no rounding errors
 _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
-_waves, _wave, _shift = computed(values.waves), computed(values.wave), computed(values.shift)
-_learned, _rotary, _alibi = computed(values.learned), computed(values.rotary), computed(values.alibi)
-_shuffle = computed(values.shuffle)
+_waves, _wave, _shift = cached_bert(values.waves), cached_bert(values.wave), cached_bert(values.shift)
+_learned, _rotary, _alibi = cached_bert(values.learned), cached_bert(values.rotary), cached_bert(values.alibi)
+_shuffle = cached_bert(values.shuffle)
 
 
 def draw() -> None:

@@ -13,7 +13,7 @@ from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made, steps
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
-from attnviz.app.lessons.computed import computed
+from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.query_key_value import values
 from attnviz.app.markdown import token
@@ -34,7 +34,7 @@ _OF_THE_HEAD = (
 )
 _OF_EACH_KEY = ("vectors", "keys", "values", "dot_products", "scores", "weights")
 
-_walk = computed(values.walk)
+_walk = cached_bert(values.walk)
 
 
 def draw() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.share_table import Row, share_table
 from attnviz.app.lessons.choosing import head_selection
-from attnviz.app.lessons.computed import MODEL, computed
+from attnviz.app.lessons.computed import MODEL, cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.scale import values
 from attnviz.app.markdown import code
@@ -31,8 +31,8 @@ CODE = (
     ("attnviz.app.lessons.scale.values", "jacobian", "derivative", "curves"),
 )
 
-_variances, _row = computed(values.variances), computed(values.row)
-_curves, _in_bert = computed(values.curves), computed(values.in_bert)
+_variances, _row = cached_bert(values.variances), cached_bert(values.row)
+_curves, _in_bert = cached_bert(values.curves), cached_bert(values.in_bert)
 
 
 def draw() -> None:

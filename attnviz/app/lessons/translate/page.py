@@ -10,7 +10,7 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown
 from attnviz.app.components.share_table import share_table
-from attnviz.app.lessons.computed import translated
+from attnviz.app.lessons.computed import cached_translator
 from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import label_smoothing, opening_head, shipped, variant_of
@@ -42,8 +42,8 @@ _GUIDED_CROSS_HEAD = str(variants.GUIDED_CROSS_HEAD + 1)
 _WORD_MEMORY = "french was chosen for"
 _HEAD_MEMORY = "cross_head was chosen for"
 
-_translate = translated(values.translate)
-_hidden_size = translated(values.hidden_size)
+_translate = cached_translator(values.translate)
+_hidden_size = cached_translator(values.hidden_size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.components import store
 from attnviz.app.components.steps import column, made, steps
 from attnviz.app.lessons.choosing import sentence
-from attnviz.app.lessons.computed import MODEL, computed
+from attnviz.app.lessons.computed import MODEL, cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.weighted_average import values
 from attnviz.app.state.choices import QUERY, SCORING, SOFTMAX_TEMPERATURE, SPLIT
@@ -45,8 +45,8 @@ _ARRAYS = {
     "output": made("mix", "weights vectors", "value", "weighted average x′", "the weighted average"),
 }
 
-_average, _difference_alone = computed(values.average), computed(values.difference_alone)
-_trained_row, _split = computed(values.trained_row), computed(values.split)
+_average, _difference_alone = cached_bert(values.average), cached_bert(values.difference_alone)
+_trained_row, _split = cached_bert(values.trained_row), cached_bert(values.split)
 
 
 @dataclass(frozen=True)

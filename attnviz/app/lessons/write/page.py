@@ -16,7 +16,7 @@ from attnviz.app.explore.expected import alters, bars
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.lessons import story
-from attnviz.app.lessons.computed import storytold
+from attnviz.app.lessons.computed import cached_storyteller
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.write import values
 from attnviz.app.markdown import Markdown
@@ -50,7 +50,7 @@ CODE = (
     ("attnviz.app.lessons.write.values", "word_by_word"),
 )
 
-_read, _costs = storytold(values.read), storytold(values.costs)
+_read, _costs = cached_storyteller(values.read), cached_storyteller(values.costs)
 
 
 @dataclass(frozen=True)
