@@ -90,11 +90,6 @@ class WeightArithmetic:
     left_share: float
     shown_weight: float
 
-    @property
-    def hidden_share(self) -> float:
-        """Fraction of the row that goes to hidden tokens and the sink, 0 to 1."""
-        return 1 - self.left_share
-
 
 def why(
     block: Block,

@@ -49,6 +49,9 @@ from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 SHOWN_SIDE = 512
 """The most pixels of a side of the pictures in a trace."""
 
+_WITHOUT_RULES = frozenset({"paligemma"})
+"""Families that give their decoder a mask which they have made themselves, and no rule for it."""
+
 _EACH_TOKEN = ("attention_mask", "token_type_ids", "mm_token_type_ids")
 """What a processor returns of each token of the text, and what it is of one that the model has written."""
 
@@ -375,18 +378,20 @@ class VisionLanguageModel(Model):
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
         count = len(read.tokens)
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
-        cells = sum(selection.keeps(layer.layer) * layer.heads for layer in decoder) * count**2
-        if selection.heads is not None or selection.queries is not None:
-            cells = (
-                len(selection.heads or range(decoder[0].heads))
-                * len(selection.queries or range(count))
-                * count
-            )
-        vectors = selection.store == "vectors" or (
-            selection.store == "auto"
-            and 4 * max(cells, decoder[0].heads * count**2) > selection.max_weight_bytes
-        )
         whole = selection.heads is None and selection.queries is None
+        heads, queries = selection.heads or range(decoder[0].heads), selection.queries or range(count)
+        kept = [layer for layer in decoder if selection.keeps(layer.layer)]
+        cells = len(kept) * len(heads) * len(queries) * count
+        seeing = [layer for layer in self._layers.values() if layer.kind == "vision"]
+        seeing = [layer for layer in seeing if whole and selection.keeps(layer.layer)]
+        cells += sum(layer.heads for layer in seeing) * sum(len(each) ** 2 for each in read.sequences)
+        most = max(cells, decoder[0].heads * count**2)
+        vectors = selection.store == "vectors" or (
+            selection.store == "auto" and 4 * most > selection.max_weight_bytes
+        )
+        if self.entry.family in _WITHOUT_RULES:
+            selection.refuse_vectors(self.name)
+            vectors = False
 
         def part(_: int, record: Record) -> Record:
             layer = self._layers.get(id(record.module))
@@ -405,7 +410,6 @@ class VisionLanguageModel(Model):
             [of[0].module for of in groups.values()],
             [*self._layers.values()],
         )
-        kept = [layer for layer in decoder if selection.keeps(layer.layer)]
         blocks = forward.recorded_blocks(
             self.network,
             kept,
@@ -414,18 +418,9 @@ class VisionLanguageModel(Model):
             selection,
             vectors=vectors,
         )
-        seeing = [
-            layer
-            for layer in self._layers.values()
-            if layer.kind == "vision" and selection.keeps(layer.layer)
-        ]
         return (
             *blocks,
-            *(
-                _vision_block(layer, groups[id(layer.module)], read.sequences, selection)
-                for layer in seeing
-                if whole
-            ),
+            *(_vision_block(layer, groups[id(layer.module)], read.sequences, selection) for layer in seeing),
         )
 
 

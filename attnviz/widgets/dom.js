@@ -68,39 +68,11 @@ export function drawing(tag, attributes, ...children) {
 }
 
 /**
- * An SVG that is stretched over its place.
- * @param {string} name its class
- * @param {number[]} box its own coordinates: left, top, width and height
- * @param {...Node} children
- */
-export const stretched = (name, box, ...children) =>
-  drawing(
-    "svg",
-    { class: name, viewBox: box.join(" "), preserveAspectRatio: "none", "aria-hidden": "true" },
-    ...children,
-  );
-
-/**
- * Numbers as bars up and down from a line.
- * @param {string} name the picture's class
- * @param {number[]} values
- * @param {number} most as far as the picture reaches
- */
-export function vectorBars(name, values, most) {
-  const one = (value, at) => {
-    const place = { x: at + 0.1, y: value > 0 ? -value : 0, width: 0.8, height: Math.abs(value) };
-    return drawing("rect", { ...place, class: value < 0 ? "negative" : "positive", "data-value": value });
-  };
-  const middle = drawing("line", { x1: 0, x2: values.length, y1: 0, y2: 0 });
-  return stretched(name, [0, -most, values.length, 2 * most], ...values.map(one), middle);
-}
-
-/**
  * Where the pointer is in a node, in the node's own pixels: a projector's view is zoomed.
  * @param {{ clientX: number, clientY: number }} event
  * @param {HTMLElement} node
  */
-export function placeUnder({ clientX, clientY }, node) {
+function placeUnder({ clientX, clientY }, node) {
   const { left, top, width } = node.getBoundingClientRect();
   const zoom = width / node.offsetWidth || 1;
   return { x: (clientX - left) / zoom, y: (clientY - top) / zoom };

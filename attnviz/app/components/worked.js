@@ -33,7 +33,7 @@ export function times(values, texts, roles, parts) {
  * @param {number} digits decimals of the product
  * @param {number[]} [factorDigits] minimum and maximum decimals of a and b
  */
-export function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
+function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
   const [left, right, result] = multiplication(a, b, digits, least, most);
   return [left, inBrackets(right), result];
 }

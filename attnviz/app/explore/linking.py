@@ -61,10 +61,6 @@ class Tokens:
         QUERY.set(EVERY if query is None else self.queries[query])
         KEY.set(STRONGEST if key is None else self.keys[key])
 
-    def choose_key(self, key: int) -> None:
-        """Keep the query and choose another key."""
-        KEY.set(self.keys[key])
-
     def name(self, pair: Pair) -> str:
         """The two tokens as Markdown that shows them as typed."""
         options = self.queries[pair.query], self.keys[pair.key]

@@ -33,7 +33,7 @@ class HeadShares:
         cosines: float32 [head]: how far `added` points the way of the output, −1 to 1.
         shares: float32 [head]: added · output / |output|²: which part of the output comes from this head.
             Negative if it pulls the other way. All of them and the bias' sum to 1.
-        bias_length, bias_cosine, bias_share: the same of the bias.
+        bias_share: the same of the bias.
         output_length: |output|.
     """
 
@@ -45,8 +45,6 @@ class HeadShares:
     lengths: Floats
     cosines: Floats
     shares: Floats
-    bias_length: float
-    bias_cosine: float
     bias_share: float
     output_length: float
 
@@ -80,8 +78,6 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
         lengths=owned(lengths[:-1]),
         cosines=owned(cosines[:-1]),
         shares=owned(shares[:-1]),
-        bias_length=float(lengths[-1]),
-        bias_cosine=float(cosines[-1]),
         bias_share=float(shares[-1]),
         output_length=float(length),
     )
