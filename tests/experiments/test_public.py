@@ -84,8 +84,9 @@ TIRED = "The dog did not cross the road as it was too tired."
         lambda place: attnviz.decomposition("The dog slept.", place=place).output,
         lambda place: attnviz.patching(TIRED, TIRED.replace("tired", "narrow"), place=place).shares,
         lambda place: attnviz.trace(TIRED).block(layer=3).row(1, place),
+        lambda place: attnviz.trace(TIRED, queries=place).stack(),
     ],
-    ids=["find", "gradients", "occlusion", "decomposition", "patching", "row"],
+    ids=["find", "gradients", "occlusion", "decomposition", "patching", "row", "queries"],
 )
 def test_a_token_is_given_by_number_or_by_text(ask: Callable[[int | str], Any]) -> None:
     assert np.array_equal(ask("dog"), ask(2))
