@@ -67,12 +67,12 @@ MAX_NUMBERS = 2**25
 MAX_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
 
-Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
-"""How a token is removed: the masked token's vector or the mean of all word vectors takes its place; or no
-other token may attend to it, in any layer; or it is taken out of the sequence, and all later ones move up."""
+OcclusionMethod = Literal["mask vector", "mean vector", "key masked", "deleted"]
+"""How a token is removed: its embedding is replaced with that of the mask token or with the mean of all
+embeddings; or its key is masked for all other tokens, in all layers; or it is deleted from the sequence."""
 
-WAYS: tuple[Way, ...] = get_args(Way)
-"""All of them."""
+OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
+"""All occlusion methods."""
 
 _MAX_QUOTED = 30  # characters of a wrong number that its error message repeats
 _VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included

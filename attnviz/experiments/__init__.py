@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
-from attnviz.capture.model import Way
+from attnviz.capture.model import OcclusionMethod
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import ablation, head_tests, neighbours
 from attnviz.experiments.ablation import Ablation, WordOcclusion
@@ -45,9 +45,9 @@ def ablate(
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = ablate(tired)
-    >>> found.moved.turned.shape  # [head, token], the heads in the order of found.ablated
+    >>> found.moved.cosine_change.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.moved.turned[:, 9].argmax()])  # without it, “it” changes most
+    >>> str(found.ablated[found.moved.cosine_change[:, 9].argmax()])  # without it, “it” changes most
     'encoder 6-12'
 
     Args:
@@ -144,7 +144,7 @@ def gradients(
     is of all components of the token's output, combined as √Σ².
 
     >>> found = gradients("The dog slept.", place=3)
-    >>> found.words.shape, int(found.words.argmax())  # “slept” depends most on its own word
+    >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on its own word
     ((6,), 3)
 
     Args:
@@ -177,7 +177,7 @@ def occlusion(
     text: Text,
     model: Network = "minilm",
     place: int | str = 0,
-    way: Way | None = None,
+    way: OcclusionMethod | None = None,
     tokenizer: Tokenizer | None = None,
     dtype: Precision | None = None,
     device: Device | None = None,
@@ -188,9 +188,9 @@ def occlusion(
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> without = occlusion(tired, place=9)
-    >>> without.replaced_by, without.turned.shape
+    >>> without.replaced_by, without.cosine_change.shape
     ('[MASK]', (15,))
-    >>> bool(without.turned[2] > without.turned[7])  # “it” depends more on “dog” than on “road”
+    >>> bool(without.cosine_change[2] > without.cosine_change[7])  # “it” depends more on “dog” than on “road”
     True
 
     Args:
