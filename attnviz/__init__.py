@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from attnviz.activation_cache import from_cache
 from attnviz.capture import loading
@@ -35,7 +36,7 @@ from attnviz.export.tables import links_table, tokens_table, weights_table
 from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
-from attnviz.trace import Block, Kind, Token, Trace, whole
+from attnviz.trace import Block, Kind, Token, Trace, checked_place, whole
 
 if TYPE_CHECKING:
     import torch
@@ -108,7 +109,7 @@ def trace(
     processor: Processor | None = None,
     layers: Numbers = None,
     heads: Numbers = None,
-    queries: Numbers = None,
+    queries: Numbers | str | Iterable[SupportsIndex | str] = None,
     store: Store = "auto",
     max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Trace:
@@ -160,7 +161,8 @@ def trace(
             before it; no chat template is applied. `Token.patch` is the place of a token in its picture.
         processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
         layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
-            places in the text. The model runs no further than the last of these layers.
+            places in the text, or tokens of it that are there once, as text; of an encoder–decoder, of its
+            source. The model runs no further than the last of these layers.
         store: "weights" keeps the weights that the model computed with, to the bit. "vectors" keeps queries,
             keys and rules for masks and biases, O(tokens) in place of O(tokens²), while the model runs
             PyTorch's fast attention; weights of the rows that are read are computed then, and agree with
@@ -182,9 +184,18 @@ def trace(
     if images:
         need_extra("pictures")
     given, changes = model_input(text, second, target, writing, images), _edits(edits)
-    kept = selection(layers, heads, queries, store, max_weight_bytes)
+    several: list[SupportsIndex | str] = []
+    if queries is not None:
+        several = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else [*queries]
+    numbers = [each for each in several if not isinstance(each, str)]
+    by_text = len(numbers) < len(several)
+    kept = selection(layers, heads, None if queries is None or by_text else numbers, store, max_weight_bytes)
     with opened(model, processor or tokenizer, dtype, device) as name:
-        return _loaded(name).trace(given, edits=changes, selection=kept)
+        loaded = _loaded(name)
+        if by_text:
+            tokens = loaded.tokens(given)
+            kept = replace(kept, queries=tuple(checked_place(each, tokens, "queries") for each in several))
+        return loaded.trace(given, edits=changes, selection=kept)
 
 
 def trace_many(

@@ -155,11 +155,11 @@ def captum(folder: Path) -> Iterator[Row]:
     def expected(words: Any) -> Any:
         return model(inputs_embeds=words).logits[:, PLACE].log_softmax(-1)[:, ids[0, PLACE + 1]]
 
-    slopes = experiments.gradients(SENTENCE, str(folder), PLACE)
+    result = experiments.gradients(SENTENCE, str(folder), PLACE)
     found = attr.Saliency(expected).attribute(words, abs=False)[0].norm(dim=1)
-    yield "Saliency", apart(found, slopes.words)
+    yield "Saliency", apart(found, result.input_gradient)
     found = attr.InputXGradient(expected).attribute(words)[0].sum(dim=1).abs().detach()
-    yield "InputXGradient", apart(found, slopes.words_times)
+    yield "InputXGradient", apart(found, result.input_x_gradient)
 
     with torch.no_grad():
         before = model.transformer(inputs_embeds=words).last_hidden_state[0]
@@ -175,7 +175,7 @@ def captum(folder: Path) -> Iterator[Row]:
         )
         yield (
             "FeatureAblation",
-            apart(found[0, :, 0], experiments.occlusion(SENTENCE, str(folder), PLACE).turned),
+            apart(found[0, :, 0], experiments.occlusion(SENTENCE, str(folder), PLACE).cosine_change),
         )
         heads, size = model.config.n_head, model.config.n_embd // model.config.n_head
         head = (torch.arange(heads * size) // size).expand(1, len(before), -1)
@@ -189,7 +189,7 @@ def captum(folder: Path) -> Iterator[Row]:
             for block in model.transformer.h
         ]
     theirs = np.array(turned).swapaxes(1, 2).reshape(-1, len(before))
-    yield "LayerFeatureAblation", apart(theirs, experiments.ablate(SENTENCE, str(folder)).moved.turned)
+    yield "LayerFeatureAblation", apart(theirs, experiments.ablate(SENTENCE, str(folder)).moved.cosine_change)
 
 
 def inseq(folder: Path) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Which words a token's output depends on: by gradients, and by leaving each word out in turn."""
+"""Gradients of a token's output or prediction with respect to each token, and occlusion of each token."""
 
 from __future__ import annotations
 
@@ -10,59 +10,57 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.model import ExpectedToken, Way
+from attnviz.capture.model import ExpectedToken, OcclusionMethod
 from attnviz.capture.stack import TOLERANCE, Stack, StackForward
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
 
-# Rows of the Jacobian. More at once take longer, since the numbers leave the processor's cache.
+# Rows of the Jacobian. More at once are slower, because they exceed the processor's cache.
 _ROWS_AT_ONCE = 32
-_TOKENS_OF_GRADIENTS = 2048  # over all rows: of long texts, fewer rows at once
-_TOKENS_OF_OCCLUSION = 1024  # sentences are run side by side until they have so many
+_TOKENS_OF_GRADIENTS = 2048  # over all rows: long texts have fewer rows at once
+_TOKENS_OF_OCCLUSION = 1024  # maximum number of tokens in a batch of sentences
 
 
 class Gradients(NamedTuple):
-    """How strongly each token moves what is followed, [token] each.
+    """Gradients of an outcome with respect to each token, [token] each.
 
-    What is followed is a vector s(x): the logarithm of one probability, or all numbers of the chosen token's
-    output after the last layer. Of several numbers, the squares are summed and the root is taken.
+    The outcome is a vector s(x): one log-probability, or all numbers of the chosen token's output after the
+    last layer. Several numbers are combined as √Σ².
 
     Attributes:
-        words: ‖∂s/∂xⱼ‖, the length of the gradient at the word's vector; of an output, the Frobenius norm of
-            the Jacobian (Brunner et al. 2020, hidden token attribution).
-        words_times: ‖∂s/∂xⱼ · xⱼ‖, gradient × input: how far s would go if it were a straight line and the
-            word's vector were 0.
-        weights_times: Σ |αᵢⱼ · ∂s/∂αᵢⱼ|, gradient × attention, over all layers, heads and queries i
-            (compare Barkan et al. 2021): of the weights that any token gives to j, how much they matter.
+        input_gradient: ‖∂s/∂xⱼ‖, norm of the gradient at the token's embedding; for an output, the Frobenius
+            norm of the Jacobian (Brunner et al. 2020, hidden token attribution).
+        input_x_gradient: ‖∂s/∂xⱼ · xⱼ‖, change of s if it were linear and the embedding were set to 0.
+        attention_x_gradient: Σ |αᵢⱼ · ∂s/∂αᵢⱼ| over all layers, heads and queries i
+            (compare Barkan et al. 2021).
     """
 
-    words: Floats
-    words_times: Floats
-    weights_times: Floats
+    input_gradient: Floats
+    input_x_gradient: Floats
+    attention_x_gradient: Floats
 
 
 class _Squares(NamedTuple):
-    """The squared slopes of some numbers, added up: [token] twice, and [head, query, key] of each layer."""
+    """Sums of squared gradients of some numbers: [token] twice, and [head, query, key] for each layer."""
 
-    words: Tensor
-    words_times: Tensor
-    weights_times: tuple[Tensor, ...]
+    input_gradient: Tensor
+    input_x_gradient: Tensor
+    attention_x_gradient: tuple[Tensor, ...]
 
 
 def gradients(
     stack: Stack, place: int, expected: ExpectedToken | None
 ) -> Iterator[tuple[int, int, Gradients]]:
-    """The slopes at one token's output, from a backward pass for each number of it.
+    """Compute the gradients of one token's outcome, with one backward pass per number.
 
-    No parameter's `grad` is touched, and other threads may use the model meanwhile.
+    Parameters' `grad` is not changed, and other threads can use the model.
 
     Args:
-        place: the token, from 0.
-        expected: the token whose log-probability is followed there; None: the output is measured.
+        place: Position of the token, from 0.
+        expected: The token whose log-probability is the outcome; None for the token's output.
 
     Yields:
-        (numbers done, numbers in all, the slopes of those that are done). Who stops here keeps those slopes,
-        and nothing of the passes.
+        (numbers done, total numbers, gradients of the numbers done), without references to the passes.
     """
     step = min(_ROWS_AT_ONCE, max(1, _TOKENS_OF_GRADIENTS // len(stack.words)))
     numbers, sums = _squares(stack, place, expected, slice(0, step))
@@ -71,17 +69,17 @@ def gradients(
         if done < numbers:
             _, more = _squares(stack, place, expected, slice(done, done + step))
             sums = _Squares(
-                sums.words + more.words,
-                sums.words_times + more.words_times,
-                tuple(map(torch.add, sums.weights_times, more.weights_times)),
+                sums.input_gradient + more.input_gradient,
+                sums.input_x_gradient + more.input_x_gradient,
+                tuple(map(torch.add, sums.attention_x_gradient, more.attention_x_gradient)),
             )
 
 
 def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: slice) -> tuple[int, _Squares]:
-    """How many numbers there are in all, and what some of them add.
+    """Return the total number of outcome's numbers, and the squared gradients of some of them.
 
-    What a backward pass needs is let go at the end, so every call runs the layers again: a job that stands
-    still between two calls would hold it, many times the size of the weights.
+    Every call runs the layers again and frees the graph of the backward pass, which a paused job would
+    otherwise keep: many times the size of the weights.
     """
     words = stack.words[None].detach().requires_grad_()
     with torch.enable_grad():
@@ -91,15 +89,15 @@ def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: sli
         else:
             followed = ran.logits[0, place].log_softmax(-1)[expected.id : expected.id + 1]
     rows = torch.eye(len(followed))[some].to(followed)
-    slopes = torch.autograd.grad(
+    gradients = torch.autograd.grad(
         followed, [words, *ran.weights], rows, is_grads_batched=True, allow_unused=True
     )
-    at_words = slopes[0][:, 0]  # [row, token, d_word]
+    at_words = gradients[0][:, 0]  # [row, token, d_word]
     at_weights = tuple(
         torch.zeros_like(weights[0])
-        if slope is None  # a layer of which nothing more is read
+        if slope is None  # a layer without effect on the outcome
         else (slope[:, 0] * weights[0].detach()).square().sum(dim=0)
-        for weights, slope in zip(ran.weights, slopes[1:], strict=True)
+        for weights, slope in zip(ran.weights, gradients[1:], strict=True)
     )
     times_words = (at_words * stack.words).sum(dim=2)
     return len(followed), _Squares(
@@ -108,42 +106,44 @@ def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: sli
 
 
 def _roots(sums: _Squares) -> Gradients:
-    """Those of the sums; [head, query, key] of each layer → [key]."""
-    at_keys = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.weights_times]).sum(dim=0)
-    return Gradients(owned(sums.words.sqrt()), owned(sums.words_times.sqrt()), owned(at_keys))
+    """Take the roots of the sums; [head, query, key] of each layer → [key]."""
+    at_keys = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.attention_x_gradient]).sum(dim=0)
+    return Gradients(owned(sums.input_gradient.sqrt()), owned(sums.input_x_gradient.sqrt()), owned(at_keys))
 
 
 class Occluded(NamedTuple):
-    """What happens without each token, [token] each; NaN where a way cannot leave the token out.
+    """Outcomes without each token, [token] each; NaN where the method cannot remove the token.
 
     Attributes:
-        turned: 1 − cosine of the chosen token's output before and after; 0: it stays as it was, up to 2.
-        log_probability: of the expected token, afterwards; None if none is followed.
+        cosine_change: 1 − cosine between the chosen token's output before and after, 0 (no change) to 2.
+        log_probability: Log-probability of the expected token afterwards; None without one.
     """
 
-    turned: Floats
+    cosine_change: Floats
     log_probability: Floats | None
 
 
-def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way) -> Iterator[Occluded]:
-    """One token's output without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
+def occlusion(
+    stack: Stack, place: int, expected: ExpectedToken | None, way: OcclusionMethod
+) -> Iterator[Occluded]:
+    """Compute one token's outcome without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
-    The chosen token itself cannot be removed by masking its key, as its own vector goes around the
-    attention, nor by deleting it, as it then has no output.
+    The chosen token itself cannot be removed by masking its key, because its own vector bypasses the
+    attention, nor by deleting it, because it then has no output.
 
     Args:
-        place: the token with the measured output, from 0, also where a deletion moves it up.
-        expected: the token with the measured probability, if any.
-        way: one of `stack.ways`.
+        place: Position of the measured token, from 0, in the whole text.
+        expected: The token whose probability is measured, if any.
+        way: One of `stack.ways`.
 
     Yields:
-        The first tokens' results, more and more of them, until all tokens are there.
+        Results of the first tokens, each a superset of the one before, up to all tokens.
 
     Raises:
         ModelNotSupported: with a key masked, the model changes more than the attended keys.
     """
     tokens = len(stack.tokens)
-    turned, told = np.full((2, tokens), np.nan, dtype=np.float32)
+    cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)
     with torch.inference_mode():
         before = stack.run(stack.words[None])
     for some in torch.split(torch.arange(tokens), max(1, _TOKENS_OF_OCCLUSION // tokens)):
@@ -155,18 +155,18 @@ def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way
                 alike = torch.cosine_similarity(
                     ran.output[row, at].double(), before.output[0, place].double()[None], dim=1
                 )
-                turned[left_out.numpy()] = owned((1 - alike).clamp(min=0).float())
+                cosine_change[left_out.numpy()] = owned((1 - alike).clamp(min=0).float())
                 if expected is not None and ran.logits is not None:
-                    told[left_out.numpy()] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
+                    log_probs[left_out.numpy()] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
         done = int(some[-1]) + 1
-        yield Occluded(turned[:done].copy(), None if expected is None else told[:done].copy())
+        yield Occluded(cosine_change[:done].copy(), None if expected is None else log_probs[:done].copy())
 
 
-def _without(stack: Stack, left_out: Tensor, way: Way, weights: Tensor) -> StackForward:
-    """The text without each of these tokens in turn, a sentence each.
+def _without(stack: Stack, left_out: Tensor, way: OcclusionMethod, weights: Tensor) -> StackForward:
+    """Run the text without each of these tokens in turn, as a batch.
 
     Args:
-        weights: [sentence, head, query, key], of the first layer when nothing is removed.
+        weights: [sentence, head, query, key], weights of the first layer when nothing is removed.
     """
     words = stack.words.detach().repeat(len(left_out), 1, 1)
     others = torch.arange(len(stack.tokens)) != left_out[:, None]  # [sentence, token]
@@ -183,9 +183,9 @@ def _without(stack: Stack, left_out: Tensor, way: Way, weights: Tensor) -> Stack
 def _refuse_other_changes(
     weights: tuple[Tensor, ...], before: Tensor, masked: Tensor, others: Tensor
 ) -> None:
-    """Only the masked token itself attends to it, and the first layer's other weights have grown.
+    """Check that masking a key only rescales the other weights of the first layer.
 
-    A model that reads places out of the mask (BLOOM, OPT) moves the later tokens up.
+    In a model that computes positions from the mask (BLOOM, OPT), later tokens would move up.
     """
     rows = others[:, None, :, None]
     tolerance = TOLERANCE + 4 * torch.finfo(before.dtype).eps
@@ -195,11 +195,11 @@ def _refuse_other_changes(
     worst = max(float(each.abs().max()) for each in (off, *looked))
     if not worst <= tolerance:
         raise ModelNotSupported(
-            "With a key masked, this model changes more than who is looked at: its first weights, rescaled, "
-            f"differ by {worst:.1g}. What cannot be done exactly is not shown."
+            "With a key masked, this model changes more than the attended keys: the rescaled weights of its "
+            f"first layer differ by {worst:.1g}. The result would not be exact."
         )
 
 
 def _at(weights: Tensor, keys: Tensor) -> Tensor:
-    """[sentence, head, query], what one key gets in each sentence."""
+    """Return the weights of one key in each sentence, [sentence, head, query]."""
     return torch.stack([each[:, :, key] for each, key in zip(weights, keys.tolist(), strict=True)])

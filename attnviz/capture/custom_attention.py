@@ -174,7 +174,7 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:
-        mask = torch.minimum(mask, inputs["attention_mask"])
+        mask = mask + inputs["attention_mask"]  # −∞ where both forbid: rows of padding depend on it
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 

@@ -19,7 +19,7 @@ from transformers.pytorch_utils import Conv1D
 from attnviz.capture import custom_attention, local_attention
 from attnviz.capture.arrays import OutputProjection
 from attnviz.capture.network import compute_with
-from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
+from attnviz.capture.recorder import IMPLEMENTATION, Record, StopForward, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported, quoted
 from attnviz.models.catalogue import Borrowed, Entry
 from attnviz.models.families import LOCAL
@@ -189,7 +189,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     try:
         with exactly(network.device):
             return network(**inputs, **({"output_attentions": True} if wanted else {}))
-    except (AttnvizError, Enough):
+    except (AttnvizError, StopForward):
         raise
     except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(

@@ -234,11 +234,11 @@ def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
     if not isinstance(entry.origin, catalogue.Hub):
         return entry
 
-    def told(came: int, total: int) -> None:
+    def report_progress(came: int, total: int) -> None:
         report(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
     wanted = resolve.target(name)
-    hub.download(wanted.model, name, told, wanted.dtype)
+    hub.download(wanted.model, name, report_progress, wanted.dtype)
     return resolve.entry(name)
 
 

@@ -22,12 +22,23 @@ from attnviz.trace import Floats, Token, Trace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import torch
     from PIL import Image
     from torch import Tensor
+    from torch.nn import Module
     from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
 
     Text = str | Sequence[int] | NDArray[np.integer[Any]] | Tensor | Mapping[str, Any]
     """A text, the ids of its tokens, or what a tokenizer of transformers returns."""
+
+    Network = str | Path | Module
+    """A model's name, its folder, or an object of transformers."""
+
+    Precision = str | torch.dtype
+    """In which numbers a model runs."""
+
+    Device = str | torch.device
+    """Where it runs."""
 
     Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
     """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
@@ -56,12 +67,12 @@ MAX_NUMBERS = 2**25
 MAX_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
 
-Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
-"""How a token is removed: the masked token's vector or the mean of all word vectors takes its place; or no
-other token may attend to it, in any layer; or it is taken out of the sequence, and all later ones move up."""
+OcclusionMethod = Literal["mask vector", "mean vector", "key masked", "deleted"]
+"""How a token is removed: its embedding is replaced with that of the mask token or with the mean of all
+embeddings; or its key is masked for all other tokens, in all layers; or it is deleted from the sequence."""
 
-WAYS: tuple[Way, ...] = get_args(Way)
-"""All of them."""
+OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
+"""All occlusion methods."""
 
 _MAX_QUOTED = 30  # characters of a wrong number that its error message repeats
 _VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included

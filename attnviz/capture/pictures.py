@@ -172,7 +172,7 @@ class SeeingModel(Model):
 def opened(picture: Picture) -> Image.Image:
     """The picture, unpacked; see `SeeingModel.look`."""
     if isinstance(picture, Image.Image):
-        return _of_a_bearable_size(picture)
+        return _check_image_size(picture)
     size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
     if size > MAX_BYTES:
         raise UnreadablePicture(f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Take a smaller one.")
@@ -182,7 +182,7 @@ def opened(picture: Picture) -> Image.Image:
             warnings.simplefilter(
                 "ignore", Image.DecompressionBombWarning
             )  # we ask for less than Pillow does
-            found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
+            found = _check_image_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
             with _UNPACKING:
                 found.load()
     except UnreadablePicture:
@@ -205,7 +205,7 @@ def upright(picture: Image.Image) -> Image.Image:
     return turned.convert("RGB")
 
 
-def _of_a_bearable_size(picture: Image.Image) -> Image.Image:
+def _check_image_size(picture: Image.Image) -> Image.Image:
     width, height = picture.size
     if width * height > MAX_PIXELS:
         raise UnreadablePicture(

@@ -120,7 +120,7 @@ def per_head(groups: Tensor, heads: int) -> Tensor:
     return groups.repeat_interleave(each, dim=1) if each > 1 else groups
 
 
-class Enough(Exception):
+class StopForward(Exception):
     """Every attention has been seen."""
 
 
@@ -165,7 +165,7 @@ def recording(
     before = _recording.set(Recording(records, end, part, vectors))
     try:
         yield records
-    except Enough:
+    except StopForward:
         pass
     finally:
         _recording.reset(before)
@@ -216,7 +216,7 @@ def keep(record: Record) -> None:
         record = record._replace(autocast=torch.get_autocast_dtype(device))
     now.records.append(now.part(len(now.records), record))
     if len(now.records) == now.end:
-        raise Enough
+        raise StopForward
 
 
 def attend(
@@ -275,7 +275,7 @@ def _recorded_attention(
 
     Masks and biases are tensors, or in a recording of vectors rules.
     """
-    _refuse_what_is_not_understood(module, query, dropout, more)
+    _check_unknown_arguments(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
     if takes_rules():
@@ -287,9 +287,7 @@ def _recorded_attention(
     return output.transpose(1, 2).contiguous(), weights
 
 
-def _refuse_what_is_not_understood(
-    module: nn.Module, query: Tensor, dropout: float, more: dict[str, Any]
-) -> None:
+def _check_unknown_arguments(module: nn.Module, query: Tensor, dropout: float, more: dict[str, Any]) -> None:
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
     if unknown:

@@ -10,7 +10,14 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import WAYS, ExpectedToken, Model, ModelInput, Way, as_model_input
+from attnviz.capture.model import (
+    OCCLUSION_METHODS,
+    ExpectedToken,
+    Model,
+    ModelInput,
+    OcclusionMethod,
+    as_model_input,
+)
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
@@ -70,7 +77,7 @@ class Stack:
 
     tokens: tuple[Token, ...]
     words: Tensor
-    stand_ins: Mapping[Way, Tensor]
+    stand_ins: Mapping[OcclusionMethod, Tensor]
     run: Run
     expects: Expects | None = None
     mask_token: str | None = None
@@ -78,9 +85,9 @@ class Stack:
     spell: Callable[[int], str] = str
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[OcclusionMethod, ...]:
         """How a token can be removed."""
-        return tuple(way for way in WAYS if way in (*self.stand_ins, "key masked", "deleted"))
+        return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "key masked", "deleted"))
 
 
 def stack_of(model: Model, text: str | ModelInput) -> Stack:
@@ -201,10 +208,12 @@ def _ran(encoder: Encoder, embedded: Tensor, seen: Tensor | None) -> StackForwar
     return StackForward(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 
-def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[Way, Tensor]:
+def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
     """[MASK]'s vector where the model has one, and the mean of all word vectors."""
     with torch.no_grad():
-        stand_ins: dict[Way, Tensor] = {"mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)}
+        stand_ins: dict[OcclusionMethod, Tensor] = {
+            "mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)
+        }
         if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
             stand_ins["mask vector"] = table(torch.tensor(tokenizer.mask_id))
     return stand_ins

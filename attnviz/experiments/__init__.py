@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
-from attnviz.capture.model import Way
+from attnviz.capture.model import OcclusionMethod
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import ablation, head_tests, neighbours
 from attnviz.experiments.ablation import Ablation, WordOcclusion
@@ -23,24 +23,21 @@ from attnviz.experiments.sentences import need_some
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
-    import torch
-    from torch.nn import Module
-
     from attnviz.capture.attribution import Gradients
-    from attnviz.capture.model import Text, Tokenizer
+    from attnviz.capture.model import Device, Network, Precision, Text, Tokenizer
 
 __all__ = ["ablate", "find", "gradients", "occlusion", "score_heads"]
 
 
 def ablate(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str | None = None,
     second: str | None = None,
     target: str | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Ablation:
     """Ablate each head of a model in turn and measure the change (as Michel et al. 2019, section 3.2).
 
@@ -48,9 +45,9 @@ def ablate(
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = ablate(tired)
-    >>> found.moved.turned.shape  # [head, token], the heads in the order of found.ablated
+    >>> found.moved.cosine_change.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.moved.turned[:, 9].argmax()])  # without it, “it” changes most
+    >>> str(found.ablated[found.moved.cosine_change[:, 9].argmax()])  # without it, “it” changes most
     'encoder 6-12'
 
     Args:
@@ -83,7 +80,7 @@ def ablate(
 
 def find(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
     layer: int = 0,
     head: int = 0,
@@ -91,8 +88,8 @@ def find(
     within: str | Path | None = None,
     count: int = neighbours.COUNT,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Neighbours:
     """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
 
@@ -134,11 +131,11 @@ def find(
 
 def gradients(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Gradients:
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
@@ -147,7 +144,7 @@ def gradients(
     is of all components of the token's output, combined as √Σ².
 
     >>> found = gradients("The dog slept.", place=3)
-    >>> found.words.shape, int(found.words.argmax())  # “slept” depends most on its own word
+    >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on its own word
     ((6,), 3)
 
     Args:
@@ -178,12 +175,12 @@ def gradients(
 
 def occlusion(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
-    way: Way | None = None,
+    way: OcclusionMethod | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
@@ -191,9 +188,9 @@ def occlusion(
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> without = occlusion(tired, place=9)
-    >>> without.replaced_by, without.turned.shape
+    >>> without.replaced_by, without.cosine_change.shape
     ('[MASK]', (15,))
-    >>> bool(without.turned[2] > without.turned[7])  # “it” depends more on “dog” than on “road”
+    >>> bool(without.cosine_change[2] > without.cosine_change[7])  # “it” depends more on “dog” than on “road”
     True
 
     Args:
@@ -218,11 +215,11 @@ def occlusion(
 
 def score_heads(
     test: str,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     examples: str | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Scores:
     """Score every head of a model by one test, over many examples.
 

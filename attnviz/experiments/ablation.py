@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture import loading
-from attnviz.capture.model import ModelInput, Outcomes, Way
+from attnviz.capture.model import ModelInput, OcclusionMethod, Outcomes
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -24,7 +24,7 @@ class OutcomeDistances:
     """Differences between the outcomes of some variants and of the unchanged model.
 
     Attributes:
-        turned: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
+        cosine_change: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
             direction, 1 orthogonal. In an encoder–decoder, of the decoder's tokens.
         source: The same for the encoder's tokens of an encoder–decoder; None for other models.
         expected: [variant], change of the probability of the unchanged model's most likely token at the
@@ -33,7 +33,7 @@ class OutcomeDistances:
         divergence: [variant], Kullback–Leibler divergence there, Σ p ln(p/q), in nats.
     """
 
-    turned: Numbers
+    cosine_change: Numbers
     source: Numbers | None = None
     expected: Numbers | None = None
     variation: Numbers | None = None
@@ -58,11 +58,11 @@ class WordOcclusion:
     """Effect of removing each token on one token's output.
 
     Attributes:
-        turned: [token], 1 − cosine before and after removing it; NaN where the method cannot remove it.
+        cosine_change: [token], 1 − cosine before and after removing it; NaN if the method cannot remove it.
         replaced_by: The token that replaced it, if any.
     """
 
-    turned: Numbers
+    cosine_change: Numbers
     replaced_by: str | None
 
 
@@ -104,7 +104,7 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
 
 
 def occlude_words(
-    model: str, text: str | ModelInput, place: int | str, way: Way | None = None
+    model: str, text: str | ModelInput, place: int | str, way: OcclusionMethod | None = None
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
@@ -126,7 +126,7 @@ def occlude_words(
         raise AttnvizError(f"This model does not support {way!r}. Choose one of: {', '.join(stack.ways)}.")
     *_, last = occlusion(stack, checked_place(place, stack.tokens), None, way)
     replaced_by = stack.mask_token if way == "mask vector" else None
-    return WordOcclusion(last.turned.astype(np.float64), replaced_by)
+    return WordOcclusion(last.cosine_change.astype(np.float64), replaced_by)
 
 
 def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
@@ -144,11 +144,11 @@ def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
         }
     source = None
     if before.source is not None and after.source is not None:
-        source = turned(before.source[0], after.source)
-    return OutcomeDistances(turned(before.states[0], after.states), source, **expectation)
+        source = cosine_change(before.source[0], after.source)
+    return OutcomeDistances(cosine_change(before.states[0], after.states), source, **expectation)
 
 
-def turned(before: Floats, after: Floats) -> Numbers:
+def cosine_change(before: Floats, after: Floats) -> Numbers:
     """Return 1 − cosine between vectors before and after.
 
     Computed as ½ ‖u − v‖² of the unit vectors, which is accurate for small angles.
@@ -164,9 +164,9 @@ def turned(before: Floats, after: Floats) -> Numbers:
     return distance
 
 
-def angles(turned: Numbers | float) -> Numbers:
+def angles(cosine_change: Numbers | float) -> Numbers:
     """Convert 1 − cosine, of any shape, to an angle in degrees: 0 is 0°, 1 is 90°, 2 is 180°."""
-    degrees: Numbers = np.degrees(2 * np.arcsin(np.sqrt(np.clip(turned, 0, 2) / 2)))
+    degrees: Numbers = np.degrees(2 * np.arcsin(np.sqrt(np.clip(cosine_change, 0, 2) / 2)))
     return degrees
 
 

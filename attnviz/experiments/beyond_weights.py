@@ -13,7 +13,7 @@ from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
-from attnviz.capture.model import WAYS, ExpectedToken, ModelInput, Way
+from attnviz.capture.model import OCCLUSION_METHODS, ExpectedToken, ModelInput, OcclusionMethod
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Doubles, Floats, Kind, Mask
@@ -65,11 +65,11 @@ class MeasuredToken:
     place: int
     seen: Mask
     values: Mapping[str, Floats] = field(default_factory=dict)
-    omitted: Mapping[Way, Floats] = field(default_factory=dict)
+    omitted: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     mask_token: str | None = None
     followed: ExpectedToken | None = None
-    probabilities: Mapping[Way, Floats] = field(default_factory=dict)
+    probabilities: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """Return a copy with more values."""
@@ -104,7 +104,7 @@ class Row:
     values: Floats
     ranks: Doubles
     agreements: Floats
-    way: Way | None = None
+    way: OcclusionMethod | None = None
 
     @property
     def lowest(self) -> float:
@@ -145,7 +145,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
     return (*occluded, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
 
 
-def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
+def ways(found: MeasuredToken, counted: Mask) -> tuple[OcclusionMethod, ...]:
     """Return the occlusion methods that could remove all of these tokens, [token]."""
     return tuple(way for way, values in found.omitted.items() if not np.isnan(values[counted]).any())
 
@@ -182,7 +182,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    steps = len(WAYS) + 1  # long steps, proportional to the number of tokens; two more are short
+    steps = len(OCCLUSION_METHODS) + 1  # long steps, proportional to the number of tokens; two more are short
     total = 2 + steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
@@ -222,16 +222,16 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         for done, with_ways in _left_out(stack, followed, found):
             found = with_ways
             yield Progress(2 + done, total, found)
-        for so_far, numbers, slopes in gradients(stack, place, followed):
+        for so_far, numbers, result in gradients(stack, place, followed):
             if so_far == numbers:
                 found = found.plus(
                     {
-                        GRADIENT_ATTENTION: slopes.weights_times,
-                        GRADIENT_INPUT: slopes.words_times,
-                        GRADIENT: slopes.words,
+                        GRADIENT_ATTENTION: result.attention_x_gradient,
+                        GRADIENT_INPUT: result.input_x_gradient,
+                        GRADIENT: result.input_gradient,
                     }
                 )
-            yield Progress(2 + len(WAYS) * tokens + tokens * so_far // numbers, total, found)
+            yield Progress(2 + len(OCCLUSION_METHODS) * tokens + tokens * so_far // numbers, total, found)
 
 
 def _left_out(
@@ -240,23 +240,23 @@ def _left_out(
     """Run each occlusion method in turn; the last result has the values of all."""
     from attnviz.capture.attribution import occlusion
 
-    moved: dict[Way, Floats] = {}
-    probabilities: dict[Way, Floats] = {}
-    for number, way in enumerate(WAYS):
+    moved: dict[OcclusionMethod, Floats] = {}
+    probabilities: dict[OcclusionMethod, Floats] = {}
+    for number, way in enumerate(OCCLUSION_METHODS):
         if way not in stack.ways:
             found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
             continue
         try:
             for each in occlusion(stack, found.place, followed, way):
-                yield number * len(stack.tokens) + len(each.turned), found
+                yield number * len(stack.tokens) + len(each.cosine_change), found
         except ModelNotSupported as error:
             found = found.without((way,), error)
             continue
-        moved[way] = each.turned
+        moved[way] = each.cosine_change
         if followed is not None and each.log_probability is not None:
             moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
             probabilities[way] = np.exp(each.log_probability)
     found = replace(
         found, omitted=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
     )
-    yield len(WAYS) * len(stack.tokens), found
+    yield len(OCCLUSION_METHODS) * len(stack.tokens), found

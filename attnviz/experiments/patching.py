@@ -10,7 +10,7 @@ import numpy as np
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput, Outcomes
 from attnviz.errors import AttnvizError, InvalidEdit, quoted
-from attnviz.experiments.ablation import Numbers, heads_of, turned
+from attnviz.experiments.ablation import Numbers, cosine_change, heads_of
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
@@ -147,9 +147,9 @@ def _measure(
     )
     if clean.probabilities is None or corrupted.probabilities is None:
         direction = clean.states[0, [place]]
-        if turned(direction, corrupted.states[:, [place]]).item() < _MIN_DIFFERENCE:
+        if cosine_change(direction, corrupted.states[:, [place]]).item() < _MIN_DIFFERENCE:
             raise nothing
-        return lambda outcomes: -turned(direction, outcomes.states[:, [place]])[:, 0], None
+        return lambda outcomes: -cosine_change(direction, outcomes.states[:, [place]])[:, 0], None
     p, q = clean.probabilities[0], corrupted.probabilities[0]
     rises, falls = int((p - q).argmax()), int((q - p).argmax())
     if p[rises] - q[rises] < _MIN_DIFFERENCE:

@@ -138,7 +138,7 @@ def facts(folder: Path, name: str) -> Facts:
             f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads "
             "none but model.safetensors. Save the model again with save_pretrained."
         )
-    _refuse_what_takes_too_long(raw, name)
+    _check_size_limits(raw, name)
     config = _understood(folder, raw, name)
     reason = families.refusal(config.model_type, config.to_dict())
     if reason is not None:
@@ -288,11 +288,11 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
         )
 
 
-def _refuse_what_takes_too_long(raw: Mapping[str, Any], name: str) -> None:
+def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
     """Refuse numbers of which transformers makes lists that take forever."""
     for key, value in raw.items():
         if isinstance(value, Mapping):
-            _refuse_what_takes_too_long(value, name)
+            _check_size_limits(value, name)
         maximum = MAX_LABELS if key == "num_labels" else MAX_LAYERS if "layer" in key else None
         if maximum is not None and isinstance(value, int) and value > maximum:
             raise ModelNotSupported(

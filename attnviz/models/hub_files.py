@@ -17,7 +17,7 @@ from attnviz.models import weights
 TIMEOUT_SECONDS = 5.0
 """How long the hub may take to answer before it counts as out of reach."""
 
-Came = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Called with the number of bytes received; an exception from it ends the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
@@ -60,7 +60,9 @@ def cached(repository: str, file: str, revision: str) -> Path | None:
     return Path(found) if isinstance(found, str) else None
 
 
-def fetched(repository: str, file: str, revision: str, name: str, came: Came | None = None) -> Path:
+def fetched(
+    repository: str, file: str, revision: str, name: str, came: ProgressCallback | None = None
+) -> Path:
     """Where a file of that revision lies on this machine, downloaded if it is not there yet.
 
     Raises:
@@ -163,7 +165,7 @@ class _ByPlainHttp:
 _by_plain_http = _ByPlainHttp()
 
 
-def _bar(came: Came | None) -> type[Any]:
+def _bar(came: ProgressCallback | None) -> type[Any]:
     """What huggingface_hub takes for a progress bar: it draws nothing, and passes on how far the file is."""
 
     class Bar:

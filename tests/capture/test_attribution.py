@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import ExpectedToken, Model, Way
+from attnviz.capture.model import ExpectedToken, Model, OcclusionMethod
 from attnviz.capture.stack import Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel, words
 from attnviz.errors import ModelNotSupported
@@ -54,9 +54,9 @@ def test_slopes_at_words_are_finite_differences(exact: Stack) -> None:
         up, down = (exact.run(exact.words + sign * nudges).output[:, place] for sign in (1, -1))
     jacobian = ((up - down) / (2 * step)).reshape(tokens, d_model, -1)  # [token, input, output]
     found = all_of(exact, place)
-    np.testing.assert_allclose(found.words, jacobian.square().sum(dim=(1, 2)).sqrt(), rtol=1e-6)
+    np.testing.assert_allclose(found.input_gradient, jacobian.square().sum(dim=(1, 2)).sqrt(), rtol=1e-6)
     times = (jacobian * exact.words[:, :, None]).sum(dim=1)
-    np.testing.assert_allclose(found.words_times, times.square().sum(dim=1).sqrt(), rtol=1e-6)
+    np.testing.assert_allclose(found.input_x_gradient, times.square().sum(dim=1).sqrt(), rtol=1e-6)
 
 
 def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_slopes_at_weights_are_finite_differences(exact: Stack, monkeypatch: pyt
         slope = (outputs[0] - outputs[1]) / (2 * step)
         sums[cell[3]] += (weights[cell] * slope).square().sum().sqrt()
     monkeypatch.undo()
-    np.testing.assert_allclose(all_of(exact, place).weights_times, sums, rtol=1e-5)
+    np.testing.assert_allclose(all_of(exact, place).attention_x_gradient, sums, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("family", "text", "place"), [("gpt2", SENTENCE, 5), ("bert", MASKED, 5)])
@@ -108,9 +108,9 @@ def test_of_a_prediction_the_slopes_are_finite_differences(
         up, down = (log_probability(stack.words + sign * nudges) for sign in (1, -1))
     slopes = ((up - down) / (2 * step)).reshape(tokens, d_word)
     found = all_of(stack, place)
-    np.testing.assert_allclose(found.words, slopes.norm(dim=1), rtol=0.02, atol=2e-3)
+    np.testing.assert_allclose(found.input_gradient, slopes.norm(dim=1), rtol=0.02, atol=2e-3)
     times = (slopes * stack.words).sum(dim=1).abs()
-    np.testing.assert_allclose(found.words_times, times, rtol=0.02, atol=5e-3)
+    np.testing.assert_allclose(found.input_x_gradient, times, rtol=0.02, atol=5e-3)
 
 
 def test_a_later_token_of_a_decoder_has_no_slope(folder_of: FolderOf) -> None:
@@ -166,7 +166,7 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
 # Words left out.
 
 
-def all_occluded(stack: Stack, place: int, followed: ExpectedToken | None, way: Way) -> Occluded:
+def all_occluded(stack: Stack, place: int, followed: ExpectedToken | None, way: OcclusionMethod) -> Occluded:
     *_, found = occlusion(stack, place, followed, way)
     return found
 
@@ -186,8 +186,8 @@ def test_bert_reads_mask_in_place_of_each_word(minilm: Model, eager: PreTrainedM
             without = ids.clone()
             without[0, token] = MASK
             after = eager(without).last_hidden_state[0, place].double()
-            assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
-    assert found.turned.argmax() == place
+            assert found.cosine_change[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
+    assert found.cosine_change.argmax() == place
 
 
 def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -> None:
@@ -206,16 +206,16 @@ def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -
             ran = network(inputs_embeds=without[None], output_hidden_states=True)
             before = network(inputs_embeds=words[None], output_hidden_states=True)
         outputs = (one.hidden_states[-1][0, place].double() for one in (before, ran))
-        assert found.turned[token] == pytest.approx(one_minus_cosine(*outputs), abs=1e-5)
+        assert found.cosine_change[token] == pytest.approx(one_minus_cosine(*outputs), abs=1e-5)
         told = float(ran.logits[0, place].log_softmax(-1)[followed.id])
         assert found.log_probability[token] == pytest.approx(told, abs=1e-4)
-    np.testing.assert_allclose(found.turned[place + 1 :], 0, atol=1e-6)  # it does not see them
+    np.testing.assert_allclose(found.cosine_change[place + 1 :], 0, atol=1e-6)  # it does not see them
 
 
 @pytest.mark.parametrize("way", ["key masked", "deleted"])
 @pytest.mark.parametrize(("family", "text", "place"), [("bert", MASKED, 5), ("gpt2", SENTENCE, 6)])
 def test_without_a_key_and_without_a_token_as_plain_transformers(
-    family: str, text: str, place: int, way: Way, folder_of: FolderOf
+    family: str, text: str, place: int, way: OcclusionMethod, folder_of: FolderOf
 ) -> None:
     stack = stack_of(loading.load(str(folder_of(family))), text)
     auto = AutoModelForMaskedLM if family == "bert" else AutoModelForCausalLM
@@ -237,17 +237,17 @@ def test_without_a_key_and_without_a_token_as_plain_transformers(
                 seen = (tokens != token).long()[None]
                 ran = network(ids, attention_mask=seen, output_hidden_states=True)
             after = ran.hidden_states[-1][0, at].double()
-            assert found.turned[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
+            assert found.cosine_change[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
             told = float(ran.logits[0, at].log_softmax(-1)[followed.id])
             assert found.log_probability[token] == pytest.approx(told, abs=1e-4)
-    assert np.flatnonzero(np.isnan(found.turned)).tolist() == [place]
+    assert np.flatnonzero(np.isnan(found.cosine_change)).tolist() == [place]
     assert np.flatnonzero(np.isnan(found.log_probability)).tolist() == [place]
 
 
 def test_our_own_bert_is_without_a_token_what_the_published_one_is(minilm: Model) -> None:
     published, own = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
     for way in published.ways:
-        one, other = (all_occluded(stack, 9, None, way).turned for stack in (published, own))
+        one, other = (all_occluded(stack, 9, None, way).cosine_change for stack in (published, own))
         np.testing.assert_allclose(one, other, atol=1e-5, err_msg=way)
 
 
@@ -257,7 +257,7 @@ def test_the_translator_without_a_word_reads_the_shorter_sentence() -> None:
     stack = stack_of(model, TIRED)
     english = words(stack.tokens)
     whole = model.translator.steps(english, ()).encoder.output[place]
-    found = all_occluded(stack, place, None, "deleted").turned
+    found = all_occluded(stack, place, None, "deleted").cosine_change
     for token in set(range(len(english))) - {place}:
         shorter = model.translator.steps((*english[:token], *english[token + 1 :]), ())
         after = shorter.encoder.output[place - (token < place)]
@@ -279,17 +279,17 @@ def test_where_nobody_looks_the_translator_s_rows_are_rescaled() -> None:
 @pytest.mark.parametrize("family", ["bloom", "opt"])
 def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, folder_of: FolderOf) -> None:
     stack = stack_of(loading.load(str(folder_of(family))), SENTENCE)
-    with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
+    with pytest.raises(ModelNotSupported, match="changes more than the attended keys"):
         all_occluded(stack, 6, None, "key masked")
 
 
 @pytest.mark.parametrize("way", ["mask vector", "key masked"])
 def test_long_texts_are_read_in_several_batches(
-    way: Way, minilm: Model, monkeypatch: pytest.MonkeyPatch
+    way: OcclusionMethod, minilm: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stack = stack_of(minilm, TIRED)
     together = all_occluded(stack, 9, None, way)
     monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
     found = list(occlusion(stack, 9, None, way))
-    assert [len(so_far.turned) for so_far in found] == [4, 8, 12, 15]
-    np.testing.assert_allclose(found[-1].turned, together.turned, atol=1e-6)
+    assert [len(so_far.cosine_change) for so_far in found] == [4, 8, 12, 15]
+    np.testing.assert_allclose(found[-1].cosine_change, together.cosine_change, atol=1e-6)

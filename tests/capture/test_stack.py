@@ -6,7 +6,7 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import WAYS
+from attnviz.capture.model import OCCLUSION_METHODS
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
@@ -49,7 +49,7 @@ def test_both_bundled_berts_put_out_the_same() -> None:
     with torch.inference_mode():
         outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
-    assert one.ways == other.ways == WAYS
+    assert one.ways == other.ways == OCCLUSION_METHODS
     for way, vector in one.stand_ins.items():
         torch.testing.assert_close(vector, other.stand_ins[way])
     assert [stack.mask_token for stack in (one, other)] == ["[MASK]"] * 2

@@ -12,9 +12,9 @@ from attnviz.experiments.ablation import (
     Ablation,
     ablate,
     angles,
+    cosine_change,
     heads_of,
     moved,
-    turned,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -25,7 +25,7 @@ TIRED = "The dog did not cross the road as it was too tired."
 def test_how_far_vectors_turn_worked_by_hand() -> None:
     before = np.array([[3, 4], [2, 0], [1, 1]], dtype=np.float32)
     after = np.array([[[6, 8], [0, 5], [-1, -1]], [[4, 3], [-1, 0], [0, 2]]], dtype=np.float32)
-    found = turned(before, after)
+    found = cosine_change(before, after)
     expected = np.array([[0, 1, 2], [1 - 24 / 25, 2, 1 - np.sqrt(0.5)]], dtype=np.float64)
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_allclose(angles(found).ravel(), [0, 90, 180, 16.2602, 180, 45], atol=1e-4)
@@ -35,7 +35,7 @@ def test_how_far_vectors_turn_worked_by_hand() -> None:
 def test_small_angles_do_not_drown_in_rounding(radians: float, length: float) -> None:
     before = np.array([[1.0, 0.0]])
     after = length * np.array([[[np.cos(radians), np.sin(radians)]]])
-    found = turned(before, after)  # type: ignore[arg-type]  # in float64: float32 itself rounds the angle
+    found = cosine_change(before, after)  # type: ignore[arg-type]  # in float64: float32 itself rounds the angle
     assert angles(found)[0, 0] == pytest.approx(np.degrees(radians), rel=1e-6)
 
 
@@ -56,7 +56,7 @@ def test_what_is_expected_worked_by_hand() -> None:
 def last(steps: list[Progress[Ablation]]) -> Ablation:
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
     for step in steps:
-        assert step.done == len(step.found.ablated) == len(step.found.moved.turned)
+        assert step.done == len(step.found.ablated) == len(step.found.moved.cosine_change)
     return steps[-1].found
 
 
@@ -71,7 +71,7 @@ def test_every_head_of_minilm_alone() -> None:
             loading.load("minilm").outcomes(ModelInput(TIRED), [[found.ablated[number]]]).states[0]
         )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
-        np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
+        np.testing.assert_allclose(found.moved.cosine_change[number], expected, atol=1e-6)
     assert found.ablated[37] == Edit("encoder", 3, 1)
     assert found.moved.expected is None
     assert found.moved.source is None

@@ -59,7 +59,7 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
     layers = stack_of(model, ENGLISH)
     _, (_, residual, norm) = around_attention(residual_stream(model, ENGLISH, 8, "encoder"))
-    [*_, (_, _, slopes)] = gradients(layers, 8, None)
+    [*_, (_, _, result)] = gradients(layers, 8, None)
     expected = {
         beyond_weights.HEAD_WEIGHTS: stack[1, 2, 8],
         beyond_weights.LAYER_WEIGHTS: stack[1, :, 8].mean(axis=0),
@@ -67,16 +67,16 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
         beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
-        beyond_weights.GRADIENT: slopes.words,
-        beyond_weights.GRADIENT_INPUT: slopes.words_times,
-        beyond_weights.GRADIENT_ATTENTION: slopes.weights_times,
+        beyond_weights.GRADIENT: result.input_gradient,
+        beyond_weights.GRADIENT_INPUT: result.input_x_gradient,
+        beyond_weights.GRADIENT_ATTENTION: result.attention_x_gradient,
     }
     assert set(expected) == set(MEASURES) - {beyond_weights.OCCLUSION}
     for measure, values in expected.items():
         np.testing.assert_allclose(of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure)
     for way, moved in found.omitted.items():
         *_, omitted = occlusion(layers, 8, None, way)
-        np.testing.assert_allclose(moved, omitted.turned, atol=1e-6, err_msg=way)
+        np.testing.assert_allclose(moved, omitted.cosine_change, atol=1e-6, err_msg=way)
     assert found.values_for("Weather", 1, 2) is None
     assert found.seen.all()
     assert found.followed is None

@@ -30,8 +30,8 @@ RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner t
             lambda **of: experiments.find(SENTENCE, place=2, within=RELATIONS, **of),
             lambda found: np.array([near.similarity for near in found.nearest]),
         ),
-        (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.words_times),
-        (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.turned),
+        (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.input_x_gradient),
+        (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.cosine_change),
         (
             lambda **of: experiments.score_heads("object to verb", examples=RELATIONS, **of),
             lambda found: found.weight,
@@ -68,7 +68,7 @@ def test_a_word_is_left_out_in_the_way_that_is_asked_for(way: Any) -> None:
     stack = stack_of(loading.load("minilm"), "The dog slept.")
     *_, last = occlusion(stack, 3, None, way)
     found = experiments.occlusion("The dog slept.", place=3, way=way)
-    np.testing.assert_array_equal(found.turned, last.turned)
+    np.testing.assert_array_equal(found.cosine_change, last.cosine_change)
     assert found.replaced_by == ("[MASK]" if way == "mask vector" else None)
 
 
@@ -79,13 +79,14 @@ TIRED = "The dog did not cross the road as it was too tired."
     "ask",
     [
         lambda place: experiments.find(TIRED, place=place, layer=3, head=1).nearest[0].similarity,
-        lambda place: experiments.gradients("The dog slept.", place=place).words,
-        lambda place: experiments.occlusion("The dog slept.", place=place).turned,
+        lambda place: experiments.gradients("The dog slept.", place=place).input_gradient,
+        lambda place: experiments.occlusion("The dog slept.", place=place).cosine_change,
         lambda place: attnviz.decomposition("The dog slept.", place=place).output,
         lambda place: attnviz.patching(TIRED, TIRED.replace("tired", "narrow"), place=place).shares,
         lambda place: attnviz.trace(TIRED).block(layer=3).row(1, place),
+        lambda place: attnviz.trace(TIRED, queries=place).stack(),
     ],
-    ids=["find", "gradients", "occlusion", "decomposition", "patching", "row"],
+    ids=["find", "gradients", "occlusion", "decomposition", "patching", "row", "queries"],
 )
 def test_a_token_is_given_by_number_or_by_text(ask: Callable[[int | str], Any]) -> None:
     assert np.array_equal(ask("dog"), ask(2))
@@ -107,14 +108,14 @@ def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of
     by_text, by_number = (
         experiments.ablate(SENTENCE, folder_of("gpt2"), place=each) for each in (word, place)
     )
-    assert np.array_equal(by_text.moved.turned, by_number.moved.turned)
+    assert np.array_equal(by_text.moved.cosine_change, by_number.moved.cosine_change)
 
 
 def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) -> None:
     folder = folder_of("gpt2")
     dtypes = ("float32", "bfloat16")
     occlusions = [experiments.occlusion(SENTENCE, folder, 3, dtype=dtype, device="cpu") for dtype in dtypes]
-    assert 0 < np.abs(occlusions[0].turned - occlusions[1].turned).max() < 0.5
+    assert 0 < np.abs(occlusions[0].cosine_change - occlusions[1].cosine_change).max() < 0.5
     scores = [experiments.score_heads("previous token", folder, SENTENCE, dtype=dtype) for dtype in dtypes]
     assert 0 < np.abs(scores[0].mean - scores[1].mean).max() < 0.5
     with pytest.raises(AttnvizError, match="runs in bfloat16, which rounds too much"):
@@ -133,7 +134,7 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "numbers"), [(experiments.gradients, "words"), (experiments.occlusion, "turned")]
+    ("ask", "numbers"), [(experiments.gradients, "input_gradient"), (experiments.occlusion, "cosine_change")]
 )
 def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
     encoded = own_tokenizer(folder_of("bert"))(SENTENCE)

@@ -47,7 +47,7 @@ Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of a
 ALONE: Together = "each by itself"
 
 _CHOSEN_FOR = "the model of the chosen heads"
-_FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
+_DEFAULTS_IN_LINK = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 
 @dataclass(frozen=True)
@@ -231,4 +231,4 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
 
 def always_named(model: Entry) -> list[str]:
     """Return what a link names even as a default: all that the page found for an unknown model."""
-    return [choice.name for choice in _FOUND_IN_THE_TEXT] if introduction(model).head is None else []
+    return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

@@ -22,7 +22,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 def alone() -> Numbers:
     """[head, token]: 1 − cosine of each output before and after, with each head of BERT silent alone."""
     *_, end = ablate("minilm", ModelInput(TIRED))
-    return end.found.moved.turned
+    return end.found.moved.cosine_change
 
 
 def edits_of(app: AppTest) -> list[str]:
@@ -51,7 +51,9 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     app = finished(visit("intervene", edits="encoder 4-2"))
     expected = alone[37]
     shown = bars(app)
-    assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
+    assert [bar["hint"] for bar in shown] == [
+        f"1 − cosine: {cosine_change:.4f}" for cosine_change in expected
+    ]
     degrees = angles(expected)
     assert [bar["written"][0] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
     np.testing.assert_allclose([bar["shares"][0] for bar in shown], degrees / degrees.max(), atol=1e-3)

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import MEASURE
-from attnviz.capture.model import WAYS
+from attnviz.capture.model import OCCLUSION_METHODS
 from attnviz.experiments.beyond_weights import (
     HEAD_NORMS,
     HEAD_WEIGHTS,
@@ -39,7 +39,7 @@ def measure_name(measure: str, head: str) -> str:
     """
     layer = head.split("-", maxsplit=1)[0]
     names: dict[str, str] = {
-        **{way: f"{OCCLUSION}: {way}" for way in WAYS},
+        **{way: f"{OCCLUSION}: {way}" for way in OCCLUSION_METHODS},
         HEAD_WEIGHTS: f"Weights of head {head}",
         LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
         HEAD_NORMS: f"Norms of head {head}",

@@ -25,8 +25,8 @@ _MAX_BARS = 24  # of a long text, the tokens that turn most
 
 def in_short(chosen: Intervention, found: Effect) -> str:
     """How far the output of the chosen token turns: one sentence, in Markdown."""
-    turned = _of_token(chosen, found)
-    how_far = f"turns by **{angle(turned)}** ({_MEANING})" if turned else "does not turn"
+    cosine_change = _of_token(chosen, found)
+    how_far = f"turns by **{angle(cosine_change)}** ({_MEANING})" if cosine_change else "does not turn"
     return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
 
 
@@ -80,7 +80,7 @@ def _texts(chosen: Intervention) -> list[tuple[str, tuple[DisplayToken, ...]]]:
 def _of_text(found: Effect, at: int) -> Numbers:
     """[token], how far the outputs of one of the texts turn."""
     source = found.moved.source
-    of_text = found.moved.turned if source is None or at else source
+    of_text = found.moved.cosine_change if source is None or at else source
     moved: Numbers = of_text[0]
     return moved
 

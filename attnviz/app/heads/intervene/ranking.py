@@ -60,12 +60,12 @@ def sizes(chosen: Intervention, moved: OutcomeDistances, by: str) -> Numbers:
         return moved.variation
     if by == TOKEN:
         of_encoder = chosen.kind == "encoder" and moved.source is not None
-        turned = moved.source if of_encoder else moved.turned
-        assert turned is not None  # noqa: S101 - just looked; for the type checker
-        return turned[:, chosen.query]
+        cosine_change = moved.source if of_encoder else moved.cosine_change
+        assert cosine_change is not None  # noqa: S101 - just looked; for the type checker
+        return cosine_change[:, chosen.query]
     last = chosen.queries if chosen.kind != "encoder" or moved.source is None else None
     counted = slice(None) if last is None else [at for at, group in enumerate(last) if not group.special]
-    return average(moved.turned[:, counted])
+    return average(moved.cosine_change[:, counted])
 
 
 def each_alone(chosen: Intervention, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
