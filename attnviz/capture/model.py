@@ -22,12 +22,23 @@ from attnviz.trace import Floats, Token, Trace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import torch
     from PIL import Image
     from torch import Tensor
+    from torch.nn import Module
     from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
 
     Text = str | Sequence[int] | NDArray[np.integer[Any]] | Tensor | Mapping[str, Any]
     """A text, the ids of its tokens, or what a tokenizer of transformers returns."""
+
+    Network = str | Path | Module
+    """A model's name, its folder, or an object of transformers."""
+
+    Precision = str | torch.dtype
+    """In which numbers a model runs."""
+
+    Device = str | torch.device
+    """Where it runs."""
 
     Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
     """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""

@@ -23,24 +23,21 @@ from attnviz.experiments.sentences import need_some
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
-    import torch
-    from torch.nn import Module
-
     from attnviz.capture.attribution import Gradients
-    from attnviz.capture.model import Text, Tokenizer
+    from attnviz.capture.model import Device, Network, Precision, Text, Tokenizer
 
 __all__ = ["ablate", "find", "gradients", "occlusion", "score_heads"]
 
 
 def ablate(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str | None = None,
     second: str | None = None,
     target: str | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Ablation:
     """Ablate each head of a model in turn and measure the change (as Michel et al. 2019, section 3.2).
 
@@ -83,7 +80,7 @@ def ablate(
 
 def find(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
     layer: int = 0,
     head: int = 0,
@@ -91,8 +88,8 @@ def find(
     within: str | Path | None = None,
     count: int = neighbours.COUNT,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Neighbours:
     """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
 
@@ -134,11 +131,11 @@ def find(
 
 def gradients(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Gradients:
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
@@ -178,12 +175,12 @@ def gradients(
 
 def occlusion(
     text: Text,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     place: int | str = 0,
     way: OcclusionMethod | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
@@ -218,11 +215,11 @@ def occlusion(
 
 def score_heads(
     test: str,
-    model: str | Path | Module = "minilm",
+    model: Network = "minilm",
     examples: str | None = None,
     tokenizer: Tokenizer | None = None,
-    dtype: str | torch.dtype | None = None,
-    device: str | torch.device | None = None,
+    dtype: Precision | None = None,
+    device: Device | None = None,
 ) -> Scores:
     """Score every head of a model by one test, over many examples.
 
