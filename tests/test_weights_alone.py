@@ -110,7 +110,7 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
         Trace.from_weights(1.5 * weights, WORDS, sink=True)
     with pytest.raises(InvalidTrace, match="Give one of the two"):
         Trace.from_weights(weights, WORDS, sink=True, normalise=True)
-    assert "the softmax gives a part of each row to the head" in attnviz.show(trace).page
+    assert "part of each row goes to the head" in attnviz.show(trace).page
 
 
 @pytest.mark.parametrize(

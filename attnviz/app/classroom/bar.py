@@ -25,17 +25,17 @@ _SEAT = "the seat in a live room"
 _WISH = "what the bar should do"
 
 _OF_A_QUESTION = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
-"""Parameters left out of the teacher's view: students vote in the bar, and see the right answer later."""
+"""Parameters omitted from the teacher's view: students vote in the bar, and see the correct answer later."""
 
 
 @dataclass(frozen=True)
 class Seat:
-    """Where this visitor's browser is.
+    """A visitor's role in a room.
 
     Attributes:
-        room: its code; "" for none, and before the browser's first message.
-        teaches: whether the visitor does.
-        trouble: why there is no room.
+        room: Code of the room; "" for none, and before the browser's first message.
+        teaches: True for the teacher.
+        trouble: Why there is no room.
     """
 
     room: str = ""
@@ -44,12 +44,12 @@ class Seat:
 
 
 class Poll(TypedDict):
-    """A question as a room takes it, in plain text.
+    """A question for a room, in plain text.
 
     Attributes:
-        right: the place of the right option, from 0.
-        own: whether the teacher wrote it.
-        sentence: what it is about; "" for none.
+        right: Index of the correct option, from 0.
+        own: True if the teacher wrote it.
+        sentence: The sentence that it is about; "" for none.
     """
 
     question: str
@@ -60,24 +60,24 @@ class Poll(TypedDict):
 
 
 def seat() -> Seat:
-    """The room that the visitor is in."""
+    """Return the visitor's seat."""
     found: Seat = memory.get(_SEAT, Seat())
     return found
 
 
 def wish(what: Literal["open", "join", "leave", "cover"], code: str = "") -> None:
-    """Let the browser open, join or leave a room, or cover the answers of those who follow."""
+    """Request that the browser opens, joins or leaves a room, or covers the answers of followers."""
     memory.put(_WISH, (secrets.token_hex(4), what, code))
 
 
 @dataclass
 class Bar:
-    """The bar of the page that is being drawn; a part of a page that runs alone draws it anew itself.
+    """The bar of the page that is being drawn; a fragment that reruns redraws it.
 
     Attributes:
-        place: its position.
-        page: the page's name.
-        drawn: whether it is drawn already.
+        place: Container of the bar.
+        page: Name of the page.
+        drawn: Whether it is already drawn.
     """
 
     place: DeltaGenerator
@@ -85,7 +85,7 @@ class Bar:
     drawn: bool = False
 
     def draw(self) -> None:
-        """Send the bar what the page shows."""
+        """Draw the bar with the page's current state."""
         self.drawn = True
         _draw(self.place, self.page)
 
@@ -94,13 +94,13 @@ _CURRENT: ContextVar[Bar] = ContextVar("the bar of the page that is being drawn"
 
 
 def current() -> Bar | None:
-    """The bar of the page that is being drawn; None outside of the frame."""
+    """Return the bar of the page that is being drawn; None outside of a page."""
     return _CURRENT.get(None)
 
 
 @contextmanager
 def after(page: StreamlitPage) -> Iterator[None]:
-    """In here the page is drawn; the bar learns what it shows, also where it stopped early or failed."""
+    """Draw the bar after the page inside this context, even if the page stops early or fails."""
     bar = Bar(st.container(key="room-bar"), page.url_path or "explore")
     before = _CURRENT.set(bar)
     try:
@@ -143,19 +143,19 @@ def room_bar(
     on_seat: Callable[[str, bool, str, str], None],
     on_reveal: Callable[[list[str]], None],
 ) -> None:
-    """Draws the bar, if the visitor is in a room.
+    """Draw the bar, if the visitor is in a room.
 
     Args:
-        key: Streamlit's key of this widget.
-        page: its name.
-        query: the page's complete link: including defaults.
-        revealed: the lessons with revealed answers.
-        question: the page's question.
-        wish: what the browser should do once: an identifier, what, and the code of a room.
-        known: the values that Python has from `on_seat`.
-        on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
-            why answers stay covered there (see `question.why_covered`).
-        on_reveal: hears which lessons the teacher has revealed.
+        key: Streamlit key of this widget.
+        page: Name of the page.
+        query: Complete link of the page, including defaults.
+        revealed: Lessons with revealed answers.
+        question: Question of the page.
+        wish: Request for the browser, executed once: an identifier, the action, and the code of a room.
+        known: Python's values from `on_seat`.
+        on_seat: Called with the room, whether the visitor teaches, the problem (see `Seat`), and the reason
+            why answers stay covered (see `question.why_covered`).
+        on_reveal: Called with the lessons that the teacher has revealed.
     """
 
 
@@ -181,7 +181,7 @@ def _poll(asked: Question) -> Poll:
 
 
 def _plain(text: str) -> str:
-    """Markdown, as the pages write it, without its marks."""
+    """Remove Markdown formatting."""
     plain = re.sub(r":\w+\[((?:\\.|[^\]\\])*)\]", r"\1", text)  # :blue[query]
     plain = re.sub(r"(`+) ?(.+?) ?\1|(?<![\\*])\*([^*]+?)(?<!\\)\*(?!\*)", r"“\2\3”", plain)  # a token
     plain = re.sub(r"(?<!\\)[*$]", "", plain)

@@ -47,7 +47,7 @@ export function meant(event) {
   return { words: words.length > MAX_LENGTH ? `${words.slice(0, MAX_LENGTH - 1)}…` : words, picture: key, place: place + at };
 }
 
-/** Where on the screen a point is; undefined where it is not drawn.
+/** Returns the position of a point on the screen; undefined if it is not drawn.
  * @param {import("./room.js").Point} point */
 function find({ picture, place }) {
   const part = document.querySelector(`.stMain .${KEY}${CSS.escape(picture)}`);
@@ -55,26 +55,26 @@ function find({ picture, place }) {
   const [which, ...steps] = path.split(".").map(Number);
   const root = part && [...part.querySelectorAll(PICTURES)][which];
   const thing = root && steps.reduce((one, step) => one?.children[step], inside(root));
-  const node = /** @type {Element} */ (thing) ?? part; // a picture that is drawn otherwise is framed as a whole
+  const node = /** @type {Element} */ (thing) ?? part; // if the picture has changed, frame it as a whole
   if (!node?.checkVisibility({ visibilityProperty: true })) return undefined;
   const { left, top, width, height } = node.getBoundingClientRect();
   if (!thing || !down) return { node, left, top, width, height };
   return { node, left: left + (Number(across) * width) / 1000, top: top + (Number(down) * height) / 1000, width: 0, height: 0 };
 }
 
-/** The frame around what is pointed at. */
+/** The frame around the element that the teacher points at. */
 export class Spot {
   root = element("div", { class: "spot", hidden: true });
   point = "";
 
   /** @param {import("./room.js").Point | null} point
-   * @param {boolean} scroll whether to bring it into sight, once */
+   * @param {boolean} scroll whether to scroll it into view, once */
   show(point, scroll) {
     cancelAnimationFrame(this.next);
     const at = point && find(point);
     this.root.hidden = !at;
     if (!point) this.point = "";
-    else this.next = requestAnimationFrame(() => this.show(point, scroll)); // it goes along with what it frames
+    else this.next = requestAnimationFrame(() => this.show(point, scroll)); // follows the framed element
     if (!at) return;
     for (const each of ["left", "top", "width", "height"]) this.root.style[each] = `${at[each]}px`;
     const now = JSON.stringify([location.href, point]);

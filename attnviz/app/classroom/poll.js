@@ -1,21 +1,21 @@
-/* poll: the question of a room: its options to vote for, and the votes. */
+/* poll: the question of a room, its options, and the votes. */
 
 import { element } from "../../widgets/dom.js";
 import { room } from "./room.js";
 
-// Whether the teacher sees the votes before the students do: it outlasts the page. 0: no, else the vote's number.
+// Round whose votes the teacher sees before the students do; 0 for none. Kept across pages.
 let peeked = 0;
 const PEEK = "Show the votes on this screen";
 
-/** A button of the bar, as wide as the longest text that it can have.
+/** Returns a button of the bar, as wide as its longest possible text.
  * @param {string} text @param {() => void} onclick */
 export const button = (text, onclick, longest = text) =>
   element("button", { type: "button", class: "move", text, onclick, "data-longest": longest });
 
-/** Buttons in a row, of which none moves under the pointer: what cannot be pressed now keeps its place. */
+/** Returns a row of buttons with fixed positions: disabled ones keep their space. */
 export const places = (...buttons) => element("div", { class: "row places" }, ...buttons);
 
-/** The question that is open, or was last. */
+/** The current or latest poll. */
 export class PollPanel {
   /** @param {() => void} show shows the votes to all */
   constructor(show) {
@@ -32,7 +32,7 @@ export class PollPanel {
     this.root = element("div", { class: "poll" }, this.question, this.sentence, this.options, this.note, this.buttons);
   }
 
-  /** @param {import("./room.js").Poll} poll null: none
+  /** @param {import("./room.js").Poll} poll null for none
    * @param {boolean} isShown whether the page itself shows this question */
   update(poll, isShown) {
     this.root.hidden = !poll;
@@ -56,7 +56,7 @@ export class PollPanel {
     this.again.style.visibility = poll.shown ? "hidden" : ""; // the answer is known
   }
 
-  /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */
+  /** Shows the votes to the teacher only, or covers them again: this screen may be the projector's. */
   look() {
     peeked = peeked === this.poll.round ? 0 : this.poll.round;
     this.update(this.poll, Boolean(this.question.hidden));
@@ -99,11 +99,11 @@ export class PollPanel {
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
     if (open) return mine === null ? "Choose one." : "Your vote counts. You can change it until the vote is closed.";
-    return shown ? `${votes} voted.` : "The vote is closed. Your teacher will show what came out.";
+    return shown ? `${votes} voted.` : "The vote is closed. Your teacher will show the result.";
   }
 }
 
-/** How many chose an option, with its share of all votes as a bar. */
+/** Returns the count of an option, with its share of all votes as a bar. */
 const barOf = (when, count, all) =>
   element(
     "span",

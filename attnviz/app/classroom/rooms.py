@@ -1,6 +1,6 @@
-"""A live room: what its teacher and its students may do, and what each of them sees.
+"""A live room: the actions of teacher and students, and the state visible to each.
 
-A room has no socket and no store: it is read from a text, changed, and written as a text again.
+A room is independent of sockets and stores: it is parsed from text, changed, and serialized again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from attnviz.app.state.choices import TABLE
 from attnviz.errors import AttnvizError, InvalidQuestion
 
 HOURS = 8
-"""The longest time from the opening of a room to its end."""
+"""Maximum lifetime of a room."""
 
 LEFT_SECONDS = 900.0
-"""The time from the departure of a room's teacher to its end."""
+"""Lifetime of a room after its teacher has left."""
 
 AWAY_SECONDS = 30.0
-"""The time without news after which a person counts as gone: their server may have ended."""
+"""Timeout after which a person without messages counts as gone: their server may have ended."""
 
 MAX_STUDENTS = 500
-"""The number of students in a room."""
+"""Maximum number of students in a room."""
 
 UNCLEAR = "The server cannot read what this page has sent. Reload the page."
 
@@ -45,19 +45,19 @@ _PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of it, and where 
 
 
 class Refused(AttnvizError):
-    """An action that a room refuses, with a sentence for the person who tried it."""
+    """An invalid action in a room, with a message for the person."""
 
 
 class NoEntry(Refused):
-    """There is no such room, or the key is wrong: another try fails as well."""
+    """There is no such room, or the key is wrong; retrying does not help."""
 
 
 class Person(NamedTuple):
     """A student.
 
     Attributes:
-        seen: when they were here last, in seconds since 1970.
-        following: whether their page goes where the teacher's goes.
+        seen: Time of the last message, in seconds since 1970.
+        following: True if their page follows the teacher's.
     """
 
     seen: float
@@ -66,18 +66,18 @@ class Person(NamedTuple):
 
 @dataclass
 class Poll:
-    """A question to all.
+    """A poll.
 
     Attributes:
-        round: the number of this round of voting in the room. A vote names its round, so that a late vote
-            does not count in the next round.
-        question, options: as the teacher wrote them; options are counted from 0.
-        sentence: what the question is about; "" for none.
-        right: the right option, if there is one.
-        before: the counts of the first vote, if this is the second on the same question.
-        open: whether votes are taken.
-        shown: whether the students see the counts.
-        votes: the last choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
+        round: Number of this round of voting in the room. A vote includes its round, so that a late vote
+            does not count in the next one.
+        question, options: Texts of the teacher; options count from 0.
+        sentence: The sentence that the question is about; "" for none.
+        right: The correct option, if any.
+        before: Counts of the first vote, if this is the second on the same question.
+        open: True while voting is possible.
+        shown: True if students see the counts.
+        votes: Latest choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
             includes voters who have left; their votes count again when they return.
     """
 
@@ -95,20 +95,20 @@ class Poll:
         """Return the number of votes for each option.
 
         Args:
-            here: the voters who are in the room: in an open poll only their votes count. Otherwise a student
-                who leaves and joins again as another would have several votes.
+            here: Voters in the room. In an open poll only their votes count, so that a student who leaves and
+                joins again does not have several votes.
         """
         counted = Counter(option for voter, option in self.votes.items() if not self.open or voter in here)
         return [counted[option] for option in range(len(self.options))]
 
     def vote(self, voter: str, option: int, here: Container[str]) -> None:
-        """Count a vote, in place of the voter's vote before."""
+        """Record a vote, which replaces the voter's previous one."""
         self.votes[voter] = option
         if len(self.votes) > 2 * MAX_STUDENTS:
             self.votes = self._votes_of(here)
 
     def close(self, here: Container[str]) -> None:
-        """End the voting: what the voters who are here chose is the result."""
+        """End the voting; the result has the votes of the voters in the room."""
         if self.open:
             self.votes, self.open = self._votes_of(here), False
 
@@ -116,7 +116,7 @@ class Poll:
         return {voter: option for voter, option in self.votes.items() if voter in voters}
 
     def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
-        """Return what a student sees of it; None: the teacher."""
+        """Return the state visible to a student, or to the teacher (None)."""
         visible = self.shown or voter is None
         counts = self.counts(here)
         return {
@@ -136,19 +136,19 @@ class Poll:
 
 @dataclass
 class Room:
-    """A room. It keeps only hashes of the teacher's key and of the voters' tokens.
+    """A room. It stores only hashes of the teacher's key and of the voters' tokens.
 
     Attributes:
-        ends: when it ends at the latest, in seconds since 1970.
-        key: the hash of the teacher's key.
-        salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
-        leader: the window from which the teacher leads: the one that opened it, until another takes over.
-        view: where the teacher is: page, query of the address, and which lessons are revealed.
-        point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
-        rounds: the number of rounds of voting so far.
-        people: the students who are here, by the hashes of their tokens.
-        last_led: when a window of the teacher's was here last, in seconds since 1970.
-        calls: how often the teacher called all back who look around on their own.
+        ends: Latest end, in seconds since 1970.
+        key: Hash of the teacher's key.
+        salt: Salt of the voters' hashes, which differ between rooms.
+        leader: The teacher's leading window: the one that opened the room, until another takes over.
+        view: The teacher's view: page, URL query, and revealed lessons.
+        point: What the teacher points at: text, part of the page, and position in it; see `room.js`.
+        rounds: Number of rounds of voting so far.
+        people: Students in the room, by the hashes of their tokens.
+        last_led: Time of the last message from a teacher's window, in seconds since 1970.
+        calls: Number of times that the teacher called back students who do not follow.
     """
 
     ends: float
@@ -165,23 +165,23 @@ class Room:
 
     @property
     def until(self) -> float:
-        """When it ends if its teacher does not return, in seconds since 1970."""
+        """End of the room if its teacher does not return, in seconds since 1970."""
         return min(self.ends, self.last_led + LEFT_SECONDS)
 
     @classmethod
     def read(cls, text: str) -> Room:
-        """The room that was written so."""
+        """Parse a serialized room."""
         fields = json.loads(text)
         fields["people"] = {voter: Person(*person) for voter, person in fields["people"].items()}
         fields["poll"] = fields["poll"] and Poll(**fields["poll"])
         return cls(**fields)
 
     def written(self) -> str:
-        """All of it as a text."""
+        """Serialize the room."""
         return json.dumps(asdict(self))
 
     def seen_by(self, voter: str | None, window: str = "") -> dict[str, Any]:
-        """What a student sees of it; None: the teacher, in this window."""
+        """Return the state visible to a student, or to the teacher in a window (None)."""
         here = {
             "here": len(self.people),
             "following": sum(person.following for person in self.people.values()),
@@ -196,7 +196,7 @@ class Room:
         }
 
     def teach(self, key: object, now: float) -> None:
-        """Let a window of the teacher's in.
+        """Admit a window of the teacher.
 
         Raises:
             NoEntry: this is not the teacher's key.
@@ -206,7 +206,7 @@ class Room:
         self.last_led = now
 
     def voter(self, given: object) -> str:
-        """Return the voter's name of the student with this browser token.
+        """Return the id of the student with this browser token.
 
         Raises:
             NoEntry: this is no token.
@@ -214,18 +214,18 @@ class Room:
         return hmac.new(bytes.fromhex(self.salt), token(given).encode(), hashlib.sha256).hexdigest()[:32]
 
     def join(self, voter: str, now: float) -> None:
-        """Let a student in, or back in.
+        """Admit a student, possibly again.
 
         Raises:
             Refused: the room is full.
         """
         self.meet({voter} & set(self.people), set(), now)
         if voter not in self.people and len(self.people) >= MAX_STUDENTS:
-            raise Refused(f"This room is full: it has {MAX_STUDENTS} students, the most that a room takes.")
+            raise Refused(f"This room is full: the limit is {MAX_STUDENTS} students.")
         self.people.setdefault(voter, Person(now))
 
     def meet(self, here: Set[str], left: Set[str], now: float) -> None:
-        """Note who is here and who has left; forget who was not seen for long."""
+        """Record who is here and who has left; remove students after a timeout."""
         for voter in here:
             following = self.people[voter].following if voter in self.people else True
             self.people[voter] = Person(now, following)
@@ -237,7 +237,7 @@ class Room:
         """Handle a student's message.
 
         Raises:
-            Refused: it cannot be done.
+            Refused: the action is invalid.
         """
         match message:
             case {"do": "follow", "on": bool(on)}:
@@ -247,7 +247,7 @@ class Room:
             case {"do": "vote", "round": int(number), "option": int(option)}:
                 poll = self.poll
                 if poll is None or poll.round != number or not poll.open:
-                    raise Refused("This vote is closed, so that your answer was not counted.")
+                    raise Refused("This vote is closed; your answer was not counted.")
                 if not 0 <= option < len(poll.options):
                     raise Refused("There is no such answer. Choose one of those on the page.")
                 poll.vote(voter, int(option), self.people)
@@ -258,7 +258,7 @@ class Room:
         """Handle a message from a teacher's window.
 
         Raises:
-            Refused: it cannot be done, or another window leads.
+            Refused: the action is invalid, or another window leads.
         """
         if message == {"do": "lead"}:
             self.leader = window
@@ -269,7 +269,7 @@ class Room:
             case {"do": "view", "view": view}:
                 before, self.view = self.view, _checked_view(view)
                 if before and (before["path"], before["query"]) != (self.view["path"], self.view["query"]):
-                    self.point = None  # what it means stays behind
+                    self.point = None  # it refers to the previous page
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
             case {"do": "poll", "question": str(question), "options": list(options)} if all(
@@ -298,7 +298,7 @@ class Room:
         self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
     def _go_on(self, what: str) -> None:
-        """Let all vote again, close the vote, or show the counts."""
+        """Start a second vote, close the vote, or show the counts."""
         if self.poll is None:
             raise Refused("There is no question. Start a poll first.")
         counts = self.poll.counts(self.people)
@@ -306,37 +306,37 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= what == "show"
         elif self.poll.shown:
-            raise Refused("The answer was shown: a second vote comes before that.")
-        elif any(counts):  # else the button was pressed twice, and this round has just begun
+            raise Refused("The answer is already shown; a second vote must come before.")
+        elif any(counts):  # otherwise the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
 
 def opened(leader: str, now: float) -> tuple[Room, str]:
-    """Return a new room that is led from this window, and the teacher's key, which the room does not keep."""
+    """Return a new room led from this window, and the teacher's key, which the room does not store."""
     key = secrets.token_urlsafe(16)
     return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, last_led=now), key
 
 
 def new_code() -> str:
-    """Return a random code, one of 31⁶: some nine hundred million."""
+    """Return a random code, one of 31⁶ (900 million)."""
     return "".join(secrets.choice(_SIGNS) for _ in range(6))
 
 
 def code(typed: object) -> str:
-    """Return a code as people type it, in lower case or with spaces, in its one form.
+    """Normalize a typed code, which can have lower case and spaces.
 
     Raises:
-        NoEntry: it is no code.
+        NoEntry: it is not a code.
     """
     meant = "".join(typed.upper().split()) if isinstance(typed, str) else ""
     if not _CODE.fullmatch(meant):
-        raise NoEntry("This is no room's code: it has six letters and digits, without 0, O, 1, I and L.")
+        raise NoEntry("Invalid code. A code has six letters and digits, without 0, O, 1, I and L.")
     return meant
 
 
 def no_room(meant: str) -> NoEntry:
-    """Return the error for a room that does not exist, or no longer."""
+    """Return the error for a room that does not exist or has ended."""
     return NoEntry(
         f"There is no room {meant}. Compare the code with the teacher's. A room ends when its teacher ends "
         f"it, {LEFT_SECONDS / 60:.0f} minutes after the teacher has left, and {HOURS} hours after it opened."
@@ -348,10 +348,10 @@ def _hash(key: str) -> str:
 
 
 def token(given: object) -> str:
-    """Return the token of a browser or of one of its windows.
+    """Validate the token of a browser or of one of its windows.
 
     Raises:
-        NoEntry: it is no token.
+        NoEntry: it is not a token.
     """
     if not isinstance(given, str) or not _TOKEN.fullmatch(given):
         raise NoEntry(UNCLEAR)
@@ -365,7 +365,7 @@ def _checked_view(view: object) -> dict[str, Any]:
             names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
             if names <= known and len(query) <= _MAX_QUERY and PAGES.issuperset(map(str, reveal)):
                 return {"path": path, "query": query, "reveal": reveal}
-    raise Refused("This view cannot be shown to the others, as its link is too long or no page's.")
+    raise Refused("This view cannot be shown to others: its link is too long or invalid.")
 
 
 def _checked_point(point: object) -> dict[str, str] | None:
@@ -375,4 +375,4 @@ def _checked_point(point: object) -> dict[str, str] | None:
         case {"words": str(words), "picture": str(picture), "place": str(place)}:
             if len(words) <= _MAX_POINT and _PICTURE.fullmatch(picture) and _PLACE.fullmatch(place):
                 return {"words": words, "picture": picture, "place": place}
-    raise Refused("This cannot be pointed at. Choose something else in a picture.")
+    raise Refused("You cannot point at this. Choose another part of a picture.")

@@ -1,4 +1,4 @@
-"""The page "Classroom": open a room, show how to join it, or join one."""
+"""The page "Classroom": open a room, show its code, or join one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STYLE = """
 
 
 def draw() -> None:
-    """Draw the page of a visitor who is in no room, leads one, or follows."""
+    """Draw the page for a visitor without a room, a teacher, or a student."""
     seat = bar.seat()
     if not seat.room:
         _entrance(seat.trouble)
@@ -40,7 +40,7 @@ def draw() -> None:
 
 
 def for_teachers() -> None:
-    """Draw the heading over what is for teachers, and what one presses there."""
+    """Draw the heading of the teachers' section, and its buttons."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("For teachers", anchor=False, width="content")
         if bar.seat().teaches and st.button("Cover all answers again", on_click=_cover):
@@ -53,7 +53,7 @@ def _cover() -> None:
 
 
 def code_in(typed: str) -> str:
-    """Return the code in a link to join a room; of another text, the text itself."""
+    """Return the code in a link to join a room, or other text unchanged."""
     link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
     return unquote(link[1] if link else typed).strip()
 

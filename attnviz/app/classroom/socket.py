@@ -1,8 +1,8 @@
-"""The rooms' socket: lets teacher and students in, passes on what they do, and sends each what they see.
+"""The rooms' WebSocket: admits teacher and students, handles their messages, and sends each their state.
 
-Each message is a JSON object. After each change a window is sent the whole state that it may see. An error
-with `fatal` is the last message: the browser forgets its seat. After any other end of the connection it keeps
-its seat and connects again.
+Each message is a JSON object. After each change, a window receives the whole state visible to it. An error
+with `fatal` is the last message, and the browser forgets its seat. After any other end of the connection it
+keeps its seat and reconnects.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LOOK_SECONDS = 0.25  # between two reads of the store, and between two messages
 _MEET_SECONDS = 10.0  # until the store hears again who is here
 _SWEEP_SECONDS = 60.0
 _AWAY = (
-    "The rooms of this server cannot be reached at the moment: what you did last may not be saved. "
-    "The page goes on without the room, which comes back by itself."
+    "The rooms of this server are unavailable at the moment, and your last action may be lost. "
+    "The page works without the room, and reconnects automatically."
 )
 _CLOSED, _TRY_AGAIN, _FOREIGN, _TOO_LARGE = 4000, 1013, 1008, 1009
 
@@ -49,11 +49,11 @@ class _Window:
     """One open socket.
 
     Attributes:
-        voter: the student's name in the room; None: the teacher.
-        name: of a teacher's window; its browser keeps it over a reload.
-        news: set whenever there may be something to send.
-        error: what is to be sent beside the state, and whether it is fatal; None: nothing.
-        sent: the state that was sent last.
+        voter: Id of the student in the room; None for the teacher.
+        name: Name of a teacher's window, which survives a reload.
+        news: Set when there may be something to send.
+        error: Error to send, and whether it is fatal; None for no error.
+        sent: Last sent state.
     """
 
     def __init__(self, socket: WebSocket) -> None:
@@ -67,13 +67,13 @@ class _Window:
         self._second, self._messages = 0.0, 0
 
     def refuse(self, why: str, *, fatal: bool = False) -> None:
-        """Send it an error."""
+        """Queue an error message."""
         if self.error is None or fatal:
             self.error = why, fatal
         self.news.set()
 
     def too_fast(self) -> bool:
-        """Return whether this message is one too many in this second; the first one is answered."""
+        """Return whether the rate limit is exceeded; the first such message gets an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
@@ -82,7 +82,7 @@ class _Window:
         return self._messages > _MAX_MESSAGES
 
     async def send(self, live: _Live) -> None:
-        """Send whatever there is to send, four times a second at most, until the socket closes."""
+        """Send errors and states, at most four times a second, until the socket closes."""
         with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
             while True:
                 await self.news.wait()
@@ -101,13 +101,13 @@ class _Window:
 
 
 class _Live:
-    """A room of which this process has windows.
+    """A room with windows in this process.
 
     Attributes:
-        number, room: what is known of it.
-        windows: from the oldest to the newest.
-        left: students who closed their last window here, not yet written to the store.
-        met: when the store heard last who is here.
+        number, room: Latest known state, with its number.
+        windows: Windows, oldest first.
+        left: Students who closed their last window here, not yet written to the store.
+        met: Time of the last update of the store with who is here.
     """
 
     def __init__(self, number: int, room: Room) -> None:
@@ -117,14 +117,14 @@ class _Live:
         self.met = time.monotonic()
 
     def learn(self, number: int, room: Room) -> None:
-        """Take a newer state, and notify the windows."""
+        """Set a newer state, and notify the windows."""
         if number > self.number:
             self.number, self.room = number, room
         for window in self.windows:
             window.news.set()
 
     def meeting(self) -> Callable[[Room], None]:
-        """The update of the store with who is here now, and who has left."""
+        """Return the update of the store with who is here now, and who has left."""
         here, left, self.left = self.here(), self.left - self.here(), set()
         now, has_teacher = time.time(), any(window.voter is None for window in self.windows)
         self.met = time.monotonic()
@@ -136,15 +136,15 @@ class _Live:
         return meet
 
     def here(self) -> set[str]:
-        """The students who have windows here."""
+        """Return the students with windows here."""
         return {window.voter for window in self.windows if window.voter is not None}
 
 
 class Rooms:
-    """All rooms of which this process has windows, and the store in which they live.
+    """All rooms with windows in this process, and their store.
 
     Attributes:
-        route: where windows come in, below `server.baseUrlPath`.
+        route: Route of the WebSocket, below `server.baseUrlPath`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -156,7 +156,7 @@ class Rooms:
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
-        """Look after the rooms as long as the server runs."""
+        """Maintain the rooms while the server runs."""
         watching = asyncio.create_task(self._watch())
         try:
             yield
@@ -168,7 +168,7 @@ class Rooms:
     # The store ----------------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Do something with the store, in the one thread that may wait for it.
+        """Access the store, in the one thread that may block.
 
         Raises:
             StoreUnavailable: it failed now or within the last second, so that no requests pile up.
@@ -187,7 +187,7 @@ class Rooms:
         return await asyncio.get_running_loop().run_in_executor(self._thread, in_thread)
 
     async def _change(self, typed: object, change: Callable[[Room], None]) -> str:
-        """Change the room that this code means, and return its code, under which it is now known."""
+        """Change the room with a typed code, and return its normalized code."""
         code = rooms.code(typed)
         number, room = await self._do(update, self._store, code, change)
         self._live.setdefault(code, _Live(number, room)).learn(number, room)
@@ -230,10 +230,10 @@ class Rooms:
     def _close(self, code: str) -> None:
         live = self._live.pop(code, None)
         for window in live.windows if live else ():
-            window.refuse("This room is closed. Thank you for coming.", fatal=True)
+            window.refuse("This room is closed.", fatal=True)
 
     def _to_all(self, why: str | None) -> None:
-        """Send the reason for a refusal; None: send the state again, which clears it."""
+        """Send an error to all windows; None sends the state again, which clears it."""
         for window in [window for live in self._live.values() for window in live.windows]:
             if why:
                 window.refuse(why)
@@ -339,9 +339,9 @@ async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
     """Return the next message.
 
     Raises:
-        Refused: it is too long, or no JSON object.
-        TimeoutError: none came in time.
-        WebSocketDisconnect: the socket was closed, or is closed here as the message is far too long.
+        Refused: the message is too long, or not a JSON object.
+        TimeoutError: no message arrived in time.
+        WebSocketDisconnect: the socket was closed, or is closed here because the message is far too long.
     """
     came = await asyncio.wait_for(socket.receive(), seconds)
     if came["type"] == "websocket.disconnect":
