@@ -35,14 +35,15 @@ def arithmetic(worked: WeightArithmetic, names: Sequence[str], query: str, key: 
     )
     if note:
         st.markdown(f":small[{markdown.plain(note)}]")
-    products, softmax = st.columns([5, 7], gap="large")
+    with st.container(horizontal=True, gap="large"):  # side by side where there is room
+        products, softmax = st.container(width=360), st.container(width=500)
     with products:
         st.markdown("**1 · Multiply :blue[query] and :red[key], and add up.**")
         st.markdown(_products(worked))
     with softmax:
         st.markdown(f"**{_scaling(worked)}**")
         st.markdown(_score(worked) + (" → masked: −∞" if masked else ""))
-        st.markdown("**3 · Softmax over the row.**")
+        st.markdown("**3 · Softmax over the row: exp(score − max) ÷ sum.**")
         st.markdown(_softmax(worked, names))
         st.markdown(_quotient(worked))
         if last := _last_steps(worked):
@@ -128,7 +129,7 @@ def _softmax(worked: WeightArithmetic, names: Sequence[str]) -> str:
             ["the head’s sink", decimal(worked.sink, _DIGITS), f"{row.sink:.{_SHARE_DIGITS}f}", share]
         )
     rows.append(["sum", "", f"{row.total:.{_SHARE_DIGITS}f}", "100 %"])
-    return _table(["key", "score", "exp(score − max)", ":violet[weight]"], rows)
+    return _table(["key", "score", "exp", ":violet[weight]"], rows)
 
 
 def _quotient(worked: WeightArithmetic) -> str:
