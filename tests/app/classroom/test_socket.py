@@ -228,7 +228,7 @@ def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: 
     assert "are unavailable" in student.error()
     assert "are unavailable" in teacher.error()
     student.do("vote", round=1, option=0)
-    assert "may not be saved" in student.error()
+    assert "may be lost" in student.error()
     late = lesson.student(server, room, "b")
     assert "are unavailable" in late.error()
     assert late.closed() == 1013
