@@ -30,7 +30,7 @@ def opening(chosen: ImageSelection) -> tuple[int, int]:
     """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
     if chosen.entry.name != SHAPES:
         return 1, 1
-    found, names_colour = figures.stored(), set(chosen.prompt.split()) & set(pictures.COLOURS)
+    found, names_colour = figures.stored(), set(chosen.extras) & set(pictures.COLOURS)
     return (found.by_colour if names_colour else found.by_shape).head
 
 
@@ -190,15 +190,17 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
     """Write out the largest weights of one head, of patches and of other tokens apart; arguments as above."""
     row = weights_of(chosen, trace, query)[layer, head]
     beside = len(chosen.extras)
-    words = (_largest(chosen, row[:beside], 0), "words" if chosen.entry.images else "the other tokens")
-    of_patches = (_largest(chosen, row[beside:], beside), "patches")
-    (first, _), (second, others) = (words, of_patches) if received(chosen, query) else (of_patches, words)
+    kind = "words" if chosen.entry.images else "other tokens"
+    groups = [f"these patches: {_largest(chosen, row[beside:], beside)}"]
+    if beside:
+        groups.append(f"these {kind}: {_largest(chosen, row[:beside], 0)}")
     name = f"*{markdown.plain(chosen.name(query))}*"
     where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
-    verb = "is attended to most by" if received(chosen, query) else "attends most to"
-    rest = f" Of {others}: {second}." if second else ""
-    uniform = "" if received(chosen, query) else f" Uniform attention: {share(1 / len(row))} each."
-    st.markdown(f"{where}, {name} {verb} {first}.{rest}{uniform}")
+    if received(chosen, query):
+        st.markdown(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
+        return
+    uniform = f"Uniform attention: {share(1 / len(row))} each."
+    st.markdown(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:

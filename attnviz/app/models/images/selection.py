@@ -191,19 +191,14 @@ def choose_token(chosen: ImageSelection) -> int:
     tokens = chosen.tokens
     first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     if chosen.prompt and chosen.extras:
-        asked = [place for place, word in enumerate(chosen.extras) if word == _named(chosen)]
-        first = asked[0] if asked else len(chosen.extras) - 1
+        known = [at for at, word in enumerate(chosen.extras) if not word.startswith(_UNKNOWN)]
+        first = known[-1] if known else len(chosen.extras) - 1
         read = (chosen.entry.name, chosen.example, chosen.called, chosen.prompt)
         if memory.get(_READ, read) != read:
             PATCH.set(tokens[first])
         memory.put(_READ, read)
     label = "Word or patch" if chosen.entry.images else "Query patch"
     return tokens.index(PATCH.select(label, tokens, tokens[first], width=320))
-
-
-def _named(chosen: ImageSelection) -> str:
-    """The word of one of our questions that identifies a shape."""
-    return QUESTIONS[chosen.example].named if chosen.example in QUESTIONS else ""
 
 
 def _stop_without_model() -> NoReturn:
