@@ -569,10 +569,10 @@ class Trace:
         return [*found, *self.notes]
 
     def __sub__(self, other: Trace) -> Difference:
-        """Return this trace minus another one of the same tokens, for `attnviz.show`.
+        """Return this trace minus another one with as many tokens, for `attnviz.show`.
 
         Raises:
-            InvalidTrace: they have other tokens, layers or heads.
+            InvalidTrace: they have other numbers of tokens, layers or heads.
         """
         return Difference(self, other) if isinstance(other, Trace) else NotImplemented
 
@@ -730,7 +730,7 @@ class Difference:
         minus: what is subtracted.
 
     Raises:
-        InvalidTrace: they have other tokens, layers or heads.
+        InvalidTrace: they have other numbers of tokens, layers or heads.
     """
 
     trace: Trace
@@ -747,18 +747,12 @@ class Difference:
             )
         for place, block in blocks.items():
             for side in ("query_tokens", "key_tokens"):
-                one, other = ([token.text for token in getattr(b, side)] for b in (block, others[place]))
+                one, other = (len(getattr(b, side)) for b in (block, others[place]))
                 if one != other:
-                    _refuse_tokens(one, other)
-
-
-def _refuse_tokens(one: list[str], other: list[str]) -> None:
-    differ = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
-    found = f"{len(one)} and {len(other)} tokens"
-    if differ:
-        place = differ[0]
-        found = f"token {place + 1} is {one[place]!r:.30} in one and {other[place]!r:.30} in the other"
-    raise InvalidTrace(f"Traces are subtracted token by token, but these differ: {found}.")
+                    raise InvalidTrace(
+                        f"Traces are subtracted token by token, but these have {one} and {other} tokens. Use "
+                        "texts with the same number of tokens; `len(trace.tokens)` is that number."
+                    )
 
 
 UNKNOWN = np.zeros(0, np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -227,6 +228,26 @@ def after_both(one: DisplayToken, other: DisplayToken, same: bool) -> DisplayTok
     label = one.label if same else in_order(one.label, " → ", other.label)
     title = one.title if one.title == other.title else in_order(one.title, " → ", other.title)
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
+
+
+def place_by_place(first: DisplayTokens, second: DisplayTokens) -> DisplayTokens:
+    """Return the tokens of two texts with the same number of them, named after both where they differ.
+
+    Raises:
+        AttnvizError: other tokens are merged or hidden in one text than in the other.
+    """
+    if [group.positions for group in first.groups] != [group.positions for group in second.groups]:
+        raise AttnvizError(
+            "Other tokens are merged or hidden in one text than in the other. Subtract these without words= "
+            "and hide_special=."
+        )
+    both = [
+        after_both(one, other, one.label == other.label)
+        for one, other in zip(first.groups, second.groups, strict=True)
+    ]
+    found = copy(second)
+    object.__setattr__(found, "groups", tuple(both))
+    return found
 
 
 def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:

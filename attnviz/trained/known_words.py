@@ -43,7 +43,7 @@ def known_words(
     readable.check(text)
     typed = list(split(text))
     if not typed:
-        raise EmptyText("The text has no words. Type a sentence and try again.")
+        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
     if len(typed) >= limit:
         raise TextTooLong(len(typed) + 1, limit)
     words = [vocabulary.spelled(piece.word) for piece in typed]

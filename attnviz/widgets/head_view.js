@@ -299,7 +299,7 @@ class HeadView extends View {
     const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
     const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
     if (this.data.unit === "signed percent" && several.length && !told(several[0])) return ["as before"];
-    const to = side === "key" ? "at" : "by";
+    const to = side === "key" ? "to" : "by";
     const how = (value) => (this.data.unit !== "signed percent" ? "" : `${value < 0 ? "less" : "more"} ${to} `);
     return several.flatMap((at, n) => [
       n ? ", " : "",

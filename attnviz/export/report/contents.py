@@ -8,15 +8,20 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
+from attnviz.text import in_order, isolated
 from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
+
+_MAX_QUOTED = 40  # characters of a text in a name
 
 MAX_WEIGHTS = 5_000_000
 """The limit of weights in one report, over all layers, heads and kinds: a file of some 25 MB."""
@@ -38,13 +43,15 @@ class Contents:
 
 
 def contents(
-    traces: Sequence[Trace], shown: Sequence[Matrices | LargestWeights] | None = None, minus: str = ""
+    traces: Sequence[Trace],
+    shown: Sequence[Matrices | LargestWeights] | None = None,
+    minus: Trace | None = None,
 ) -> Contents:
     """Everything that a page needs to show these traces.
 
     Args:
         shown: of one trace, what is shown in place of all its matrices.
-        minus: what was subtracted from the weights, in words.
+        minus: the trace that was subtracted from the only one.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
@@ -58,9 +65,14 @@ def contents(
     numbers = bytearray()
     readings = [
         _reading(trace, shown or [matrices(trace, kind) for kind in kinds_of(trace)], numbers)
-        | {"minus": minus}
         for trace in traces
     ]
+    if minus:
+        reading, [text] = readings[0], traces
+        reading["difference"] = named_difference(text, minus)
+        reading["texts"] += [
+            each | {"name": "minus the same of"} for each in _texts(minus) if each not in reading["texts"]
+        ]
     # No time stamp: the same trace gives the same file.
     return Contents(readings, gzip.compress(bytes(numbers), 6, mtime=0))
 
@@ -98,6 +110,26 @@ def named(model: str) -> str:
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
+def named_difference(trace: Trace, minus: Trace) -> str:
+    """Both sides in order: "minilm “… narrow.” − minilm “… tired.”", "minilm with encoder 1-1 − minilm"."""
+    words = [f"{each.text} {each.second or ''} {each.target or ''}".split() for each in (trace, minus)]
+    start = _same(*words)
+    end = _same(*(each[start:][::-1] for each in words))
+
+    def side(each: Trace, text: list[str]) -> str:
+        differs = shorten(" ".join(text[start : len(text) - end]), _MAX_QUOTED, placeholder=" …")
+        quoted = f"“{'… ' if start else ''}{isolated(differs)}{' …' if end else ''}”"
+        edits = f"with {', '.join(each.edits)}" if each.edits else ""
+        return " ".join(filter(None, (named(each.model), quoted if words[0] != words[1] else "", edits)))
+
+    return in_order(side(trace, words[0]), " − ", side(minus, words[1]))
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
 def _add(numbers: bytearray, more: Floats) -> int:
     """Append an array as float32; return the index of its first number."""
     start = len(numbers) // 4
@@ -113,6 +145,7 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "texts": _texts(trace),
         "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
+        "difference": "",
         "pictures": []
         if any(isinstance(each, Matrices) and (each.signed or each.heading) for each in shown)
         else _pictures(trace, numbers),

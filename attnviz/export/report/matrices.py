@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from attnviz.analysis.aligned import place_by_place
 from attnviz.analysis.behaviour import facts as describe
 from attnviz.analysis.change import largest_moves
 from attnviz.analysis.display_tokens import (
@@ -197,8 +198,12 @@ def _explanation(tokens: Sequence[DisplayTokens]) -> str:
 def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
     """Return the weights of one trace minus those of another, each as they are shown."""
     of = _hidden if hide_special else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
-    tokens = of(given.trace, kind, words)
-    one, other = (shown_weights(trace.stack(kind), *tokens) for trace in (given.trace, given.minus))
+    own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
+    tokens = tuple(place_by_place(minus, trace) for trace, minus in zip(*own, strict=True))
+    one, other = (
+        shown_weights(trace.stack(kind), *sides)
+        for trace, sides in zip((given.trace, given.minus), own, strict=True)
+    )
     blocks, others = given.trace.of_kind(kind), given.minus.of_kind(kind)
     masks = [shown_mask(a.mask & b.mask, *_both(tokens)) for a, b in zip(blocks, others, strict=True)]
     mask, values = np.stack(masks), np.where(np.stack(masks)[:, None], one - other, 0)

@@ -14,7 +14,15 @@ from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
-from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named, without_vision
+from attnviz.export.report.contents import (
+    MAX_WEIGHTS,
+    check_size,
+    contents,
+    kinds_of,
+    named,
+    named_difference,
+    without_vision,
+)
 from attnviz.export.report.drawing import Drawing
 from attnviz.export.report.matrices import (
     LargestWeights,
@@ -197,10 +205,10 @@ def show(
     >>> attnviz.show(trace, layer=3, pool="mean")
     <attnviz: Mean over the 12 heads of layer 4 of minilm>
     >>> attnviz.show(attnviz.trace(trace.text, edits=["encoder 1-1"]) - trace, layer=3, head=1)
-    <attnviz: Layer 4, head 2 of minilm minus minilm>
+    <attnviz: Layer 4, head 2: minilm with encoder 1-1 − minilm>
 
     Args:
-        trace: what to show. Or the difference of two traces of the same tokens, `b - a`. Or weights alone,
+        trace: what to show. Or the difference of two traces with as many tokens, `b - a`. Or weights alone,
             with `tokens`: as `Trace.from_weights` takes them.
         tokens: the words or tokens of these weights.
         kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
@@ -251,8 +259,7 @@ def show(
         minus = minus and replace(minus, blocks=(minus.block(kind, layer),))
     elif not pool:
         check_size([trace], 'show one layer: view="lines" or view="matrix"')
-    less = minus and " with ".join([named(minus.model), *filter(None, [", ".join(minus.edits)])])
-    end = f" of {named(trace.model)}{f' minus {less}' if less else ''}"
+    end = f": {named_difference(trace, minus)}" if minus else f" of {named(trace.model)}"
     title = f"{'All heads' if view == 'atlas' else f'Layer {layer + 1}, head {head + 1}'}{end}"
     shown: list[Matrices | LargestWeights] = []
     if prod(trace.block(kind, layer).shape) > MAX_WEIGHTS:
@@ -281,7 +288,7 @@ def show(
                 )
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
-        contents([trace], shown, less or ""),
+        contents([trace], shown, minus),
         _following(opening, tuple(dict.fromkeys(rows))),
         ("head",) if pool or alone else parts[view],
         choose_view=view is None,

@@ -31,7 +31,7 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
- *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], minus: string,
+ *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], difference: string,
  *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
  *   weights: number }[],
  *   kinds: Kind[]
@@ -573,7 +573,7 @@ export class Report {
 
   /** Title, texts, and what read them. */
   describe() {
-    const { texts, model, edits, sees } = this.reading;
+    const { texts, model, edits, sees, difference } = this.reading;
     const { layers, heads, size } = this.kind;
     const quoted = (text) => [
       "“",
@@ -595,9 +595,8 @@ export class Report {
       ? ["patches of a picture, named row,column from the top left; the picture itself is not in this file"]
       : [];
     const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
-    const less = this.reading.minus ? [`minus the weights of ${this.reading.minus}`] : [];
     const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
-    const facts = [model, ...less, ...all, count, ...seen, ...wrote, ...changed];
+    const facts = [difference || model, ...all, count, ...seen, ...wrote, ...changed];
     this.about.textContent = facts.join(" · ");
     document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
   }
@@ -631,8 +630,7 @@ export class Report {
     const { layer, heads } = this.state;
     const texts = this.reading.texts.map((text) => `“${shortened(whole(text), 300)}”`).join(" / ");
     const names = `${this.kindName}head ${heads.map((head) => `${layer}-${head}`).join(", ")}`;
-    const less = this.reading.minus && ` minus ${this.reading.minus}`;
-    return `${texts} · ${this.reading.model}${less} · ${this.kind.heading || names} · weights`;
+    return `${texts} · ${this.reading.difference || this.reading.model} · ${this.kind.heading || names} · weights`;
   }
 
   get filename() {

@@ -225,12 +225,12 @@ def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: 
         student = lesson.student(server, room, "a")
         teacher.do("poll", **POLL)
         student.poll(bool)
-    assert "cannot be reached" in student.error()
-    assert "cannot be reached" in teacher.error()
+    assert "are unavailable" in student.error()
+    assert "are unavailable" in teacher.error()
     student.do("vote", round=1, option=0)
-    assert "may not be saved" in student.error()
+    assert "may be lost" in student.error()
     late = lesson.student(server, room, "b")
-    assert "cannot be reached" in late.error()
+    assert "are unavailable" in late.error()
     assert late.closed() == 1013
     with redis_server.running(tmp_path):
         while "n" not in student.next():

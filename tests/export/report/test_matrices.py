@@ -85,6 +85,21 @@ def test_a_difference_is_that_of_the_weights_as_they_are_shown(hide: bool) -> No
     np.testing.assert_allclose(levels, 127 + 127 * signed, atol=0.51)
 
 
+def test_a_difference_of_two_texts_is_named_after_both() -> None:
+    first, second = encoder("the dog saw the cat"), encoder("the dog saw a cat")
+    second = replace(second, edits=("encoder 1-1",))
+    figure = show(other(second) - first, layer=1, words=True)
+    [reading] = facts_of(figure.page)["readings"]
+    labels = [token["label"] for token in reading["kinds"][0]["ways"]["plain"]["keys"]]
+    assert labels[3:6] == ["saw", "the → a", "cat"]
+    assert [text["typed"] for text in reading["texts"]] == [second.text, first.text]
+    after, before = figure.title.partition(": ")[2].split(" − ")
+    assert ("“… a …”" in after, "encoder 1-1" in after) == (True, True)
+    assert ("“… the …”" in before, "encoder" in before) == (True, False)
+    change = other(second).stack()[1] - first.stack()[1]
+    np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[1], change, atol=1e-6)
+
+
 def test_masked_cells_of_a_difference_stay_masked_and_lines_have_signs() -> None:
     trace = encoder()
     figure = show(other(trace) - trace, query=2, view="lines")
@@ -110,10 +125,10 @@ def test_the_weights_of_several_tokens_are_added() -> None:
 
 def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
     trace = encoder()
-    with pytest.raises(InvalidTrace, match="token 2 is 'the' in one and 'dog' in the other"):
-        show(trace - encoder("dog the saw the cat"))
+    with pytest.raises(AttnvizError, match="without words="):
+        show(in_pieces() - trace, words=True)
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
-    with pytest.raises(InvalidTrace, match="3 and 2 tokens"):
+    with pytest.raises(InvalidTrace, match=r"3 and 2 tokens.*same number"):
         show(three - two)
     with pytest.raises(InvalidTrace, match="other layers or heads"):
         show(trace - encoder(heads=2))
