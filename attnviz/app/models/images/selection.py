@@ -141,9 +141,9 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     if not prompt.strip():
         return replace(chosen, problem=EmptyText("The text is empty. Type a question about the image."))
     if unknown := unknown_words(chosen.entry, prompt):
-        help_ = f"  \n{_OUR_QUESTIONS}" if chosen.entry.name == SHAPES else ""
-        words = ", ".join(map(markdown.plain, unknown))
-        st.warning(f"Not in this model's vocabulary: {words}.{help_}", icon=":material/explore_off:")
+        known = f"  \n{_OUR_QUESTIONS}" if chosen.entry.name == SHAPES else ""
+        listed = ", ".join(map(markdown.plain, unknown))
+        st.warning(f"Not in this model's vocabulary: {listed}.{known}", icon=":material/explore_off:")
     if chosen.missing:
         return chosen
     try:
