@@ -158,6 +158,23 @@ def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() 
     assert app.selectbox(key="patch").value == "red"
 
 
+def test_another_image_brings_its_question_unless_one_was_typed() -> None:
+    app = visit("images")
+    for name, question in QUESTIONS.items():
+        app.session_state["picture"] = name
+        clean(app.run())
+        assert app.text_input(key="question").value == question.text
+        assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (
+            figures.stored().by_shape if question.names_shape else figures.stored().by_colour
+        ).head
+    app.session_state["layer"], app.session_state["head"] = 2, 1
+    app.text_input(key="question").set_value("which shape is red").run()
+    app.session_state["picture"] = "six shapes"
+    clean(app.run())
+    assert app.text_input(key="question").value == "which shape is red"
+    assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (2, 1)
+
+
 def test_an_empty_text_is_an_error_and_nothing_is_predicted() -> None:
     app = visit("images")
     app.text_input(key="question").set_value("  ").run()

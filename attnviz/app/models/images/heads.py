@@ -39,17 +39,19 @@ def choose_head(chosen: ImageSelection) -> tuple[int, int]:
 
     While the default head is open, a text with another default opens that one.
     """
-    layer, head = first = opening(chosen)
+    first = opening(chosen)
     before = memory.get(_OPENED, first)
-    if before != first and (LAYER.get(before[0]), HEAD.get(before[1])) == before:
-        LAYER.set(layer)
+    if before != first:
+        opened = LAYER.get(before[0]), HEAD.get(before[1])
+        layer, head = first if opened == before else opened
+        LAYER.set(layer)  # also where it stays: the browser omitted an old default from the link
         HEAD.set(head)
     memory.put(_OPENED, first)
     if not chosen.mean:
         return controls.head(chosen.layers, chosen.heads, first)
     memory.keep_picked()
     link.number(HEAD, chosen.entry.heads)  # for when single heads are shown again
-    return LAYER.draw("Layer", chosen.layers, layer) - 1, 0
+    return LAYER.draw("Layer", chosen.layers, first[0]) - 1, 0
 
 
 def describe_answer(chosen: ImageSelection) -> None:
@@ -150,7 +152,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
 
 
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
-    """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
+    """Draw one head's look over the picture; arguments as in `all_heads`."""
     tokens = chosen.tokens
     shown = (
         computed.view(trace, chosen.patches)
