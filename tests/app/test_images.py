@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from PIL import Image
+from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app import markdown
@@ -18,8 +19,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from attnviz.trained.shapes import figures
-from tests.app.shown import clean, page_links, sent, try_page, visit, warnings
-from tests.app.shown import words as words_of
+from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
 from tests.capture.tiny_vision import built
 
 
@@ -27,6 +27,10 @@ from tests.capture.tiny_vision import built
 def folder(opened: Callable[[str], str]) -> str:
     """A small model that sees three rows of five patches, opened on this server."""
     return opened("vit")
+
+
+def words_of(app: AppTest) -> str:
+    return words(app).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def look(folder: str, name: str) -> Trace:

@@ -60,7 +60,7 @@ def describe_answer(chosen: ImageSelection) -> None:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
     first, second = expected.candidates[:2]
-    st.markdown(
+    _write(
         f"Next word: **{markdown.plain(first.text.strip())}** {percent(first.probability)}, then "
         f"{markdown.plain(second.text.strip())} {percent(second.probability)}."
     )
@@ -199,10 +199,15 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
     name = f"*{markdown.plain(chosen.name(query))}*"
     where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
     if received(chosen, query):
-        st.markdown(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
+        _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
     uniform = f"Uniform attention: {share(1 / len(row))} each."
-    st.markdown(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+    _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+
+
+def _write(sentence: str) -> None:
+    """Draw a sentence in a narrow column, where no line begins with "%"."""
+    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
