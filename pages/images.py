@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import controls, frame, question
+from attnviz.app import frame, question
 from attnviz.app.models.images import heads, selection
 from attnviz.app.page import page
 
@@ -15,11 +15,11 @@ with page("images", "Images") as this:
     chosen = selection.choose()
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
-        narrow, wide = st.columns([5, 7], gap="medium")
+        narrow, wide = st.columns([4, 8], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
         # Drawn even while there is no picture: else the choices, and the address, would forget them.
-        layer, head = controls.head(chosen.layers, chosen.heads, heads.opening(chosen))
+        layer, head = heads.choose_head(chosen)
         query = selection.choose_token(chosen)
     with problems:
         trace = selection.forward(chosen)
@@ -34,7 +34,11 @@ with page("images", "Images") as this:
             pixels = heads.all_heads(chosen, trace, layer, head, query)
         with wide.container(border=True):
             st.header(f"Layer {layer + 1}" + ("" if chosen.mean else f" · Head {head + 1}"), anchor=False)
-            heads.one_head(chosen, trace, pixels, layer, head, query)
-            heads.describe_answer(chosen)
+            picture, beside = st.columns([7, 4], gap="medium")
+            with picture:
+                heads.one_head(chosen, trace, pixels, layer, head, query)
+            with beside:
+                heads.describe_answer(chosen)
+                heads.describe_weights(chosen, trace, layer, head, query)
             selection.save(chosen, trace)
     heads.describe_model(chosen)

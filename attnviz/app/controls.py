@@ -148,10 +148,10 @@ def offer_requested_model() -> None:
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(each.name == name and each.sees for each in lookup.usable()):
+    if any(each.name == name and not each.reads for each in lookup.usable()):
         st.page_link(
             "pages/images.py",
-            label=f"{markdown.code(name)} reads images, and no text. Show it an image …",
+            label=f"{markdown.code(name)} reads images. Show it an image …",
             icon=":material/image:",
             query_params={choices.MODEL.name: name},
         )

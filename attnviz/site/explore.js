@@ -18,7 +18,7 @@ class Explore extends Site {
     const [form, sentence, other, choose] = ["sentences", "sentence", "other", "examples"].map(find);
     const model = new Model(opening.model, (runs) => {
       const alike = !runs[1] || runs[0].tokens.length === runs[1].tokens.length;
-      if (!alike) model.status.textContent = "The two sentences have different numbers of tokens, so no change is shown.";
+      if (!alike) model.say("The two sentences have different numbers of tokens, so no change is shown.", true);
       this.show(runs);
     });
     const enter = (text, second = "") => {

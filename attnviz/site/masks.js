@@ -29,7 +29,7 @@ export class Masks extends Site {
     const row = (query - 1) * tokens.length;
     cells[row + key - 1] = 1 - cells[row + key - 1];
     if (cells.slice(row, row + tokens.length).some(Boolean)) this.read(cells.join(""));
-    else find("status").textContent = `Not computed: every key would be masked for ${tokens[query - 1].text}.`;
+    else this.model.say(`Not computed: every key would be masked for ${tokens[query - 1].text}.`, true);
   }
 
   show(runs) {
@@ -47,10 +47,10 @@ export class Masks extends Site {
 
   listen() {
     const [form, sentence, choose] = ["sentences", "sentence", "mask"].map(find);
-    const model = new Model(this.opening.model, (runs) => this.show(runs));
+    this.model = new Model(this.opening.model, (runs) => this.show(runs));
     this.read = (mask) => {
       choose.value = ["", "causal"].includes(mask) ? mask : BY_HAND;
-      model.read([sentence.value, sentence.value], ["", mask]);
+      this.model.read([sentence.value, sentence.value], ["", mask]);
     };
     form.onsubmit = (event) => {
       event.preventDefault();

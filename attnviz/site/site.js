@@ -160,6 +160,8 @@ export class Site extends Report {
     const texts = this.runs.map(({ text }, at) => `${at ? "other" : "sentence"}=${encodeURIComponent(text)}`);
     const choices = location.hash.slice(1).split("&").filter((each) => each && !/^(sentence|other)=/.test(each));
     history.replaceState(null, "", `#${[...choices, ...texts].join("&")}`);
+    // The other page opens with the same sentence.
+    for (const link of document.querySelectorAll("nav a[data-takes]")) link.setAttribute("href", `${link.getAttribute("data-takes")}#${texts[0]}`);
   }
 
   /** @param {Run[]} runs two at most: of two sentences, or without and with a mask */
@@ -196,18 +198,24 @@ export class Model {
       } else if (offline !== undefined) {
         progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
       } else if (error) {
-        if (JSON.stringify([texts, masks]) === this.#asked) this.status.textContent = error;
+        if (JSON.stringify([texts, masks]) === this.#asked) this.say(error, true);
       } else if (runs.length && JSON.stringify([texts, masks]) === this.#asked) {
-        this.status.textContent = "";
+        this.say("");
         show(runs);
       }
     };
     this.worker.postMessage({ folder, texts: [], masks: [] }); // for the next sentence, and for a day without a network
   }
 
+  /** Shows what the model does, or why it did not. */
+  say(text, failed = false) {
+    this.status.textContent = text;
+    this.status.classList.toggle("failed", failed);
+  }
+
   /** @param {string[]} texts @param {string[]} [masks] as worker.js takes them */
   read(texts, masks = []) {
-    this.status.textContent = "Reading …";
+    this.say("Reading …");
     this.#asked = JSON.stringify([texts, masks]);
     this.worker.postMessage({ folder: this.folder, texts, masks });
   }

@@ -19,7 +19,7 @@ const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where he
 
 /**
  * @typedef {{ pixels: string, layers: number, heads: number, numbers?: number[], selected: { layer: number, heads: number[] }, facts:
- *   string[], dim: number[], order: number[], kind: "sequential" | "diverging" }} Message what
+ *   string[], dim: number[], order: number[], column_labels?: string[], kind: "sequential" | "diverging" }} Message what
  *   app/components/atlas.py sends, and describes
  */
 
@@ -60,7 +60,7 @@ class Atlas extends HeadGrid {
     this.sorted = Boolean(order?.length);
     const most = Math.floor((this.root.clientWidth - LABEL - MARGIN) / NAME.wide);
     const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
-    const shape = [layers, heads, numbers, columns, this.sorted ? order : []].join("|");
+    const shape = [layers, heads, numbers, columns, this.sorted ? order : [], this.data.column_labels].join("|");
     if (this.shape === shape) return false;
     this.shape = shape;
     this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
@@ -81,7 +81,7 @@ class Atlas extends HeadGrid {
 
   name(at) {
     const { layer, head } = this.place(at);
-    return `Layer ${layer} · Head ${head}`;
+    return `Layer ${layer} · ${this.data.column_labels?.[head - 1] ?? `Head ${head}`}`;
   }
 
   said(at) {

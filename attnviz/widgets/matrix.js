@@ -277,6 +277,7 @@ export class Matrix {
     this.queries = queries.map(({ label }) => label);
     this.keys = keys.map(({ label }) => label);
     if (this.at && (this.at.i >= queries.length || this.at.j >= keys.length)) this.at = null;
+    this.tip.hidden = true; // its number is of the data before
     this.draw();
   }
 

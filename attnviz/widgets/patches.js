@@ -10,6 +10,7 @@ import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL = 112; // pixels of the longer side of the little picture
+const COLOUR = [102, 51, 199]; // in both themes, since the picture below it is the same in both
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 /**
@@ -146,8 +147,7 @@ class Patches extends View {
     this.copy(this.original, this.whole, side * ratio, shape);
     const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, this.data.box, "grayscale(1)");
     const high = Math.max(0, ...(weights?.subarray(names.length).filter((weight) => weight > 0) ?? []));
-    const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
-    context.fillStyle = css(colour);
+    context.fillStyle = css(COLOUR);
     const edge = (at, count, length) => Math.round((at * length * ratio) / count);
     for (let patch = 0; high && patch < rows * columns; patch++) {
       const [row, column] = [Math.floor(patch / columns), patch % columns];
@@ -156,7 +156,7 @@ class Patches extends View {
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
     this.high.textContent = weights ? written(high, "percent") : "";
-    this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
+    this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${STRONGEST})), #fff`;
   }
 
   /** A part of a picture on a canvas of this many pixels in width and so many times that in height. */

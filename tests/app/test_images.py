@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from PIL import Image
+from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz.app import markdown
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES, sample
 from attnviz.app.saving import npz_of
@@ -16,14 +19,18 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from attnviz.trained.shapes import figures
-from tests.app.shown import clean, page_links, sent, try_page, visit, warnings
-from tests.app.shown import words as words_of
+from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
+from tests.capture.tiny_vision import built
 
 
 @pytest.fixture
 def folder(opened: Callable[[str], str]) -> str:
     """A small model that sees three rows of five patches, opened on this server."""
     return opened("vit")
+
+
+def words_of(app: AppTest) -> str:
+    return words(app).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def look(folder: str, name: str) -> Trace:
@@ -138,3 +145,84 @@ def test_a_patch_shows_the_words_that_attend_to_it_and_the_mean_is_over_heads() 
     best = int(column.argmax())
     assert f"**{100 * column[best]:.1f} %**" in words_of(app)
     assert "is attended to most by" in words_of(app)
+
+
+def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() -> None:
+    app = clean(visit("images", patch="row 5, column 2"))
+    assert app.selectbox(key="patch").value == "row 5, column 2"
+    app.text_input(key="question").set_value("what zebra is red?")
+    clean(app.run())
+    message = sent(app, "patches")
+    assert message["names"][message["query"]] == "red"
+    assert (message["layer"], message["head"]) == figures.stored().by_colour.head
+    assert "zebra, ?" in warnings(app)
+    app.selectbox(key="patch").set_value("row 1, column 1").run()
+    app.session_state["picture"] = "three shapes"
+    clean(app.run())
+    assert app.selectbox(key="patch").value == "red"
+
+
+def test_another_image_brings_its_question_unless_one_was_typed() -> None:
+    app = visit("images")
+    for name, question in QUESTIONS.items():
+        app.session_state["picture"] = name
+        clean(app.run())
+        assert app.text_input(key="question").value == question.text
+        assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (
+            figures.stored().by_shape if question.names_shape else figures.stored().by_colour
+        ).head
+    app.session_state["layer"], app.session_state["head"] = 2, 1
+    app.text_input(key="question").set_value("which shape is red").run()
+    app.session_state["picture"] = "six shapes"
+    clean(app.run())
+    assert app.text_input(key="question").value == "which shape is red"
+    assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (2, 1)
+
+
+def test_an_empty_text_is_an_error_and_nothing_is_predicted() -> None:
+    app = visit("images")
+    app.text_input(key="question").set_value("  ").run()
+    assert "empty" in app.error[0].value
+    assert "Next word" not in words_of(app)
+    app.text_input(key="question").set_value("which shape is red").run()
+    assert "Next word" in words_of(app)
+    assert "vocabulary" not in warnings(app)
+
+
+def test_the_largest_weights_of_patches_and_of_words_are_listed_apart() -> None:
+    asked = QUESTIONS["six shapes"]
+    trace = read("six shapes", asked.text)
+    app = visit("images", layer="2", head="3")
+    row = trace.block("decoder", 1).weights[2, words_in(trace)[-1]]
+    for group, places in (
+        ("patches", [place for place, token in enumerate(trace.tokens) if token.patch is not None]),
+        ("words", words_in(trace)),
+    ):
+        best = max(places, key=lambda place: row[place])
+        patch = trace.tokens[best].patch
+        name = trace.tokens[best].text if patch is None else f"row {patch.row + 1}, column {patch.column + 1}"
+        assert f"these {group}: *{markdown.plain(name)}* **{100 * row[best]:.1f} %**" in words_of(app)
+
+
+def test_the_mean_has_no_head_to_choose_and_keeps_the_one_that_was() -> None:
+    app = visit("images", head="3", mean="true")
+    assert [box.key for box in app.number_input] == ["layer"]
+    assert sent(app, "atlas")["column_labels"] == ["Mean"]
+    app.session_state["mean"] = False
+    clean(app.run())
+    assert sent(app, "patches")["head"] == 3
+
+
+def test_a_model_of_pictures_with_texts_opens_here_and_its_link_waits_for_the_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(allowed, "_opened", {})
+    folder = str(tmp_path / "llava")
+    for part in built("llava"):
+        part.save_pretrained(folder)
+    loading.open_model(folder)
+    links = [link.proto for link in visit("models").get("page_link")]
+    assert [link.page for link in links if link.query_string == urlencode({"model": folder})] == ["images"]
+    app = visit("images", model=folder, picture="your own", patch="row 2, column 2")
+    assert "The image is not in the link" in app.info[0].value
+    assert "patch" not in warnings(app)

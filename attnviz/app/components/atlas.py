@@ -29,6 +29,7 @@ def atlas(
     order: Sequence[int] = (),
     kind: Literal["sequential", "diverging"] = "sequential",
     omitted: str = "",
+    column_labels: Sequence[str] | None = None,
     on_pick: Callable[[int, int], None] | None = None,
     on_tokens: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
@@ -47,6 +48,7 @@ def atlas(
             layers downwards and heads across.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         omitted: Note in the saved picture on what it omits.
+        column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
         on_tokens: Called with query and key while a head view's selection of them is still pending: a message
             arrives together with older values of Streamlit's controls, which would undo it.

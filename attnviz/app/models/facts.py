@@ -76,8 +76,8 @@ def _size(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    what = "a picture as" if entry.sees else "texts of up to"
-    shown = f"{what} {entry.token_limit:,} tokens"
+    what = "pictures with a text, up to" if entry.images else "texts of up to"
+    shown = f"{'a picture as' if entry.sees else what} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return shown
     return f"{shown}, where in each layer a token sees itself and at most {entry.window - 1:,} before it"

@@ -56,7 +56,7 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 def explore_with(entry: Entry) -> None:
     """Draw the link that opens a model on the page that can show it."""
-    page = "images" if entry.sees else "explore"
+    page = "explore" if entry.reads else "images"
     st.page_link(
         f"pages/{page}.py",
         label="Explore with it",

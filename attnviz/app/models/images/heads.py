@@ -11,27 +11,47 @@ from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.models.images import computed, selection
 from attnviz.app.models.images.patches import patches
-from attnviz.app.models.images.samples import QUESTIONS
 from attnviz.app.models.images.selection import ImageSelection
 from attnviz.app.references import cited_markdown
-from attnviz.app.state.choices import PATCH
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import HEAD, LAYER, PATCH
 from attnviz.models.catalogue import SHAPES
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
-from attnviz.trained.shapes import figures
+from attnviz.trained.shapes import figures, pictures
 
 _STRETCHED = 0.02  # in the logarithm of width : height; less is invisible
 _CUT = 0.005  # of a side; whole percents show no less
-_LISTED = 3  # tokens named in a sentence
+_LISTED = 2  # patches, or words, named in a sentence
+_OPENED = "the head that was open at first"
 
 
 def opening(chosen: ImageSelection) -> tuple[int, int]:
     """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
     if chosen.entry.name != SHAPES:
         return 1, 1
-    found = figures.stored()
-    layer, head = (found.by_shape if QUESTIONS[chosen.example].names_shape else found.by_colour).head
-    return layer, 1 if chosen.mean else head
+    found, names_colour = figures.stored(), set(chosen.extras) & set(pictures.COLOURS)
+    return (found.by_colour if names_colour else found.by_shape).head
+
+
+def choose_head(chosen: ImageSelection) -> tuple[int, int]:
+    """Draw the choice of a layer, and of a head unless the mean is shown; return both, from 0.
+
+    While the default head is open, a text with another default opens that one.
+    """
+    first = opening(chosen)
+    before = memory.get(_OPENED, first)
+    if before != first:
+        opened = LAYER.get(before[0]), HEAD.get(before[1])
+        layer, head = first if opened == before else opened
+        LAYER.set(layer)  # also where it stays: the browser omitted an old default from the link
+        HEAD.set(head)
+    memory.put(_OPENED, first)
+    if not chosen.mean:
+        return controls.head(chosen.layers, chosen.heads, first)
+    memory.keep_picked()
+    link.number(HEAD, chosen.entry.heads)  # for when single heads are shown again
+    return LAYER.draw("Layer", chosen.layers, first[0]) - 1, 0
 
 
 def describe_answer(chosen: ImageSelection) -> None:
@@ -40,7 +60,7 @@ def describe_answer(chosen: ImageSelection) -> None:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
     first, second = expected.candidates[:2]
-    st.markdown(
+    _write(
         f"Next word: **{markdown.plain(first.text.strip())}** {percent(first.probability)}, then "
         f"{markdown.plain(second.text.strip())} {percent(second.probability)}."
     )
@@ -106,8 +126,16 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
     layers, heads, tokens = weights.shape
     rows = weights.reshape(layers * heads, tokens)
     at_patches = rows[:, len(chosen.extras) :].reshape(layers * heads, chosen.rows, -1)
-    small = sequential(np.ascontiguousarray(at_patches), "per head").levels
+    high = float(at_patches.max()) or 1.0  # one scale for all heads
+    small = sequential(np.ascontiguousarray(at_patches / high)).levels
     pixels = publish("looks of a patch", {"rows": rows, "thumbnails": small}, query=query)
+
+    def pick(layer: int, head: int) -> None:
+        if chosen.mean:
+            memory.pick({LAYER.name: layer})
+        else:
+            controls.open_head(layer - 1, head - 1)
+
     verb = "is attended to most by" if received(chosen, query) else "attends most to"
     atlas(
         "heads that see",
@@ -116,13 +144,15 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         heads=heads,
         selected={"layer": layer + 1, "heads": [head + 1]},
         facts=[f"{verb} {chosen.name(int(row.argmax()))} ({share(row.max())})" for row in rows],
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+        column_labels=["Mean"] if chosen.mean else None,
+        on_pick=pick,
     )
+    st.markdown(f":small[Weights of the patches, on one scale for all: 0 to {share(high)}.]")
     return pixels
 
 
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
-    """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
+    """Draw one head's look over the picture; arguments as in `all_heads`."""
     tokens = chosen.tokens
     shown = (
         computed.view(trace, chosen.patches)
@@ -156,18 +186,34 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
             f":small[The model saw this picture of {width:,} × {height:,} pixels {how}. So the large picture "
             "shows it; the little one is as it was.]"
         )
+
+
+def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> None:
+    """Write out the largest weights of one head, of patches and of other tokens apart; arguments as above."""
     row = weights_of(chosen, trace, query)[layer, head]
-    most = np.argsort(-row, kind="stable")[:_LISTED].tolist()
-    found = ", ".join(f"*{markdown.plain(tokens[token])}* **{share(row[token])}**" for token in most)
-    name = f"*{markdown.plain(tokens[query])}*"
+    beside = len(chosen.extras)
+    kind = "words" if chosen.entry.images else "other tokens"
+    groups = [f"these patches: {_largest(chosen, row[beside:], beside)}"]
+    if beside:
+        groups.append(f"these {kind}: {_largest(chosen, row[:beside], 0)}")
+    name = f"*{markdown.plain(chosen.name(query))}*"
     where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
     if received(chosen, query):
-        st.markdown(f"{where}, {name} is attended to most by {found}.")
+        _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
-    st.markdown(
-        f"{where}, {name} attends most to {found}. If it attended uniformly to all "
-        f"{len(row)} tokens, each would get {share(1 / len(row))}."
-    )
+    uniform = f"Uniform attention: {share(1 / len(row))} each."
+    _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+
+
+def _write(sentence: str) -> None:
+    """Draw a sentence in a narrow column, where no line begins with "%"."""
+    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
+
+
+def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
+    """The names and weights of the tokens with the largest ones; `start`: the number of the first token."""
+    most = np.argsort(-row, kind="stable")[:_LISTED].tolist()
+    return ", ".join(f"*{markdown.plain(chosen.name(start + at))}* **{share(row[at])}**" for at in most)
 
 
 def share(weight: float) -> str:

@@ -15,20 +15,27 @@ from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES
 from attnviz.app.page import draw_copy_link, stop
 from attnviz.app.saving import file_name_of, npz_of, save_file
-from attnviz.app.state import link
+from attnviz.app.state import link, memory
 from attnviz.app.state.choices import MEAN, MODEL, PATCH, PICTURE, QUESTION, TILES
 from attnviz.capture import loading
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, EmptyText
 from attnviz.models import allowed
 from attnviz.models.catalogue import SHAPES, Entry
-from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
+from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of, tokenizer_of
 from attnviz.trace import Patch, Trace
+from attnviz.trained.shapes import pictures
 
 OWN = "your own"
 """What the choice between the visitor's file and ours calls it."""
 
 _MAX_SAVED = 10**7  # weights of a trace that can be saved as a whole
 _ANY_QUESTION = "What is in this picture?"
+_UNKNOWN = ("<unk>", "[UNK]")  # how tokenizers spell a word that is not in their vocabulary
+_READ = "what the word was chosen in"
+_OUR_QUESTIONS = (
+    "This model knows two questions: *what colour is the circle* and *which shape is red*. Shapes: "
+    f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,9 @@ def choose() -> ImageSelection:
         entry = controls.model(entries, offer_own=True)
     with examples:
         ours = entry.name == SHAPES
-        example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+            mean = entry.images and MEAN.toggle("Mean over heads")
         file, called = b"", ""
         if example != OWN:
             file = computed.drawn(example)
@@ -113,10 +122,11 @@ def choose() -> ImageSelection:
             )
             if uploaded:
                 file, called = uploaded.getvalue(), uploaded.name
-        chosen = ImageSelection(entry, example, file, called)
+        chosen = ImageSelection(entry, example, file, called, mean=mean)
         if entry.images:
             question = QUESTIONS[example].text if ours else _ANY_QUESTION
-            return _with_text(chosen, QUESTION.draw("Text", question))
+            QUESTION.follow(question)
+            return _with_text(chosen, QUESTION.draw("Text", question, help=_OUR_QUESTIONS if ours else None))
     try:
         tokens = loading.tokens(entry.name, "an image")
     except AttnvizError as error:
@@ -128,7 +138,13 @@ def choose() -> ImageSelection:
 
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     """The same with the tokens of a text."""
-    chosen = replace(chosen, prompt=prompt, mean=MEAN.toggle("Mean over heads"))
+    chosen = replace(chosen, prompt=prompt)
+    if not prompt.strip():
+        return replace(chosen, problem=EmptyText("The text is empty. Type a question about the image."))
+    if unknown := unknown_words(chosen.entry, prompt):
+        known = f"  \n{_OUR_QUESTIONS}" if chosen.entry.name == SHAPES else ""
+        listed = ", ".join(map(markdown.plain, unknown))
+        st.warning(f"Not in this model's vocabulary: {listed}.{known}", icon=":material/explore_off:")
     if chosen.missing:
         return chosen
     try:
@@ -157,20 +173,33 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     )
 
 
+def unknown_words(model: Entry, prompt: str) -> list[str]:
+    """Return the parts of a prompt that the model reads as its token for unknown words, each once."""
+    tokens = tokenizer_of(model).tokens(prompt)
+    unknown = (prompt[each.start : each.end] for each in tokens if each.text in _UNKNOWN)
+    return [word for word in dict.fromkeys(unknown) if word not in ("", *_UNKNOWN)]
+
+
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the choice of the query token, first a word or the patch in the middle; return its number."""
+    """Draw the choice of the query token, first a word or the patch in the middle; return its number.
+
+    A new text, or a new image beside a text, chooses the first again: patches and words are others.
+    """
+    if chosen.entry.images and not chosen.extras:  # a link's token is kept until the image is there
+        PATCH.keep()
+        link.postpone()
+        return 0
     tokens = chosen.tokens
     first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     if chosen.prompt and chosen.extras:
-        asked = [place for place, word in enumerate(chosen.extras) if word == _named(chosen)]
-        first = asked[0] if asked else len(chosen.extras) - 1
+        known = [at for at, word in enumerate(chosen.extras) if not word.startswith(_UNKNOWN)]
+        first = known[-1] if known else len(chosen.extras) - 1
+        read = (chosen.entry.name, chosen.example, chosen.called, chosen.prompt)
+        if memory.get(_READ, read) != read:
+            PATCH.set(tokens[first])
+        memory.put(_READ, read)
     label = "Word or patch" if chosen.entry.images else "Query patch"
     return tokens.index(PATCH.select(label, tokens, tokens[first], width=320))
-
-
-def _named(chosen: ImageSelection) -> str:
-    """The word of one of our questions that identifies a shape."""
-    return QUESTIONS[chosen.example].named if chosen.example in QUESTIONS else ""
 
 
 def _stop_without_model() -> NoReturn:
