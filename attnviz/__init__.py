@@ -105,7 +105,7 @@ def trace(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
     *,
-    images: Sequence[Picture | str] = (),
+    images: Picture | str | Sequence[Picture | str] = (),
     processor: Processor | None = None,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -156,9 +156,10 @@ def trace(
         dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
         device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
             wherever one is taken: "owner/name#bfloat16#cuda".
-        images: what a vision-language model reads with the text, each a file, the bytes of one, or a picture
-            of Pillow's. They belong where the text has placeholders of the model's processor, or else
-            before it; no chat template is applied. `Token.patch` is the place of a token in its picture.
+        images: what a vision-language model reads with the text, one or several, each a file, the bytes of
+            one, or a picture of Pillow's. They belong where the text has placeholders of the model's
+            processor, or else before it; no chat template is applied. `Token.patch` is the place of a token
+            in its picture.
         processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
         layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
             places in the text, or tokens of it that are there once, as text; of an encoder–decoder, of its
@@ -375,9 +376,8 @@ def look(
         dtype, device: of a folder or an id, as `trace` takes them.
 
     Raises:
-        UnreadablePicture: it is no picture, or too large.
+        UnreadablePicture: it is no picture, or too large, or the file cannot be opened.
         AttnvizError: the model cannot be shown, or sees no pictures.
-        OSError: the file cannot be opened.
         TypeError: it is neither a file nor a picture, or what was given besides is of another type.
     """
     need_extra("pictures")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ _OTHERS = frozenset(
 
 
 def model_input(
-    text: object, second: str | None, target: str | None, writing: Writing | None, images: Sequence[Any] = ()
+    text: object, second: str | None, target: str | None, writing: Writing | None, images: Any = ()
 ) -> ModelInput:
-    """What the model is given: a text, perhaps with pictures, or the tokens of one."""
+    """What the model is given: a text, perhaps with one or several pictures, or the tokens of one."""
     if isinstance(text, str):
-        pictures = tuple(Path(each) if isinstance(each, str) else each for each in images)
+        several = images if isinstance(images, Iterable) and not isinstance(images, str | bytes) else [images]
+        pictures = tuple(Path(each) if isinstance(each, str) else each for each in several)
         return ModelInput(text, second, target, writing, images=pictures)
     if images:
         raise TypeError("Pictures are read with a text, not with its tokens.")

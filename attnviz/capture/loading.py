@@ -189,12 +189,15 @@ def _seeing(name: str) -> SeeingModel:
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
-        raise ModelNotSupported(f"{quoted(name)} sees no pictures. Give it {_input_of(name)}.")
+        without = "sees no picture without a text" if resolve.entry(name).images else "sees no pictures"
+        raise ModelNotSupported(f"{quoted(name)} {without}. Give it {_input_of(name)}.")
     return model
 
 
 def _input_of(name: str) -> str:
     entry = resolve.entry(name)
+    if entry.images:
+        return "a picture with a text: attnviz.trace(text, model, images=[…])"
     return "a picture" if entry.sees else "a text"
 
 

@@ -131,7 +131,7 @@ class SeeingModel(Model):
             picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
 
         Raises:
-            UnreadablePicture: it is no picture, or larger than `MAX_BYTES` or `MAX_PIXELS`.
+            UnreadablePicture: it is no picture, larger than `MAX_BYTES` or `MAX_PIXELS`, or cannot be opened.
         """
         inputs = self._inputs(opened(picture))
         return Trace(
@@ -173,10 +173,15 @@ def opened(picture: Picture) -> Image.Image:
     """The picture, unpacked; see `SeeingModel.look`."""
     if isinstance(picture, Image.Image):
         return _check_image_size(picture)
-    size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
-    if size > MAX_BYTES:
-        raise UnreadablePicture(f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Take a smaller one.")
-    data = picture if isinstance(picture, bytes) else picture.read_bytes()
+    try:
+        size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
+        if size > MAX_BYTES:
+            raise UnreadablePicture(
+                f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Take a smaller one."
+            )
+        data = picture if isinstance(picture, bytes) else picture.read_bytes()
+    except OSError as error:
+        raise UnreadablePicture(f"{quoted(str(picture))} cannot be opened: {error.strerror}.") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(

@@ -43,7 +43,7 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, Unr
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
 from attnviz.models.catalogue import Entry
-from attnviz.models.tokenizer import TextTokenizer
+from attnviz.models.tokenizer import TextTokenizer, nothing_to_read
 from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 
 SHOWN_SIDE = 512
@@ -226,6 +226,8 @@ class VisionLanguageModel(Model):
                 f"{quoted(self.name)} reads pictures and text. Give it both: "
                 "attnviz.trace(text, model, images=[…])."
             )
+        if not given.text.strip():
+            raise nothing_to_read()
         return given
 
     def _read(self, given: ModelInput) -> _Read:

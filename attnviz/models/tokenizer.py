@@ -101,6 +101,13 @@ def _panics_as_errors() -> Iterator[None]:
         ) from error
 
 
+def nothing_to_read(where: str = "here") -> EmptyText:
+    """Return the error for an empty text."""
+    return EmptyText(
+        f"There is nothing {where} for the model to read. Type a sentence, for example: The dog is tired."
+    )
+
+
 class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
 
@@ -195,11 +202,7 @@ class TextTokenizer:
         tokens = self._placed(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
-                where = "in the second sentence" if number else "here"
-                raise EmptyText(
-                    f"There is nothing {where} for the model to read. "
-                    "Type a sentence, for example: The dog is tired."
-                )
+                raise nothing_to_read("in the second sentence" if number else "here")
         learned = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in type_ids))
 

@@ -18,6 +18,7 @@ interface ShownToken {
   name: string;
   title: string;
   special: boolean;
+  number?: number;
   /** What must be said of the row's numbers: faint.js. */
   aside?: string;
 }

@@ -100,6 +100,20 @@ class HeadView extends View {
     return this.placed.value;
   }
 
+  /** The part with half as many tokens along a side, around the chosen tokens; around the middle where none is. */
+  get closer() {
+    const { part } = this.data;
+    const { query, key } = this.pinned;
+    const { row, column, span } = this.place;
+    const around = (at, from, first) => {
+      const middle = at === null ? NaN : from + (at + 0.5) * blockOf(part.span);
+      return (middle >= first && middle <= first + span ? middle : first + span / 2) - span / 4;
+    };
+    const square = part.size[0] === part.size[1];
+    const across = key === null && square ? around(query, part.row, column) : around(key, part.column, column);
+    return { row: around(query, part.row, row), column: across, span: span / 2 };
+  }
+
   /** Shows another part of a long text. */
   goTo(place) {
     const { part } = this.data;

@@ -130,8 +130,15 @@ export class Lines {
     }
   }
 
+  /** The tokens of both sides; in a part of a long text, labelled with their places. */
+  get sides() {
+    const { queries, data: { key_tokens: keys, part } } = this.view;
+    const placed = (token) => (part ? { ...token, label: `${token.number} ${token.label}` } : token);
+    return { queries: queries.map(placed), keys: keys.map(placed) };
+  }
+
   update() {
-    const { queries, data: { key_tokens: keys } } = this.view;
+    const { queries, keys } = this.sides;
     const labels = JSON.stringify([queries, keys]);
     if (this.labels !== labels) {
       this.labels = labels;
@@ -160,6 +167,7 @@ export class Lines {
   /** How wide each column is: from the labels, measured once, never from the page while pointing. */
   layout() {
     const { data, theme } = this.view;
+    const { queries, keys } = this.sides;
     const width = this.view.root.clientWidth;
     if (!width) return;
     this.numbers = width >= 560 ? 4 : 2;
@@ -167,9 +175,9 @@ export class Lines {
     const digits =
       8 + 48 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
     const least = textWidth("from (query)", 12, theme.font) + 18;
-    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(this.view.queries) + 20)));
-    const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
-    const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
+    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(queries) + 20)));
+    const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(keys) + 20) + digits));
+    const rows = Math.max(queries.length, keys.length);
     const projected = this.view.root.hasAttribute("data-teacher");
     const row = projected ? ROW.projected : rows > ROW.many ? ROW.dense : ROW.roomy;
     const height = Math.min(rows * row, onPaper() ? Infinity : TALLEST);
@@ -336,7 +344,8 @@ export class Lines {
   /** The whole picture for a file; returns its size. */
   picture(pen, top, width) {
     const { view } = this;
-    const { queries, data: { key_tokens: keys, kind, unit } } = view;
+    const { kind, unit } = view.data;
+    const { queries, keys } = this.sides;
     const { theme } = pen;
     const row = ROW.dense;
     const shown = view.shown();

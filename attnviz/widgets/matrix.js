@@ -194,6 +194,7 @@ export class Panel {
     const factor = view.data.part && { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity }[event.key];
     if (event.key === "Escape") this.point(null);
     else if (factor === Infinity) view.goTo({ row: 0, column: 0, span: Infinity });
+    else if (factor === 0.5 && !this.at) view.goTo(view.closer);
     else if (factor) this.zoom(factor, this.middle(at));
     else if (this.pan(event.key, at)) {
       // the part behind the edge comes

@@ -58,7 +58,7 @@ export class WindowBar {
       const { row, column, span } = view.place;
       view.goTo({ row: row + (down * span) / 2, column: column + (across * span) / 2, span });
     };
-    this.closer = tool("+", "Zoom in", () => view.goTo(zoomed(view.place, 0.5)));
+    this.closer = tool("+", "Zoom in", () => view.goTo(view.closer));
     this.further = tool("−", "Zoom out", () => view.goTo(zoomed(view.place, 2)));
     this.whole = tool("Whole text", "Show the whole text", () => view.goTo({ row: 0, column: 0, span: Infinity }));
     this.moves = [

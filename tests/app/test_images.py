@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from PIL import Image
+from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app import markdown
@@ -18,8 +19,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from attnviz.trained.shapes import figures
-from tests.app.shown import clean, page_links, sent, try_page, visit, warnings
-from tests.app.shown import words as words_of
+from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
 from tests.capture.tiny_vision import built
 
 
@@ -27,6 +27,10 @@ from tests.capture.tiny_vision import built
 def folder(opened: Callable[[str], str]) -> str:
     """A small model that sees three rows of five patches, opened on this server."""
     return opened("vit")
+
+
+def words_of(app: AppTest) -> str:
+    return words(app).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def look(folder: str, name: str) -> Trace:
@@ -156,6 +160,23 @@ def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() 
     app.session_state["picture"] = "three shapes"
     clean(app.run())
     assert app.selectbox(key="patch").value == "red"
+
+
+def test_another_image_brings_its_question_unless_one_was_typed() -> None:
+    app = visit("images")
+    for name, question in QUESTIONS.items():
+        app.session_state["picture"] = name
+        clean(app.run())
+        assert app.text_input(key="question").value == question.text
+        assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (
+            figures.stored().by_shape if question.names_shape else figures.stored().by_colour
+        ).head
+    app.session_state["layer"], app.session_state["head"] = 2, 1
+    app.text_input(key="question").set_value("which shape is red").run()
+    app.session_state["picture"] = "six shapes"
+    clean(app.run())
+    assert app.text_input(key="question").value == "which shape is red"
+    assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (2, 1)
 
 
 def test_an_empty_text_is_an_error_and_nothing_is_predicted() -> None:

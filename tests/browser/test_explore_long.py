@@ -46,15 +46,17 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
     page.keyboard.press("Home")
     expect(explore.words).to_contain_text(f"largest {percent(float(weights[:8, :8].max()), 1)}")
 
+    the = next(at for at, token in enumerate(block.query_tokens) if token.text == "the")
     # The search finds the only "the", at the end, and shows it in cells.
     page.get_by_role("searchbox", name="Find a token").fill("the")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"1 of 1: {the + 1} the", exact=True)).to_be_visible()
     for _ in range(3):
         page.get_by_role("button", name="Zoom in").click()
         wait_idle(page)
+    expect(explore.words).to_contain_text("the attends to")  # it is still in the part
     expect(page.get_by_role("button", name="Whole text")).to_have_attribute("aria-disabled", "false")
-    page.get_by_role("button", name="Later queries").click()
+    page.get_by_role("button", name="Earlier queries").click()
     wait_idle(page)
     matrix.focus()
     page.keyboard.press("-")
@@ -79,7 +81,10 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
     # Lines around a token, with its top keys.
     explore.choose("Picture", "Lines")
     shown = [float(text.removesuffix(" %")) for _, text in explore.rows(explore.keys) if text]
-    row = weights[max(at for at, token in enumerate(block.query_tokens) if token.text == "the")]
+    row = weights[the]
+    for name, _ in explore.rows(explore.keys):
+        number, label = name.split(" ")
+        assert block.key_tokens[int(number) - 1].text == label
     assert max(shown) == np.round(100 * row.max())
     page.set_viewport_size(PHONE)
     fits(page)
@@ -92,11 +97,12 @@ def test_a_text_with_too_many_weights_to_keep_is_shown_too(explore: Explore, tmp
     explore.type("Sentence", text)
     expect(page.get_by_text("have no filters")).to_be_visible(timeout=COMPUTED_MS)
     block = attnviz.trace(text, str(folder), layers=1, store="vectors").block("decoder", 1)
-    row = block.row(2, max(at for at, token in enumerate(block.query_tokens) if token.text == "cat"))
+    cat = max(at for at, token in enumerate(block.query_tokens) if token.text == "cat")
+    row = block.row(2, cat)
     explore.open_head(2, 3)
     page.get_by_role("searchbox", name="Find a token").fill("cat")
     page.get_by_role("button", name="Previous").click()
-    expect(page.get_by_text("800 of 800", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"800 of 800: {cat + 1} cat", exact=True)).to_be_visible()
     explore.choose("Picture", "Lines")
     wait_idle(page)
     shown = [float(text.removesuffix(" %")) for _, text in explore.rows(explore.keys) if text]

@@ -167,7 +167,7 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
 
     page.get_by_role("searchbox", name="Find a token").fill("w297")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+    expect(page.get_by_text("1 of 1: 299 w297", exact=True)).to_be_visible()
     matrix.evaluate(PINCH)
     expect(matrix).to_have_attribute("aria-label", re.compile("38 queries by 38 keys"))
     page.get_by_label("Hide weights").select_option("below 1 %")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import attnviz
 from attnviz.capture.model import Writing
-from attnviz.errors import ModelNotSupported, UnreadablePicture, UnreadableText
+from attnviz.errors import EmptyText, ModelNotSupported, UnreadablePicture, UnreadableText
 from attnviz.trace import Patch, Trace
 from tests.capture.tiny_vision import FAMILIES, built
 
@@ -209,6 +209,12 @@ def test_what_cannot_be_read_is_refused() -> None:
         attnviz.trace(f"<image> {TEXT}", network, images=[WIDE, TALL], processor=processor)
     with pytest.raises(UnreadablePicture):
         attnviz.trace(TEXT, network, images=[b"no picture"], processor=processor)
+    with pytest.raises(UnreadablePicture, match=r"missing\.png. cannot be opened"):
+        attnviz.trace(TEXT, network, images="missing.png", processor=processor)
+    with pytest.raises(EmptyText):
+        attnviz.trace(" ", network, images=WIDE, processor=processor)
+    with pytest.raises(ModelNotSupported, match=r"attnviz\.trace\(text, model, images="):
+        attnviz.look(WIDE, "shapes")
     with pytest.raises(ModelNotSupported, match='cannot be traced with store="vectors"'):
         traced("paligemma", WIDE, store="vectors")
     with pytest.raises(ModelNotSupported, match="Trace it without edits"):

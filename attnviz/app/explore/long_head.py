@@ -29,7 +29,7 @@ from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.views import Unit, View
 from attnviz.app.state import memory
-from attnviz.text import percent
+from attnviz.text import isolated, percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -210,7 +210,10 @@ def _matches(source: Source, query: int | None) -> str:
     places = found(source.queries, searched)
     if not places:
         return "not found"
-    return f"{places.index(query) + 1} of {len(places)}" if query in places else f"{len(places)} found"
+    if query is None or query not in places:
+        return f"{len(places)} found"
+    token = source.queries[query]
+    return f"{places.index(query) + 1} of {len(places)}: {token.number} {isolated(token.label)}"
 
 
 def _hides(source: Source, heads: Heads, below: float) -> str:

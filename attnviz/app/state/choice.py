@@ -55,6 +55,16 @@ class Choice(Generic[Value]):
         if self.is_set:
             self.set(memory.get(self.name))
 
+    def follow(self, default: Value) -> None:
+        """Replace the previous default with this one, before the widget is drawn; keep any other value."""
+        begun = f"{self.name} began at"
+        before = memory.get(begun, default)
+        if self.is_set and before != default:
+            value = self.get(before)
+            # The browser omitted the old default from the link, and must include a value that is kept.
+            self.set(default if value == before else value)
+        memory.put(begun, default)
+
     def forget(self) -> None:
         """Remove the value."""
         memory.forget(self.name)

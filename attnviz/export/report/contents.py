@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
 from attnviz.text import in_order, isolated
@@ -147,8 +148,8 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "edits": list(trace.edits),
         "difference": "",
         "pictures": []
-        if any(isinstance(each, Matrices) and (each.signed or each.heading) for each in shown)
-        else _pictures(trace, numbers),
+        if shown[0].kind != "decoder" or (isinstance(shown[0], Matrices) and shown[0].signed)
+        else _pictures(trace, shown[0], numbers),
         "kinds": [_kind(each, numbers) for each in shown],
     }
 
@@ -158,8 +159,13 @@ def without_vision(trace: Trace) -> Trace:
     return replace(trace, blocks=tuple(block for block in trace.blocks if block.kind != "vision"))
 
 
-def _pictures(trace: Trace, numbers: bytearray) -> list[Facts]:
-    """The pictures that were read with a text: of each view its patches, and what the words give to them."""
+def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -> list[Facts]:
+    """The pictures that were read with a text: of each view its patches, and what the words give to them.
+
+    Args:
+        of: the decoder's attention as it is shown; where it is pooled, so is what the words give.
+    """
+    way = of.ways["plain"] if isinstance(of, Matrices) and of.heading else None
     tokens = trace.tokens
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
     for place, token in enumerate(tokens):
@@ -168,16 +174,24 @@ def _pictures(trace: Trace, numbers: bytearray) -> list[Facts]:
     words = {
         place: trace.text[token.start : token.end] or token.text
         for place, token in enumerate(tokens)
-        if token.patch is None
+        if token.patch is None and (way is None or way.row_of(place) is not None)
     }
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)
         places = [*words, *(patches[patch] for patch in in_order)]
-        rows = [
-            [block.rows(head, words)[:, places] for head in range(block.shape[0])]
-            for block in trace.of_kind("decoder")
-        ]
+        if way and isinstance(of, Matrices):
+            queries, keys = (
+                [at for place in each if (at := side.index_of(place)) is not None]
+                for side, each in ((way.queries, words), (way.keys, places))
+            )
+            rows = only(of.values, queries, keys)
+        else:
+            heads = [
+                [block.rows(head, words)[:, places] for head in range(block.shape[0])]
+                for block in trace.of_kind("decoder")
+            ]
+            rows = np.array(heads)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
             {
@@ -186,7 +200,7 @@ def _pictures(trace: Trace, numbers: bytearray) -> list[Facts]:
                 "rows": 1 + in_order[-1].row,
                 "columns": 1 + in_order[-1].column,
                 "places": places,
-                "weights": _add(numbers, np.array(rows)),  # [layer, head, word, place]
+                "weights": _add(numbers, rows),  # [layer, head, word, place]
                 "names": [*words.values()],
             }
         )
@@ -199,7 +213,7 @@ def _texts(trace: Trace) -> list[Facts]:
     texts = [text for text in given.values() if text is not None]
     names = [name for name, text in given.items() if text is not None]
     typed = [len(text) for text in texts]
-    writer = next((block for block in trace.blocks if block.kind != "encoder"), None)
+    writer = next((block for block in trace.blocks if block.kind in ("decoder", "cross")), None)
     if writer and trace.written:
         tokens = writer.query_tokens[-trace.written :]
         # A special token has no place in the text.

@@ -211,7 +211,7 @@ def show(
         trace: what to show. Or the difference of two traces with as many tokens, `b - a`. Or weights alone,
             with `tokens`: as `Trace.from_weights` takes them.
         tokens: the words or tokens of these weights.
-        kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
+        kind: "encoder", "decoder", "cross" or "vision"; None: the first that the trace has.
         layer: the layer to open, from 0; None: the first that has weights.
         head: the head to open, from 0.
         query: the token to follow, from 0, or its text if that is there once; None for all. Several: their
@@ -236,8 +236,8 @@ def show(
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace has its tokens. Remove tokens=.")
     given = trace if tokens is None else Trace.from_weights(trace, tokens)
-    minus = without_vision(checked_trace(given.minus)) if isinstance(given, Difference) else None
-    trace = without_vision(checked_trace(given.trace if isinstance(given, Difference) else given))
+    minus = _readable(given.minus, kind) if isinstance(given, Difference) else None
+    trace = _readable(given.trace if isinstance(given, Difference) else given, kind)
     _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
@@ -268,7 +268,7 @@ def show(
         shown.append(of := largest_weights(trace, kind, layer))
         picture, rows = still_of_long(of, opening, title, theme), opening.followed
     else:
-        for each in [kind] if alone or pool else kinds_of(trace):
+        for each in [kind] if alone or pool or kind == "vision" else kinds_of(trace):
             one = (
                 difference(Difference(trace, minus), each, hide_special, words)
                 if minus
@@ -296,10 +296,17 @@ def show(
     )
     tall = (
         _height(trace, kind, view or ("lines" if pool or alone else None))
+        + _TEXT * (minus is not None and minus.text != trace.text)
         if height is None
         else whole(height, "height")
     )
     return Figure(drawn, picture, tall, title)
+
+
+def _readable(trace: Any, kind: Kind | None) -> Trace:
+    """The same with the attention of its vision encoder alone, if that is the kind, or without it."""
+    found = checked_trace(trace)
+    return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 
 
 def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) -> tuple[int, ...]:
@@ -332,5 +339,5 @@ def _height(trace: Trace, kind: Kind, view: View | None) -> int:
     if view in (None, "atlas") and len(kinds_of(trace)) > 1:
         around += _KINDS
     tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
-    around += _PICTURE * bool(trace.pictures)
+    around += _PICTURE * bool(trace.pictures and kind == "decoder")
     return around + min(row * (len(blocks) if view == "atlas" else tokens), maximum)

@@ -1,5 +1,6 @@
 /* part: a part of a long text on a report's page, as app/explore/long_head.py makes it in the app. */
 
+import { isolated } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { levelOf } from "../../widgets/palette.js";
 import { allData } from "../../widgets/store.js";
@@ -95,7 +96,9 @@ export class PartOfText {
     const at = placeOf(this.rows, query);
     const places = this.matches(queries);
     const which = places.indexOf(query ?? -1);
-    const count = which < 0 ? `${places.length} found` : `${which + 1} of ${places.length}`;
+    const token = queries[query ?? 0];
+    const count =
+      which < 0 ? `${places.length} found` : `${which + 1} of ${places.length}: ${token.number} ${isolated(token.label)}`;
     const hides = heads.map((head) => percent(source.hidden(head, this.below)));
     return {
       pixels,

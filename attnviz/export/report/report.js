@@ -22,7 +22,7 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
  * }} Way how the tokens are shown: all, or without the special ones; `weights` where it has its own
- * @typedef {"encoder" | "decoder" | "cross"} KindName
+ * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
  *   top: { count: number, keys: number, weights: number, blocks: number, hidden: number, causal: boolean } | null,
@@ -227,6 +227,7 @@ const KINDS = {
   encoder: ["Encoder", "The first text reads itself."],
   decoder: ["Decoder", "The second text reads itself."],
   cross: ["Cross-attention", "The second text reads the first."],
+  vision: ["Vision encoder", "The picture’s patches read each other."],
 };
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);

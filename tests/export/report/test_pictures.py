@@ -1,13 +1,14 @@
 """A report of a model that read a picture with a text: the picture, its patches and its words are there."""
 
 import base64
+from dataclasses import replace
 
 import numpy as np
 
 import attnviz
 from attnviz.export.report.page import report
 from attnviz.trace import PNG, Patch, Token, Trace, weights_block
-from tests.export.report.held import facts_of, numbers_of
+from tests.export.report.held import facts_of, numbers_of, weights_in
 
 
 def patch(row: int, column: int) -> Token:
@@ -50,6 +51,22 @@ def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> N
             "names": ["what", "is_it"],
             "places": [0, 5, 1, 3, 2, 4],
         }
+
+
+def test_a_pool_over_heads_keeps_the_picture() -> None:
+    both = np.stack([np.eye(6), np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]]).astype(np.float32)
+    trace = replace(seen(), blocks=(weights_block("decoder", 0, TOKENS, TOKENS, both),))
+    page = attnviz.show(trace, pool="mean", hide_special=True).page
+    [picture] = facts_of(page)["readings"][0]["pictures"]
+    held = numbers_of(page)[picture["weights"] :][:12].reshape(2, 6)
+    assert np.allclose(held, both.mean(axis=0)[[0, 5]][:, picture["places"]])
+
+
+def test_the_attention_of_the_vision_encoder_is_shown_without_the_text() -> None:
+    page = attnviz.show(seen(), kind="vision").page
+    [reading] = facts_of(page)["readings"]
+    assert ([kind["kind"] for kind in reading["kinds"]], reading["pictures"]) == (["vision"], [])
+    assert np.array_equal(weights_in(page, "vision", "plain")[0], seen().block("vision").weights)
 
 
 def test_a_difference_of_two_has_no_picture() -> None:

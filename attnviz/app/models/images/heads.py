@@ -39,17 +39,19 @@ def choose_head(chosen: ImageSelection) -> tuple[int, int]:
 
     While the default head is open, a text with another default opens that one.
     """
-    layer, head = first = opening(chosen)
+    first = opening(chosen)
     before = memory.get(_OPENED, first)
-    if before != first and (LAYER.get(before[0]), HEAD.get(before[1])) == before:
-        LAYER.set(layer)
+    if before != first:
+        opened = LAYER.get(before[0]), HEAD.get(before[1])
+        layer, head = first if opened == before else opened
+        LAYER.set(layer)  # also where it stays: the browser omitted an old default from the link
         HEAD.set(head)
     memory.put(_OPENED, first)
     if not chosen.mean:
         return controls.head(chosen.layers, chosen.heads, first)
     memory.keep_picked()
     link.number(HEAD, chosen.entry.heads)  # for when single heads are shown again
-    return LAYER.draw("Layer", chosen.layers, layer) - 1, 0
+    return LAYER.draw("Layer", chosen.layers, first[0]) - 1, 0
 
 
 def describe_answer(chosen: ImageSelection) -> None:
@@ -58,7 +60,7 @@ def describe_answer(chosen: ImageSelection) -> None:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
     first, second = expected.candidates[:2]
-    st.markdown(
+    _write(
         f"Next word: **{markdown.plain(first.text.strip())}** {percent(first.probability)}, then "
         f"{markdown.plain(second.text.strip())} {percent(second.probability)}."
     )
@@ -150,7 +152,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
 
 
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
-    """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
+    """Draw one head's look over the picture; arguments as in `all_heads`."""
     tokens = chosen.tokens
     shown = (
         computed.view(trace, chosen.patches)
@@ -197,10 +199,15 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
     name = f"*{markdown.plain(chosen.name(query))}*"
     where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
     if received(chosen, query):
-        st.markdown(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
+        _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
     uniform = f"Uniform attention: {share(1 / len(row))} each."
-    st.markdown(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+    _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+
+
+def _write(sentence: str) -> None:
+    """Draw a sentence in a narrow column, where no line begins with "%"."""
+    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:

@@ -33,7 +33,7 @@ _ANY_QUESTION = "What is in this picture?"
 _UNKNOWN = ("<unk>", "[UNK]")  # how tokenizers spell a word that is not in their vocabulary
 _READ = "what the word was chosen in"
 _OUR_QUESTIONS = (
-    "This model knows two questions: *what colour is the …* and *which shape is …*. Shapes: "
+    "This model knows two questions: *what colour is the circle* and *which shape is red*. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
@@ -125,6 +125,7 @@ def choose() -> ImageSelection:
         chosen = ImageSelection(entry, example, file, called, mean=mean)
         if entry.images:
             question = QUESTIONS[example].text if ours else _ANY_QUESTION
+            QUESTION.follow(question)
             return _with_text(chosen, QUESTION.draw("Text", question, help=_OUR_QUESTIONS if ours else None))
     try:
         tokens = loading.tokens(entry.name, "an image")
