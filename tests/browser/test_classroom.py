@@ -3,6 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests import reference_bert
@@ -70,11 +71,11 @@ def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: 
     assert set(rows.all_text_contents()) <= {*tokens, "[UNK]"}
 
 
-def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:
+@pytest.mark.parametrize("text", [MARKED, f"{LETTERS} {CODE}"], ids=["marked", "letters and code"])
+def test_a_hostile_text_is_shown_as_typed(explore: Explore, text: str) -> None:
     explore.open(text="harmless words", layer=3, head=7, hide="false")
     made = explore.page.get_by_role("main").locator(PLACES)
     usual = made.count()
-    text = f"{LETTERS} {MARKED} {CODE}"
     explore.type("Sentence", text)
     read = reference_bert.tokenizer()(text, return_offsets_mapping=True)
     pieces = zip(read.tokens(), read["offset_mapping"], strict=True)

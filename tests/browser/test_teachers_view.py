@@ -143,9 +143,8 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
                 for token in page.get_by_role("group", name="from (query)").get_by_role("button").all():
                     expect(token).to_be_in_viewport(ratio=0.95)
             press(page, "PageDown")
-        last = page.locator("[data-shown] .rail > li:visible")
-        expect(last).to_have_count(1)
-        expect(last.locator(".quotient")).to_be_in_viewport()
+        expect(page.locator("[data-shown] table:visible")).to_have_count(1)
+        expect(page.locator("[data-shown] .katex:visible").last).to_be_in_viewport()  # the quotient
         expect(page.get_by_role("status").filter(has_text="5 of 5 (2/2)")).to_be_visible()
         menu_button = page.get_by_role("button", name="Menu", exact=True)
         menu_button.click()

@@ -29,15 +29,16 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, in a tool also their children, or the
- * `data-piece` elements of a widget.
+/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the arithmetic
+ * what is side by side, or the `data-piece` elements of a widget.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
   [...part.children].flatMap((child) => {
     const own = drawn(child, "[data-piece]");
     const inner = child.matches(".st-key-slide-tool *") && child.querySelector(":scope > .stVerticalBlock");
-    return own.length ? own : inner ? pieces(inner) : [child];
+    const sides = child.matches(".st-key-slide-arithmetic > *") && child.querySelector(":scope > .stHorizontalBlock");
+    return own.length ? own : inner || sides ? pieces(inner || sides) : [child];
   });
 
 class TeachersView {
