@@ -110,7 +110,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     dog, it = 1, 6
     expect(cells("Weights of head 2-7").nth(dog)).to_have_accessible_name(re.compile(r"%, rank \d of \d"))
     cells("Rollout").nth(dog).click()
-    expect(page).to_have_url(re.compile("measure=Rollout"))
+    expect(page.get_by_text("The product over all layers")).to_be_visible()
     expect(cells("Rollout").nth(it)).to_have_accessible_name(re.compile("the token itself"))
     everybody_can_use(page)
 
