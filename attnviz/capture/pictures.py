@@ -181,7 +181,9 @@ def opened(picture: Picture) -> Image.Image:
             )
         data = picture if isinstance(picture, bytes) else picture.read_bytes()
     except OSError as error:
-        raise UnreadablePicture(f"{quoted(str(picture))} cannot be opened: {error.strerror}.") from error
+        raise UnreadablePicture(
+            f"{quoted(Path(error.filename).name)} cannot be opened: {error.strerror}."
+        ) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(

@@ -94,7 +94,7 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     folder = tiny("vit", tmp_path / "vit")
     Image.linear_gradient("L").save(tmp_path / "ramp.png")
     assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
-    assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
+    assert "“nothing.png” cannot be opened" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
     for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."], ["--layer", "1"]):
         said = refuse("trace", tmp_path / "ramp.png", "--model", folder, *asked)
         assert "does not support --second, --target, --write, --edit, --layer or --head." in said
