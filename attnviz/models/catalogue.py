@@ -350,9 +350,9 @@ def _storyteller(size: Size) -> Entry:
 _SHAPES = Entry(
     name=SHAPES,
     title="Shapes (a small vision-language model)",
-    description="A LLaVA of our own with 2 layers of 4 heads, trained for some minutes on drawings of shapes "
-    "in a grid of 5 × 5 cells, one patch each. It knows 18 words and two kinds of questions, and nothing of "
-    "photographs. In its vision encoder W_O is 0, so that each patch token holds its own cell alone.",
+    description="A small LLaVA with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a "
+    "grid of 5 × 5 cells, one patch each. Its vocabulary has 18 words; it answers two kinds of questions and "
+    "cannot read photographs. Its vision encoder has W_O = 0, so each patch token holds only its own cell.",
     engine="transformers",
     family="llava",
     layers=0,

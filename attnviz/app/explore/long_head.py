@@ -111,7 +111,7 @@ def draw(
     key: int | None,
     picked: Picked,
     together: Sequence[int] = (),
-    **told: Any,
+    **texts: Any,
 ) -> None:
     """Draw the open heads.
 
@@ -119,7 +119,7 @@ def draw(
         query, key: the chosen tokens.
         together: rows that are added up while no query is chosen.
         picked: called with a query and a key that were clicked or found.
-        told: `note`, `caption` and `filename` of `head_view`.
+        texts: `note`, `caption` and `filename` of `head_view`.
     """
     window, size = _window(source, query), source.size
     if style == "lines":
@@ -174,7 +174,7 @@ def draw(
         on_window=lambda row, column, span: _move(source, Window(row, column, span), query),
         on_find=lambda text, direction: _find(source, text, direction, query, picked),
         on_hide=lambda least: memory.put(_BELOW, least if least in THRESHOLDS else 0.0),
-        **told,
+        **texts,
     )
 
 

@@ -117,12 +117,17 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
 
 
 def caption(view: View, heads: Heads) -> str:
-    """The caption of a saved picture."""
-    first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
-    sentence = first if view.changed is None else f"{first} → {second} (change)"
+    """The caption of a saved picture of heads."""
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
     head = f"{attention.of(view.model, view.kind)}head {open_heads}"
-    return f"{sentence} · {lookup.called(view.model)} · {head} · {view.stage}"
+    return f"{_read(view)} · {head} · {view.stage}"
+
+
+def _read(view: View) -> str:
+    """The sentence, or both of a change, and the model that read it."""
+    first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
+    sentence = first if view.changed is None else f"{first} → {second} (change)"
+    return f"{sentence} · {lookup.called(view.model)}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
@@ -168,8 +173,9 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
         tokens.choose(at, to)
 
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
-    told: dict[str, Any] = {
-        "note": f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
+    explained = f"{explanation(view)}{faint_rows(views.hidden(view))}"
+    texts: dict[str, Any] = {
+        "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
         "together": shown.queries,
         "filename": f"{file_name(view, heads)}-{shown.style.lower()}",
@@ -178,17 +184,17 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
     one = None if shown.heads == ALONE else pooled(view, heads, shown.heads)
     if one:
         heads, heads_total = Heads(heads.layer, 1, ()), 0
-        told |= {
+        texts |= {
             "heading": one.heading,
-            "note": f"{one.heading}; {told['note'].split('; ', 1)[1]}",
-            "caption": f"{told['caption'].rsplit(' · ', 2)[0]} · {one.heading} · weights",
-            "filename": f"{told['filename']}-{shown.heads.lower().replace(' ', '-')}",
+            "note": f"{one.heading}; {explained}",
+            "caption": f"{_read(view)} · {one.heading} · weights",
+            "filename": f"{texts['filename']}-{shown.heads.lower().replace(' ', '-')}",
         }
     if max(len(queries), len(keys)) > MAX_CELLS:
         source = long_head.of_view(view, heads.layer)
         if one:
             source = long_head.of_matrix(source, one.values, one.high if view.signed else 1.0)
-        long_head.draw(source, heads, heads_total, how, query, key, picked, **told)
+        long_head.draw(source, heads, heads_total, how, query, key, picked, **texts)
         return
     if one:
         pixels, exact = _send(view, heads, one)
@@ -208,7 +214,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
         unit=view.unit,
         on_pick=picked,
         on_heads=open_heads,
-        **told,
+        **texts,
     )
 
 
