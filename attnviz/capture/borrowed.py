@@ -137,21 +137,26 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
 def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
     """As `borrowed`, of a model that reads pictures together with a text."""
+    from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
-        part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
+        reader = theirs.config.model_type in families.READERS  # whose decoder needs its encoder
+        part = _part(theirs, pictures=reader or isinstance(processor, BaseImageProcessor))
+        alone = f" Or read one of the two alone. Give a part of it: {part}." if part else ""
         raise ModelNotSupported(
             f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
-            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
-            f"one of the two alone. Give a part of it: {part}."
+            f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
     _check(theirs, name, pictures=True)
     of_text: Any = processor
     longest = getattr(of_text.tokenizer, "model_max_length", None)
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
     reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
-    return VisionLanguageModel(entry, _ready(theirs, name, weights_alone=False), processor, reads)
+    network = _ready(theirs, name, weights_alone=False)
+    if entry.family in families.READERS:
+        return PictureReader(entry, network, of_text.image_processor, reads)
+    return VisionLanguageModel(entry, network, processor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:

@@ -56,7 +56,7 @@ _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MAX_QUOTED = 200  # characters of an error of transformers that ours repeats
 # What many files omit, and no attention depends on: a layer behind the last one, and a vector that
 # wav2vec 2.0 puts in place of what it has to guess in training.
-_UNUSED = ("pooler.", "masked_spec_embed")
+_UNUSED = ("pooler.", "encoder.pooler.", "masked_spec_embed")
 
 
 def open_network(
@@ -115,7 +115,8 @@ def open_network(
 
 def compute_with(network: PreTrainedModel, attention: str) -> None:
     """Let a model compute with this attention, by the name that transformers has for it."""
-    network.set_attn_implementation(attention)
+    with quiet():  # a family that cannot be set so computes as `eager` does
+        network.set_attn_implementation(attention)
     for module in network.modules():  # those of an EncoderDecoderModel read other configs than its own
         if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
             own._attn_implementation = attention  # noqa: SLF001
