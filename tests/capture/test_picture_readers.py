@@ -17,7 +17,7 @@ from attnviz.capture.picture_readers import ENCODER_NOT_SHOWN
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
 from tests.capture.test_vision_language import brightened, given_to, noise
-from tests.capture.tiny_readers import READERS, built
+from tests.capture.tiny_readers import READERS, built, weights_of_eager
 
 TEXT = "what is in this picture ?"
 WIDE, TALL = noise(60, 40), noise(34, 50)
@@ -30,42 +30,12 @@ def traced(family: str, picture: Image.Image, text: str = TEXT, **more: Any) -> 
     return attnviz.trace(text, network, images=[picture], processor=processor, **more)
 
 
-def of_modules(network: Any, inputs: dict[str, Any], cross: bool) -> list[Tensor]:
-    """What the modules of BLIP's decoder return as weights."""
-    found: list[Tensor] = []
-    hooks = [
-        module.register_forward_hook(lambda _, __, returned: found.append(returned[1]))
-        for name, module in network.named_modules()
-        if name.endswith(".self") and ("crossattention" in name) == cross
-    ]
-    network(**inputs)
-    for hook in hooks:
-        hook.remove()
-    return found
-
-
 @every_reader
 def test_weights_are_those_of_eager(family: str) -> None:
     network: Any = built(family)[0]
     with given_to(network) as called:
         trace = traced(family, WIDE)
-    inputs = {name: value for name, value in called[-1].items() if name != "args"}
-    network.set_attn_implementation("eager")
-    with torch.inference_mode():
-        returned = network(**{**inputs, "output_attentions": True})
-        if family == "blip":
-            expected = {
-                "vision": returned.attentions,
-                "decoder": of_modules(network, inputs, cross=False),
-                "cross": of_modules(network, inputs, cross=True),
-            }
-        else:
-            names = {
-                "vision": "encoder_attentions",
-                "decoder": "decoder_attentions",
-                "cross": "cross_attentions",
-            }
-            expected = {kind: returned[name] for kind, name in names.items()}
+    expected = weights_of_eager(network, called[-1])
     if family == "donut":
         assert trace.notes == (ENCODER_NOT_SHOWN,)
         del expected["vision"]

@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 import transformers
+from torch import Tensor
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 from transformers.models.donut.image_processing_pil_donut import DonutImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from tests.capture.tiny_vision import Built, tokenizer_of_words
 
+_TEXTS = ("input_ids", "decoder_input_ids")
 _MADE: Any = transformers  # which leaves constructors untyped
 _VIT = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 3}
 _HALF = {
@@ -99,3 +101,24 @@ READERS: dict[str, Callable[[], Built]] = {
 def built(family: str) -> Built:
     """A tiny model of this family and its processor; the same numbers every time."""
     return READERS[family]()
+
+
+def weights_of_eager(network: Any, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
+    """What transformers computes with `eager`, by kind; of BLIP’s decoder, what its modules return."""
+    given = {name: value for name, value in inputs.items() if name in ("pixel_values", *_TEXTS)}
+    network.set_attn_implementation("eager")
+    found: dict[str, list[Tensor]] = {"decoder": [], "cross": []}
+    hooks = [
+        module.register_forward_hook(lambda _, __, returned, to=found[kind]: to.append(returned[1]))
+        for name, module in network.named_modules()
+        for kind in ["cross" if "crossattention" in name else "decoder"]
+        if type(module).__name__ == "BlipTextSelfAttention"
+    ]
+    with torch.inference_mode():
+        returned = network(**given, output_attentions=True)
+    for hook in hooks:
+        hook.remove()
+    if hooks:
+        return {**found, "vision": returned.attentions}
+    names = {"vision": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    return {kind: returned[name] for kind, name in names.items()}
