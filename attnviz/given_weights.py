@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.errors import InvalidTrace
 from attnviz.spelling import BROKEN, byte_spelling, spelled_bytes
 
 # "[CLS]", "<s>", "<|endoftext|>", but not a single byte, "<0xE2>".
@@ -25,30 +24,6 @@ class Piece(NamedTuple):
     start: int
     end: int
     word: int
-
-
-def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights of each layer that has some, by number, and whether they were generated in steps.
-
-    Args:
-        given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
-            sequence of layers [1, head, query, key]. None is a layer without weights.
-        kind: "encoder", "decoder" or "cross".
-
-    Raises:
-        InvalidTrace: the steps are not those of one text.
-    """
-    given = list(given) if hasattr(given, "__iter__") else [given]
-    if not any(_is_step(each) for each in given):
-        return {number: layer for number, layer in enumerate(given) if layer is not None}, False
-    if len({len(step) for step in given}) > 1:
-        raise InvalidTrace(f"The steps of the {kind} attention differ in their number of layers.")
-    found = {}
-    for number, steps in enumerate(zip(*given, strict=True)):
-        arrays = [as_array(step) for step in steps if step is not None]
-        if arrays:
-            found[number] = _joined(arrays, len(steps), f"{kind} layer {number + 1}", kind == "cross")
-    return found, True
 
 
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
@@ -96,53 +71,6 @@ def spelled(token: object) -> str:
     if isinstance(token, bytes):
         return byte_spelling(token)
     return str(token.item() if hasattr(token, "item") else token)  # a tensor of ids has tensors
-
-
-def _is_step(given: Any) -> bool:
-    if not isinstance(given, tuple | list) or not given:
-        return False
-    return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
-
-
-def _joined(steps: list[NDArray[np.float32]], count: int, where: str, cross: bool) -> NDArray[np.float32]:
-    """Return [head, query, key] of all steps of one layer.
-
-    With a cache each step has one new query; without one, each has all of them again.
-    """
-    if any(step.ndim != 4 or len(step) != 1 for step in steps):
-        raise InvalidTrace(
-            f"{where.capitalize()} has the weights of several texts, beams or sequences. Call generate with "
-            "one text, num_beams=1 and num_return_sequences=1."
-        )
-    kept: list[NDArray[np.float32]] = []
-    rows = 0
-    for (step,) in steps:
-        if kept and step.shape[1] == rows + 1:
-            kept, rows = [], 0
-        if kept and (step.shape[1] != 1 or len(step) != len(kept[0])):
-            raise _disordered(where)
-        kept.append(step)
-        rows += step.shape[1]
-    if len(steps) != count or (cross and len({step.shape[2] for step in kept}) > 1):
-        raise _disordered(where)
-    if cross:
-        return np.concatenate(kept, axis=1)
-    found = np.zeros((len(kept[0]), rows, rows), np.float32)
-    end = 0
-    for step in kept:
-        start, end, keys = end, end + step.shape[1], step.shape[2]
-        first = max(end - keys, 0)  # a sliding window keeps the last keys alone
-        found[:, start:end, first:end] = step[:, :, : end - first]
-        if step[:, :, end - first :].any():  # a static cache has keys of 0 for tokens to come
-            raise _disordered(where)
-    return found
-
-
-def _disordered(where: str) -> InvalidTrace:
-    return InvalidTrace(
-        f"The steps of {where} do not follow each other from the prompt on. Give all that one call of "
-        "generate returns, or the attentions of one forward pass."
-    )
 
 
 def _bytes_of(tokens: Sequence[str]) -> list[bytes]:

@@ -28,7 +28,6 @@ STEPS = {
     "models": 5,
     "analysis": 4,
     "trained": 4,
-    "activation_cache": 3,
     "interventions": 3,
     "trace": 2,
     "transformer": 2,
@@ -50,7 +49,6 @@ DOORS = {
     "torch": {
         "attnviz",
         "trace",
-        "activation_cache",
         "transformer",
         "trained",
         "interventions",

@@ -43,9 +43,6 @@ Places = NDArray[np.intp]
 Lines = Sequence[tuple[int, str]]
 """Lines of a text with their numbers, from 0."""
 
-Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
-"""Applies a function to each item, as `map` does, in any order."""
-
 COUNT = 50
 """Default number of results."""
 
@@ -224,7 +221,6 @@ def search(
     wanted: Floats,
     count: int = COUNT,
     exclude: str = "",
-    share: Share = map,
 ) -> Iterator[Progress[Neighbours]]:
     """Search a text of any length for the tokens with the most similar vectors; `done` counts lines.
 
@@ -236,7 +232,6 @@ def search(
         wanted: [d_head], the search vector.
         count: Maximum number of tokens.
         exclude: Sentence whose tokens are excluded.
-        share: Distributes the parts of the text, as `on_ray.share` does; `map` uses this process.
 
     Raises:
         AttnvizError: the model cannot be used, has no such head, or cannot read any line.
@@ -244,7 +239,7 @@ def search(
     found = Neighbours()
     yield Progress(0, corpus.lines, found)
     work = partial(_search_part, model, head, vector, wanted, count, exclude)
-    for part in share(work, _parts(corpus)):
+    for part in map(work, _parts(corpus)):
         found = found.merged(part, count)
         yield Progress(found.lines, corpus.lines, found)
     need_some(found.tokens, "lines", found.reasons)
@@ -296,7 +291,7 @@ def read_corpus(
         if size > max_bytes:
             raise AttnvizError(
                 f"The vectors of this text take more than {max_bytes / 1e6:,.0f} MB. Use at most "
-                f"{max(1, done):,} of its lines here, or search it on the command line: attnviz find"
+                f"{max(1, done):,} of its lines here, or search it in Python: attnviz.experiments.find"
             )
         done += len(lines)
         if done < corpus.lines:

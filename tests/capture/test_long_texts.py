@@ -223,19 +223,18 @@ def test_overviews_are_those_of_the_whole_matrix(seed: int, tokens: int, size: i
     matrix = random.dirichlet(np.full(tokens, 0.5), (2, tokens)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["attnviz.trace"], "_TILE", int(random.integers(1, 40)))
-        block = attnviz.Trace.from_weights([matrix], ["a"] * tokens, normalise=True).blocks[0]
+        block = attnviz.Trace.from_weights([matrix], ["a"] * tokens).blocks[0]
         top = block.top(1, k)
         assert top.keys.shape == top.weights.shape == (tokens, min(k, tokens))
         assert np.array_equal(top.weights, -np.sort(-block.weights[1], axis=1)[:, :k])
         assert np.array_equal(np.take_along_axis(block.weights[1], top.keys, axis=1), top.weights)
         assert all(len({*row}) == len(row) for row in top.keys.tolist())
-        for how, reduce in (("max", np.max), ("mean", np.mean), ("sum", np.sum)):
-            pooled = block.pooled(0, size, how)  # type: ignore[arg-type]
-            count = -(-tokens // size)
-            assert pooled.shape == (count, count)
-            for row, column in np.ndindex(pooled.shape):
-                part = block.weights[0, row * size :][:size, column * size :][:, :size]
-                assert pooled[row, column] == pytest.approx(reduce(part), abs=1e-5)
+        pooled = block.pooled(0, size)
+        count = -(-tokens // size)
+        assert pooled.shape == (count, count)
+        for row, column in np.ndindex(pooled.shape):
+            part = block.weights[0, row * size :][:size, column * size :][:, :size]
+            assert pooled[row, column] == part.max()
 
 
 def test_what_is_no_overview_is_refused() -> None:
@@ -243,7 +242,6 @@ def test_what_is_no_overview_is_refused() -> None:
     for call, said in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
-        (lambda: block.pooled(0, 2, "min"), "no pooling 'min'; there are max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):

@@ -239,7 +239,7 @@ def test_asking_for_help_waits_for_no_model() -> None:
     assert " torch\n" not in answer.stderr
 
 
-@pytest.mark.parametrize("command", ["trace", "report", "find", "heads"])
+@pytest.mark.parametrize("command", ["trace", "report", "heads"])
 def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     command: str, refuse: Say, tmp_path: Path
 ) -> None:
@@ -248,7 +248,6 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
         "trace": ["Hi."],
         "report": ["Hi.", "--out", tmp_path / "h.html"],
         "heads": [tmp_path / "dog.txt"],
-        "find": [tmp_path / "dog.txt", "Hi.", "--token", 1, "--head", "1-1"],
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
     assert "dtype is float16" in refuse(*asked, "a/b#bfloat16", "--dtype", "float16")

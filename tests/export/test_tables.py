@@ -88,22 +88,3 @@ def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch:
     assert len(attnviz.links_table(both, "cross")) <= 200
     with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
         attnviz.links_table(both)
-
-
-def test_a_table_counts_from_0_if_it_is_asked_to(both: Trace) -> None:
-    from_0, from_1 = (attnviz.links_table(both, base=base) for base in (0, 1))
-    assert from_0["query"].iloc[0] == from_0["key"].iloc[0] == "0:[CLS]"
-    for column in ("layer", "head"):
-        assert np.array_equal(from_0[column] + 1, from_1[column])
-    assert np.array_equal(from_0["weight"], from_1["weight"])
-    tokens_from_0, tokens_from_1 = (attnviz.tokens_table(both, base=base) for base in (0, 1))
-    assert list(tokens_from_0.index[:3]) == ["0:[CLS]", "1:the", "2:dog"]
-    for column in ("word", "sentence"):
-        assert list((tokens_from_0[column] + 1).dropna()) == list(tokens_from_1[column].dropna())
-    assert list(attnviz.weights_table(both, "cross", 0, 0, base=0).index) == [
-        f"{number}:{label.partition(':')[2]}" for number, label in enumerate(DECODER)
-    ]
-    with pytest.raises(attnviz.AttnvizError, match="base must be 0 or 1, not 2"):
-        attnviz.tokens_table(both, base=2)  # type: ignore[arg-type]  # this is what must fail
-    with pytest.raises(TypeError, match=r"base must be a whole number, not 1\.0"):
-        attnviz.tokens_table(both, base=1.0)  # type: ignore[arg-type]  # and this
