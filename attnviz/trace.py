@@ -6,7 +6,7 @@ import hashlib
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from operator import index
 from os import PathLike
@@ -592,9 +592,7 @@ class Trace:
         """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
-    def save(
-        self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all"
-    ) -> None:
+    def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all") -> None:
         """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
 
         `numpy.load` opens it, too: its arrays are called by kind, layer (counted from 1) and attribute of

@@ -8,7 +8,7 @@ Both round vectors to float16, which changes a cosine by less than 0.001.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice

@@ -65,9 +65,7 @@ def tokens_table(trace: Trace) -> pd.DataFrame:
             "written": left <= shown.written,
         }
         for reader, shown in _all_read(trace).items()
-        for left, label, token in zip(
-            range(len(shown), 0, -1), _labels(shown), shown.tokens, strict=True
-        )
+        for left, label, token in zip(range(len(shown), 0, -1), _labels(shown), shown.tokens, strict=True)
     ]
     return pd.DataFrame(rows).astype({"word": "Int64"}).set_index("token")
 

@@ -2,9 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
 from attnviz.text import in_order, isolated
-from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
+from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 _MAX_QUOTED = 40  # characters of a text in a name

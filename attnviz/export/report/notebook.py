@@ -33,7 +33,7 @@ from attnviz.export.report.matrices import (
     matrices,
     pooled,
 )
-from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
+from attnviz.export.report.page import InitialView, Part, Theme, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
@@ -246,7 +246,6 @@ def show(
     tokens_of_rows = trace.block(kind, layer).query_tokens
     followed = None if query is None else checked_place(query, tokens_of_rows, "query")
     opening = InitialView(0, kind, layer, whole(head, "head"), followed, style, hide_special)
-    kind_opened([trace], opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.

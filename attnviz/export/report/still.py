@@ -73,7 +73,9 @@ def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: T
     mask = np.isfinite(blocks)
     queries, keys = (
         [token.label for token in block_tokens(side.groups, places, window.block)]
-        for side, places in zip((of.queries, of.keys), window.ranges(len(of.queries), len(of.keys)), strict=True)
+        for side, places in zip(
+            (of.queries, of.keys), window.ranges(len(of.queries), len(of.keys)), strict=True
+        )
     )
     levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
     shapes, width, height = _matrix(levels, queries, keys, signed=False, high=1.0)
