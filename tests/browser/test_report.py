@@ -96,7 +96,7 @@ def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> 
     page = open_file(report(trace, FIRST))
     assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="print")
-    expect(page.locator(".tools")).to_be_hidden()
+    expect(page.locator(".top > .tools")).to_be_hidden()
     expect(head_title(page)).to_be_visible()
     for canvas in page.locator(".parts canvas").all():
         expect(canvas).to_be_visible()
@@ -105,7 +105,7 @@ def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> 
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".root").first.evaluate("root => root.dataset.theme") == "light"
     page.emulate_media(media="screen")
-    expect(page.locator(".tools")).to_be_visible()
+    expect(page.locator(".top > .tools")).to_be_visible()
 
 
 # Two fingers that come together.
