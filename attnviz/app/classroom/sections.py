@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
-from urllib.parse import unquote
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app import question as questions
 from attnviz.app.classroom import bar
 from attnviz.app.server import address
 from attnviz.app.state import memory
@@ -40,22 +37,8 @@ def draw() -> None:
 
 
 def for_teachers() -> None:
-    """Draw the heading of the teachers' section, and its buttons."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.header("For teachers", anchor=False, width="content")
-        if bar.seat().teaches and st.button("Cover all answers again", on_click=_cover):
-            st.toast("All answers are covered, here and on the pages that follow.")
-
-
-def _cover() -> None:
-    questions.reveal(frozenset())
-    bar.wish("cover")
-
-
-def code_in(typed: str) -> str:
-    """Return the code in a link to join a room, or other text unchanged."""
-    link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
-    return unquote(link[1] if link else typed).strip()
+    """Draw the heading of the teachers' section."""
+    st.header("For teachers", anchor=False)
 
 
 def _entrance(trouble: str) -> None:
@@ -66,7 +49,7 @@ def _entrance(trouble: str) -> None:
             "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
             "then go where your teacher's page goes, until you choose *Stop following*."
         )
-        code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))
+        code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")
