@@ -5,7 +5,7 @@ import { destination } from "./keyboard.js";
 import { brief, written } from "./numbers.js";
 import { css, SCALE, valueAt } from "./palette.js";
 import { CanvasPen, fitted, textWidth } from "./pens.js";
-import { zoomed } from "./window.js";
+import { onZoom, zoomed } from "./window.js";
 
 const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
@@ -100,6 +100,7 @@ export class Panel {
     this.cells.onkeydown = (event) => this.move(event);
     this.cells.onfocus = () => this.cells.matches(":focus-visible") && this.point(this.home());
     this.cells.onblur = () => this.point(null);
+    onZoom(this.cells, (factor, point) => this.zoom(factor, point), () => Boolean(matrix.view.data.part));
   }
 
   /** The cell that the keyboard starts from. */
@@ -136,7 +137,8 @@ export class Panel {
     this.title.hidden = !several;
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
-    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "keeps"} one`;
+    const zooms = view.data.part ? "; + and − zoom, 0 shows the whole text" : "";
+    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "keeps"} one${zooms}`;
     const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;
     const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
@@ -154,18 +156,49 @@ export class Panel {
   /** Keeps a cell; of a long text, a block is opened. */
   pick(cell) {
     this.at = cell;
+    if (this.matrix.view.block > 1) this.zoom(0.25, this.middle(cell));
+    else this.matrix.view.pick(cell.i, cell.j);
+  }
+
+  middle({ i, j }) {
+    const { rows, columns } = this.layout;
+    return { down: (i + 0.5) / rows, across: (j + 0.5) / columns };
+  }
+
+  /** Shows more or fewer tokens of a long text around a point. */
+  zoom(factor, point) {
+    const { view } = this.matrix;
+    view.goTo(zoomed(view.place, factor, point));
+  }
+
+  /** Moves to the part of a long text behind an edge; whether there is one. */
+  pan(key, { i, j }) {
     const { view } = this.matrix;
     const { rows, columns } = this.layout;
-    const middle = { down: (cell.i + 0.5) / rows, across: (cell.j + 0.5) / columns };
-    if (view.block > 1) view.goTo(zoomed(view.place, 0.25, middle));
-    else view.pick(cell.i, cell.j);
+    const beyond = {
+      ArrowUp: i === 0 && [-1, 0],
+      ArrowDown: i === rows - 1 && [1, 0],
+      ArrowLeft: j === 0 && [0, -1],
+      ArrowRight: j === columns - 1 && [0, 1],
+    }[key];
+    if (!view.data.part || !beyond) return false;
+    const { row, column, span } = view.place;
+    view.goTo({ row: row + (beyond[0] * span) / 2, column: column + (beyond[1] * span) / 2, span });
+    return true;
   }
 
   move(event) {
     const { rows, columns } = this.layout;
     const at = this.at ?? this.home();
+    const { view } = this.matrix;
+    const factor = view.data.part && { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity }[event.key];
     if (event.key === "Escape") this.point(null);
-    else if (event.key === "Enter" || event.key === " ") this.pick(at);
+    else if (factor === Infinity) view.goTo({ row: 0, column: 0, span: Infinity });
+    else if (factor === 0.5 && !this.at) view.goTo(view.closer);
+    else if (factor) this.zoom(factor, this.middle(at));
+    else if (this.pan(event.key, at)) {
+      // the part behind the edge comes
+    } else if (event.key === "Enter" || event.key === " ") this.pick(at);
     else {
       const to = destination(event, at.i * columns + at.j, rows * columns, columns);
       if (to === null) return;
@@ -291,12 +324,13 @@ export class Matrix {
   tell() {
     const { view, at } = this;
     const { query, key } = view.pinned;
+    const zooming = "Ctrl and the wheel, or two fingers, zoom.";
     if (at) view.say(view.cellSentence(at.i, at.j));
     else if (view.block > 1)
-      {view.say([`Each cell is the largest of ${view.block} × ${view.block} weights. ${byFinger() ? "Tap" : "Click"} one to open it.`]);}
+      {view.say([`Each cell is the largest of ${view.block} × ${view.block} weights. ${byFinger() ? "Tap" : "Click"} one to open it. ${zooming}`]);}
     else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
     else if (view.together(query).length) view.say(view.rowSentence(view.together(query)[0], view.together(query)));
-    else view.say([byFinger() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it."]);
+    else view.say([byFinger() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
   }
 
   picture(pen, top, width) {

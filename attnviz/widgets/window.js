@@ -126,3 +126,54 @@ export class WindowBar {
     this.hides.textContent = hides;
   }
 }
+
+/**
+ * Zooms by the wheel with Ctrl or ⌘ held, as maps in pages do, and by two fingers.
+ * @param {HTMLElement} surface
+ * @param {(factor: number, point: { down: number, across: number }) => void} zoom
+ * @param {() => boolean} active
+ */
+export function onZoom(surface, zoom, active) {
+  const pointOf = ({ clientX, clientY }) => {
+    const { left, top, width, height } = surface.getBoundingClientRect();
+    return { down: (clientY - top) / height, across: (clientX - left) / width };
+  };
+  let turned = 0;
+  surface.addEventListener(
+    "wheel",
+    (event) => {
+      if (!active() || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      turned += event.deltaY;
+      if (Math.abs(turned) < 40) return;
+      zoom(turned < 0 ? 0.5 : 2, pointOf(event));
+      turned = 0;
+    },
+    { passive: false },
+  );
+  /** @type {Map<number, PointerEvent>} */
+  const fingers = new Map();
+  let apart = 0;
+  const distance = () => {
+    const [one, other] = [...fingers.values()];
+    return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
+  };
+  const down = (event) => {
+    if (event.pointerType !== "touch" || !active()) return;
+    fingers.set(event.pointerId, event);
+    if (fingers.size === 2) apart = distance();
+  };
+  const move = (event) => {
+    if (!fingers.has(event.pointerId)) return;
+    fingers.set(event.pointerId, event);
+    if (fingers.size !== 2) return;
+    const ratio = distance() / apart;
+    if (ratio > 2 / 3 && ratio < 1.5) return;
+    zoom(ratio > 1 ? 0.5 : 2, pointOf(event));
+    apart = distance();
+  };
+  const up = (event) => fingers.delete(event.pointerId);
+  surface.addEventListener("pointerdown", down);
+  surface.addEventListener("pointermove", move);
+  for (const end of ["pointerup", "pointercancel", "pointerleave"]) surface.addEventListener(end, up);
+}

@@ -108,6 +108,19 @@ def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> 
     expect(page.locator(".top > .tools")).to_be_visible()
 
 
+# Two fingers that come together.
+PINCH = """cells => {
+  const { left, top } = cells.getBoundingClientRect();
+  for (const [type, pointerId, x] of [
+    ["pointerdown", 1, 10], ["pointerdown", 2, 90], ["pointermove", 2, 40],
+    ["pointerup", 1, 10], ["pointerup", 2, 40],
+  ]) {
+    const finger = { pointerId, pointerType: "touch", clientX: left + x, clientY: top + 9 };
+    cells.dispatchEvent(new PointerEvent(type, finger));
+  }
+}"""
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_long_text_zooms_from_blocks_to_its_weights(
     open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
@@ -126,9 +139,15 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
     largest = weights[3:6, 3:6].max()
     expect(words).to_contain_text(f"largest {tenths(float(largest))} %")
 
-    # A click on a block opens it.
-    matrix.click(position={"x": 1, "y": 1})
-    expect(matrix).to_have_attribute("aria-label", re.compile("75 queries by 75 keys"))
+    # A wheel with Ctrl held zooms where the pointer is, as the keyboard does.
+    matrix.hover(position={"x": 1, "y": 1})
+    page.keyboard.down("Control")
+    for _ in range(4):
+        page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    expect(matrix).to_have_attribute("aria-label", re.compile("19 queries by 19 keys"))
+    for name in ("Earlier queries", "Earlier keys"):  # labels of other lengths have moved the matrix a little
+        page.get_by_role("button", name=name).click()
     matrix.focus()
     page.keyboard.press("Control+Home")
     order = np.argsort(-weights[0])
@@ -142,6 +161,8 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
     page.get_by_role("searchbox", name="Find a token").fill("w297")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 of 1: 299 w297", exact=True)).to_be_visible()
+    matrix.evaluate(PINCH)
+    expect(matrix).to_have_attribute("aria-label", re.compile("38 queries by 38 keys"))
     page.get_by_label("Hide weights").select_option("below 1 %")
     share = weights[weights < 0.01].sum() / weights.sum()
     expect(page.locator(".hides")).to_have_text(f"not drawn: {tenths(float(share))} % of the head’s weight")
