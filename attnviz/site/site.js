@@ -31,7 +31,7 @@ export class Site extends Report {
   constructor(opening, runs) {
     const { readings, numbers } = shown(runs, opening.sizes);
     const [layer, head] = opening.head;
-    const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, view: /** @type {"lines"} */ ("lines"), hide: false };
+    const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, together: [], view: /** @type {"lines"} */ ("lines"), hide: false };
     super(
       { readings, min_kept: opening.min_kept, show: ["atlas", "head"], theme: "auto", views: [["lines", "Lines"], ["matrix", "Matrix"]], open },
       numbers,

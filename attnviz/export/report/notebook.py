@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from os import PathLike
@@ -37,7 +37,7 @@ from attnviz.export.report.page import InitialView, Part, Theme, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
-from attnviz.trace import Difference, Kind, Trace, checked_head, checked_place, checked_trace, whole
+from attnviz.trace import Difference, Kind, Token, Trace, checked_head, checked_place, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
 Query = int | str
@@ -169,7 +169,7 @@ def show(
     kind: Kind | None = None,
     layer: int | None = None,
     head: int = 0,
-    query: Query | None = None,
+    query: Query | Sequence[Query] | None = None,
     view: View | None = None,
     hide_special: bool = False,
     theme: Theme = "auto",
@@ -198,7 +198,8 @@ def show(
         kind: "encoder", "decoder", "cross" or "vision"; None: the first that the trace has.
         layer: the layer to open, from 0; None: the first that has weights.
         head: the head to open, from 0.
-        query: the token to follow, from 0, or its text if that is there once; None for all.
+        query: the token to follow, from 0, or its text if that is there once; None for all. Several: their
+            weights are added.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: hide the tokens that the tokenizer added.
         theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
@@ -226,9 +227,11 @@ def show(
     every = pool is not None and layer is None
     layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
     checked_head(trace, kind, layer, head)
-    tokens_of_rows = trace.block(kind, layer).query_tokens
-    followed = None if query is None else checked_place(query, tokens_of_rows, "query")
-    opening = InitialView(0, kind, layer, whole(head, "head"), followed, style, hide_special)
+    followed = _followed(query, trace.block(kind, layer).query_tokens)
+    opening = _following(
+        InitialView(0, kind, layer, whole(head, "head"), None, style, hide_special), followed
+    )
+    kind_opened([trace], opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
@@ -246,7 +249,7 @@ def show(
         if pool or minus or words or hide_special:
             check_size([trace], "show it without pool=, words=, hide_special= and differences")
         shown.append(of := largest_weights(trace, kind, layer))
-        picture = still_of_long(of, opening, title, theme)
+        picture, rows = still_of_long(of, opening, title, theme), opening.followed
     else:
         for each in [kind] if alone or pool or kind == "vision" else kinds_of(trace):
             one = (
@@ -263,11 +266,13 @@ def show(
             shown.append(one)
             if each == kind:
                 picture = still(one, opening, title, atlas=view == "atlas", theme=theme)
-                followed = one.ways["plain"].row_of(followed)
+                rows = tuple(
+                    row for row in map(one.ways["plain"].row_of, opening.followed) if row is not None
+                )
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
         contents([trace], shown, minus),
-        replace(opening, query=followed),
+        _following(opening, tuple(dict.fromkeys(rows))),
         ("head",) if pool or alone else parts[view],
         choose_view=view is None,
         theme=theme,
@@ -281,6 +286,21 @@ def _readable(trace: Any, kind: Kind | None) -> Trace:
     """The same with the attention of its vision encoder alone, if that is the kind, or without it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
+
+
+def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) -> tuple[int, ...]:
+    if query is None:
+        return ()
+    several = [query] if isinstance(query, str) or not isinstance(query, Iterable) else query
+    return tuple(
+        checked_place(each, tokens, "query") if isinstance(each, str) else whole(each, "query")
+        for each in several
+    )
+
+
+def _following(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
+    query = queries[0] if len(queries) == 1 else None
+    return replace(opening, query=query, together=queries if len(queries) > 1 else ())
 
 
 def _refuse_unknown(**given: tuple[str | None, Sequence[str]]) -> None:

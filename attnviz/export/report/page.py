@@ -35,6 +35,7 @@ class InitialView:
         kind: "encoder", "decoder" or "cross"; None: the first of these that the trace has.
         layer, head: from 0.
         query: the token to follow, from 0; None for all.
+        together: tokens to follow together, in place of one: their weights are added.
         view: "lines" or "matrix".
         hide_special: hide the tokens that the tokenizer added.
     """
@@ -46,6 +47,12 @@ class InitialView:
     query: int | None = None
     view: View = "lines"
     hide_special: bool = False
+    together: tuple[int, ...] = ()
+
+    @property
+    def followed(self) -> tuple[int, ...]:
+        """The tokens that are followed, one or several; none: all."""
+        return self.together if self.query is None else (self.query,)
 
 
 def report(
@@ -87,7 +94,7 @@ def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
     if opening.layer not in {block.layer for block in blocks} or not 0 <= opening.head < heads:
         has = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
         raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
-    if opening.query is not None and opening.query not in range(queries):
+    if not {*opening.followed} <= {*range(queries)}:
         raise InvalidTrace(f"There is no such token: there are {plural(queries, 'token')} that look.")
     return kind
 
@@ -119,6 +126,7 @@ def page(
             "layer": int(opening.layer) + 1,
             "heads": [int(opening.head) + 1],
             "query": None if opening.query is None else int(opening.query) + 1,
+            "together": [int(query) + 1 for query in opening.together],
             "key": None,
             "view": opening.view,
             "hide": opening.hide_special,

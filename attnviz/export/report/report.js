@@ -38,7 +38,7 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * }} Reading
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
- *   view: "lines" | "matrix", hide: boolean, picture?: number
+ *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
  * }} State what is chosen; all counted from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
@@ -331,7 +331,7 @@ export class Report {
       if (this.facts.readings.some(({ pictures }) => pictures.length)) {
         this.pictured.append(this.options.picture.root, this.mount("patches"));
         this.widgets.patches.trigger = (_, { query }) => {
-          this.change({ query: this.picture.places[query] + 1, key: null });
+          this.change({ query: this.picture.places[query] + 1, key: null, together: [] });
         };
       }
       parts.push(element("section", { class: "one" }, top, this.pictured, this.mount("head_view"), this.numbers));
@@ -403,6 +403,7 @@ export class Report {
       heads: chosen.length ? chosen : [1],
       query,
       key: query === null ? null : within(state.key, size[1]),
+      together: query === null ? state.together.filter((token) => within(token, size[0])) : [],
       view: state.view === "matrix" ? "matrix" : "lines",
       picture: state.picture,
       hide: state.hide,
@@ -415,7 +416,7 @@ export class Report {
     if (FRAMED) return;
     const { heads, hide, ...rest } = this.state;
     const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
-    const named = Object.entries(link).filter(([name]) => name !== "picture");
+    const named = Object.entries(link).filter(([name]) => !["together", "picture"].includes(name));
     const address = named.map(([name, value]) => `${name}=${value}`);
     history.replaceState(null, "", `#${address.join("&")}`);
   }
@@ -436,10 +437,10 @@ export class Report {
       const shown = this.way.rows.indexOf((this.state.query ?? 0) - 1);
       const at = this.part.next(this.way.queries, value.text, value.step, shown < 0 ? null : shown);
       if (at === null) this.render();
-      else this.change({ query: this.way.rows[at] + 1, key: null });
+      else this.change({ query: this.way.rows[at] + 1, key: null, together: [] });
     } else if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
     else if (trigger === "heads") this.change({ layer: value.layer, heads: value.heads });
-    else this.change({ query: token(rows, value.query), key: token(columns, value.key) });
+    else this.change({ query: token(rows, value.query), key: token(columns, value.key), together: [] });
   }
 
   // What is shown ----------------------------------------------------------------------------------------
@@ -489,6 +490,7 @@ export class Report {
       key_tokens: way.keys,
       query,
       key,
+      together: state.together.map((token) => shown(way.rows, token)).filter((at) => at !== null),
       heading: this.headName,
       kind: kind.signed ? "diverging" : "sequential",
       unit: this.unit,
@@ -540,7 +542,9 @@ export class Report {
     const source = new Weights(this.values, this.kind, this.way, this.facts).source(layer);
     const { queries, keys } = this.way;
     const of = `${text} ${kind} ${this.wayName}`;
-    return this.part.message(of, source, { layer, heads, view, query, key }, queries, keys);
+    const message = this.part.message(of, source, { layer, heads, view, query, key }, queries, keys);
+    const places = this.state.together.map((token) => this.part.rows.indexOf(this.way.rows.indexOf(token - 1)));
+    return { ...message, together: places.filter((at) => at >= 0) };
   }
 
   /** The labels of the switch between the texts: of equal ones, with the model. */

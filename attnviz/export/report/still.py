@@ -60,9 +60,9 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
     elif opening.view == "matrix":
         shapes, width, height = _matrix(levels, queries, keys, of.signed, of.high)
     else:
-        row = None if opening.query is None else way.queries.index_of(opening.query)
-        numbers = None if row is None else values[row]
-        shapes, width, height = _lines(drawn / of.high, queries, keys, row, numbers, of.signed)
+        followed = [row for row in map(way.queries.index_of, opening.followed) if row is not None]
+        numbers = values[followed].sum(axis=0) if followed else None
+        shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 
@@ -86,15 +86,15 @@ def _lines(
     weights: Floats,
     queries: Sequence[str],
     keys: Sequence[str],
-    followed: int | None,
+    followed: Sequence[int],
     numbers: Floats | None,
     signed: bool,
 ) -> tuple[Shapes, float, float]:
     """Curves from query to key; of signed numbers, those above and below 0 have colours of their own."""
     row = _row(max(weights.shape))
     wanted = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
-    if followed is not None:
-        wanted[np.arange(len(weights)) != followed] = 0
+    if followed:
+        wanted[np.setdiff1d(np.arange(len(weights)), followed)] = 0
     strongest = np.argsort(np.abs(wanted), axis=None)[-MAX_LINES:]
     shapes: Shapes = [
         _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), wanted[i, j], signed)

@@ -112,6 +112,17 @@ def test_masked_cells_of_a_difference_stay_masked_and_lines_have_signs() -> None
     assert np.isnan(weights_in(causal.page, "decoder", "plain")[..., 0, 1]).all()
 
 
+def test_the_weights_of_several_tokens_are_added() -> None:
+    trace = encoder()
+    figure = show(trace, layer=1, head=2, query=[1, 3], view="lines")
+    opened = facts_of(figure.page)["open"]
+    assert (opened["query"], opened["together"]) == (None, [2, 4])
+    numbers = [f"{100 * weight:.0f} %" for weight in trace.block(layer=1).weights[2, [1, 3]].sum(axis=0)]
+    shapes = figure.picture.shapes
+    written = [shape.text for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
+    assert [text for text in written if text.endswith("%")] == [text for text in numbers if text != "0 %"]
+
+
 def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
     trace = encoder()
     with pytest.raises(AttnvizError, match="without words="):
@@ -125,8 +136,8 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
         show(other(trace) - trace, pool="max")
     with pytest.raises(AttnvizError, match="each head by itself"):
         show(trace, view="atlas", pool="mean")
-    with pytest.raises(InvalidTrace, match="no token"):
-        show(trace, query=len(tokens("the dog saw the cat")) + 2)
+    with pytest.raises(InvalidTrace, match="no such token"):
+        show(trace, query=[1, len(tokens("the dog saw the cat")) + 2])
 
 
 @pytest.fixture
