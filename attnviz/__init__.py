@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from attnviz.activation_cache import from_cache
 from attnviz.capture import loading
 from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
@@ -73,6 +74,7 @@ __all__ = [
     "WrongSetting",
     "borrowed",
     "decomposition",
+    "from_cache",
     "links_table",
     "look",
     "models",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.errors import InvalidTrace
 from attnviz.spelling import BROKEN, byte_spelling, spelled_bytes
 
 # "[CLS]", "<s>", "<|endoftext|>", but not a single byte, "<0xE2>".
@@ -24,6 +25,26 @@ class Piece(NamedTuple):
     start: int
     end: int
     word: int
+
+
+def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
+    """Return the weights of each layer that has some, by number, and whether they were generated in steps.
+
+    Args:
+        given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
+            sequence of layers [1, head, query, key]. None is a layer without weights.
+        kind: "encoder", "decoder" or "cross".
+
+    Raises:
+        InvalidTrace: the steps are not those of one text.
+    """
+    layers = list(given) if hasattr(given, "__iter__") else [given]
+    generated = any(map(_is_step, layers))
+    if generated:
+        if len({len(step) for step in layers}) > 1:
+            raise _not_one_text(kind)
+        layers = [_joined(steps, kind) for steps in zip(*layers, strict=True)]
+    return {number: layer for number, layer in enumerate(layers) if layer is not None}, generated
 
 
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
@@ -71,6 +92,44 @@ def spelled(token: object) -> str:
     if isinstance(token, bytes):
         return byte_spelling(token)
     return str(token.item() if hasattr(token, "item") else token)  # a tensor of ids has tensors
+
+
+def _is_step(given: Any) -> bool:
+    if not isinstance(given, tuple | list) or not given:
+        return False
+    return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
+
+
+def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
+    """Return [head, query, key] of all steps of one layer; None for a layer without weights."""
+    if all(step is None for step in steps):
+        return None
+    arrays = [as_array(step) for step in steps if step is not None]
+    if len(arrays) < len(steps) or {(len(each), each.shape[1]) for each in arrays} != {
+        (1, arrays[0].shape[1])
+    }:
+        raise _not_one_text(kind)
+    # Each step has one new row, its last: without a cache it has the earlier ones again.
+    rows = [arrays[0][0], *(each[0, :, -1:] for each in arrays[1:])]
+    if kind == "cross":
+        if len({row.shape[2] for row in rows}) > 1:
+            raise _not_one_text(kind)
+        return np.concatenate(rows, axis=1)
+    count = sum(row.shape[1] for row in rows)
+    found = np.zeros((len(rows[0]), count, count), np.float32)
+    end = 0
+    for row in rows:
+        start, end = end, end + row.shape[1]
+        first = max(end - row.shape[2], 0)  # a sliding window keeps the last keys alone
+        found[:, start:end, first:end] = row[:, :, : end - first]  # a static cache has keys to come
+    return found
+
+
+def _not_one_text(kind: str) -> InvalidTrace:
+    return InvalidTrace(
+        f"The steps of the {kind} attention are not those of one text. Call generate with one text, "
+        "num_beams=1 and num_return_sequences=1, and give all that it returns."
+    )
 
 
 def _bytes_of(tokens: Sequence[str]) -> list[bytes]:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
-from attnviz.given_weights import as_array, decoded, spelled
+from attnviz.given_weights import as_array, decoded, layers_of, spelled
 from attnviz.spelling import SPACES
 from attnviz.text import joined, layers_by_kind, plural
 
@@ -109,6 +109,9 @@ class Token:
     sentence: int = 0
     patch: Patch | None = None
 
+
+Pooling = Literal["max", "mean", "sum"]
+"""How a block of weights becomes one number."""
 
 _TILE = 2**22
 """How many weights are read at a time where all of them would take much memory."""
@@ -360,27 +363,34 @@ class Block:
             parts.append(Top(keys, np.take_along_axis(rows, keys, axis=1)))
         return Top(*(_frozen(np.concatenate(each)) for each in zip(*parts, strict=True)))
 
-    def pooled(self, head: SupportsIndex, size: SupportsIndex) -> Floats:
-        """Return an overview of a head's weights: the largest in each block of `size` × `size` tokens.
+    def pooled(self, head: SupportsIndex, size: SupportsIndex, how: Pooling = "max") -> Floats:
+        """Return an overview of a head's weights: one number for each block of `size` × `size` tokens.
 
         Args:
             head: its number in the model, from 0.
             size: tokens on each side of a block; the last ones may have fewer.
+            how: "max", "mean" or "sum" of the weights of a block, masked ones included.
 
         Returns:
             [⌈queries / size⌉, ⌈keys / size⌉].
 
         Raises:
-            InvalidTrace: there is no such head, it was not selected, or `size` is below 1.
+            InvalidTrace: there is no such head, it was not selected, `size` is below 1, or `how` is unknown.
             TypeError: a number is no whole one.
         """
         if (side := whole(size, "size")) < 1:
             raise InvalidTrace(f"size must be 1 or more, not {side}.")
+        if how not in get_args(Pooling):
+            raise InvalidTrace(f"There is no pooling {how!r:.30}; there are {joined([*get_args(Pooling)])}.")
+        reduce = (np.maximum if how == "max" else np.add).reduceat
         parts = []
         for rows in self._tiles(head, side):
             starts = [np.arange(0, length, side) for length in rows.shape]
-            across = np.maximum.reduceat(rows, starts[1], axis=1)
-            parts.append(np.maximum.reduceat(across, starts[0], axis=0))
+            found = reduce(reduce(rows, starts[1], axis=1), starts[0], axis=0)
+            if how == "mean":
+                counts = [np.diff([*of, end]) for of, end in zip(starts, rows.shape, strict=True)]
+                found = found / np.outer(*counts).astype(np.float32)
+            parts.append(found)
         return _frozen(np.concatenate(parts))
 
     def _tiles(self, head: SupportsIndex, side: int = 1) -> Iterator[Floats]:
@@ -477,6 +487,7 @@ class Trace:
         target_tokens: Sequence[str] = (),
         model: str = WEIGHTS_ALONE,
         sink: bool = False,
+        second: SupportsIndex | None = None,
     ) -> Trace:
         """Return a trace of weights alone, whatever computed them; without queries, keys and values.
 
@@ -488,14 +499,16 @@ class Trace:
             weights: of the only stack, or of the encoder: [layer, head, query, key] as one array, or of each
                 layer [head, query, key] or [1, head, query, key], as `attentions` of transformers are; of
                 numpy, of torch, or lists. A layer that is None is skipped, and the others keep their
-                numbers. If no token attends forwards, it is a decoder's.
+                numbers. If no token attends forwards, it is a decoder's. Or the `attentions` that `generate`
+                of transformers returns, of one text and one beam: one tuple of layers for each step.
             tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
-                or words.
+                or words. Of generated weights, the last token may be among them, although none attends to it.
             decoder, cross: of an encoder–decoder, as transformers calls them `decoder_attentions` and
                 `cross_attentions`.
             target_tokens: what the decoder reads.
             model: what the trace calls the model.
             sink: what a row lacks of 1 went to a learned sink that is no token, as in GPT-OSS.
+            second: the place, from 0, of the first of `tokens` in the second sentence of a pair.
 
         Raises:
             InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
@@ -503,19 +516,25 @@ class Trace:
         """
         if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
-        text, source = _plain_tokens(tokens)
-        target_text, target = _plain_tokens(target_tokens)
-        blocks = _weights_alone("encoder", weights, source, source, sink)
-        of_target = _weights_alone("decoder", decoder, target, target, sink)
+        (of_source, source_steps), (of_target, target_steps), (of_cross, cross_steps) = (
+            layers_of(each, kind)
+            for kind, each in (("encoder", weights), ("decoder", decoder), ("cross", cross))
+        )
+        tokens = _read(tokens, of_source, source_steps)
+        target_tokens = _read(target_tokens, of_target or of_cross, target_steps or cross_steps)
+        text, second_text, source = _plain_tokens(tokens, second)
+        target_text, _, target = _plain_tokens(target_tokens)
+        blocks = _weights_alone("encoder", of_source, source, source, sink)
         if not of_target and not any(np.triu(block.weights, 1).any() for block in blocks):
             blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
-        blocks += of_target
-        blocks += _weights_alone("cross", cross, target, source, sink)
+        blocks += _weights_alone("decoder", of_target, target, target, sink)
+        blocks += _weights_alone("cross", of_cross, target, source, sink)
         if not blocks:
             raise InvalidTrace(_NO_WEIGHTS)
         return Trace(
             model=model,
             text=text,
+            second=second_text,
             target=target_text if target else None,
             blocks=tuple(blocks),
         )
@@ -826,29 +845,44 @@ def _png(found: NDArray[Any]) -> bytes:
     return picture
 
 
-def _plain_tokens(tokens: Sequence[Any]) -> tuple[str, tuple[Token, ...]]:
-    """Return the text that the tokens make, and the tokens with their places in it."""
+def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
+    """Return the tokens that a model read: not the last one of a text that it generated."""
+    layer = next(iter(layers.values()), None)
+    written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
+    return tokens[:-1] if written else tokens
+
+
+def _plain_tokens(
+    tokens: Sequence[Any], second: SupportsIndex | None = None
+) -> tuple[str, str | None, tuple[Token, ...]]:
+    """Return the text that the tokens make, that of a second sentence, and the tokens with their places."""
     spellings = [spelled(token) for token in tokens]
-    text, pieces = decoded(spellings)
-    found = (
-        Token(spelling, 0, start, end, word, special=False)
-        for spelling, (start, end, word) in zip(spellings, pieces, strict=True)
-    )
-    return text, tuple(found)
+    begins = len(spellings) if second is None else whole(second, "second")
+    if second is not None and not 0 < begins < len(spellings):
+        raise InvalidTrace(
+            f"second is {begins}; it must be the place of a token after the first, from 1 to "
+            f"{len(spellings) - 1}."
+        )
+    texts, found, words = [], [], 0
+    for sentence, part in enumerate((spellings[:begins], spellings[begins:])):
+        text, pieces = decoded(part)
+        texts.append(text)
+        for spelling, (start, end, word) in zip(part, pieces, strict=True):
+            found.append(Token(spelling, 0, start, end, words + word, special=False, sentence=sentence))
+        words += pieces[-1].word + 1 if pieces else 0
+    return texts[0], None if second is None else texts[1], tuple(found)
 
 
 def _weights_alone(
     kind: Kind,
-    layers: Any,
+    layers: Mapping[int, Any],
     rows: tuple[Token, ...],
     columns: tuple[Token, ...],
     sink: bool,
 ) -> list[Block]:
-    """Return a block for each layer that is not None."""
+    """Return a block for each layer."""
     blocks = []
-    for layer, given in enumerate(layers if hasattr(layers, "__iter__") else [layers]):
-        if given is None:
-            continue
+    for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
         weights = _checked_weights(given, where, sink)
         if weights.shape[1:] != (len(rows), len(columns)):

@@ -28,6 +28,7 @@ STEPS = {
     "models": 5,
     "analysis": 4,
     "trained": 4,
+    "activation_cache": 3,
     "interventions": 3,
     "trace": 2,
     "transformer": 2,
@@ -49,6 +50,7 @@ DOORS = {
     "torch": {
         "attnviz",
         "trace",
+        "activation_cache",
         "transformer",
         "trained",
         "interventions",

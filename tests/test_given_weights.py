@@ -1,4 +1,4 @@
-"""Weights of some layers alone, and tokens as the text that they make; worked out by hand."""
+"""Steps of generate as one square, and tokens as the text that they make; worked out by hand."""
 
 from typing import Any
 
@@ -12,23 +12,97 @@ from attnviz.errors import InvalidTrace
 from attnviz.export.report.page import report
 from attnviz.trace import Trace
 
+# Of two tokens that are read, and of two that are written.
 PROMPT = [[1, 0], [0.5, 0.5]]
+THIRD = [0.25, 0.25, 0.5]
+FOURTH = [0.125, 0.125, 0.25, 0.5]
+SQUARE: list[list[float]] = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.5, 0], FOURTH]
 
 
-def step(rows: Any) -> Any:
-    """A layer of one head, [1, 1, query, key]."""
-    return np.array(rows, np.float32)[None, None]
+def step(rows: Any, keys: int | None = None) -> Any:
+    """A layer of one head, [1, 1, query, key], with columns of 0 behind the others."""
+    array = np.array(rows, np.float32)[None, None]
+    return np.pad(array, ((0, 0), (0, 0), (0, 0), (0, (keys or array.shape[3]) - array.shape[3])))
+
+
+STEPS = {
+    "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
+    "without a cache": [
+        step(PROMPT),
+        step([row[:3] for row in SQUARE[:3]]),
+        step(SQUARE),
+    ],
+    "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
+    "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
+}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # the last is written, and nothing attends to it
+def test_steps_are_one_square(steps: list[Any], tokens: str) -> None:
+    found = Trace.from_weights([(layer, layer) for layer in steps], tokens)
+    assert found.stack("decoder").tolist() == [[SQUARE]] * 2
+    assert found.text == "a b c d"
+    assert not found.block("decoder").mask[0, 1]
+
+
+def test_a_sliding_window_keeps_the_last_keys() -> None:
+    found = Trace.from_weights([(step([[1]]),), (step([[0.5, 0.5]]),), (step([[0.75, 0.25]]),)], "abc")
+    assert found.stack().tolist() == [[[[1, 0, 0], [0.5, 0.5, 0], [0, 0.75, 0.25]]]]
+
+
+def test_steps_of_a_decoder_look_at_an_encoder() -> None:
+    rows = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
+    for cross in ([step(rows[:1]), step(rows[1:])], [step(rows[:1]), step(rows)]):
+        found = Trace.from_weights(
+            [step(np.full((3, 3), 1 / 3))],
+            ["▁le", "▁chien", "</s>"],
+            decoder=[(step([[1]]),), (step(PROMPT[1:]),)],
+            cross=[(layer,) for layer in cross],
+            target_tokens=["<pad>", "▁the", "▁dog"],
+        )
+        assert found.stack("cross").tolist() == [[rows]]
+        assert found.stack("decoder").tolist() == [[PROMPT]]
+        assert (found.text, found.target) == ("le chien</s>", "<pad> the")
 
 
 def test_layers_without_weights_are_left_out_and_the_others_keep_their_numbers() -> None:
-    found = Trace.from_weights([None, step(PROMPT), None, step(PROMPT)], "ab")
-    assert [block.layer for block in found.blocks] == [1, 3]
-    figure = attnviz.show(found)
-    assert repr(figure) == "<attnviz: Layer 2, head 1 of weights alone>"
-    assert '"layers": [2, 4]' in figure.page
-    assert '"layer": 2' in report(found)
-    with pytest.raises(InvalidTrace, match="decoder layers 1 and 3, counted from 0 in Python, not 2"):
-        found.block(layer=2)
+    for given in ([None, step(PROMPT), None, step(PROMPT)], [(None, step(PROMPT), None, step(PROMPT))]):
+        found = Trace.from_weights(given, "ab")
+        assert [block.layer for block in found.blocks] == [1, 3]
+        figure = attnviz.show(found)
+        assert repr(figure) == "<attnviz: Layer 2, head 1 of weights alone>"
+        assert '"layers": [2, 4]' in figure.page
+        assert '"layer": 2' in report(found)
+        with pytest.raises(InvalidTrace, match="decoder layers 1 and 3, counted from 0 in Python, not 2"):
+            found.block(layer=2)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(np.concatenate([step(PROMPT)] * 3),)],  # three texts
+        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # another number of heads
+        [(step(PROMPT),), (None,)],
+        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # another number of layers
+    ],
+)
+def test_what_is_no_generation_of_one_text(steps: Any) -> None:
+    with pytest.raises(InvalidTrace, match=r"not those of one text.*num_beams=1"):
+        Trace.from_weights(steps, "abcd")
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([(step([THIRD]),), (step([FOURTH]),)], r"sums to 0\.25, not to 1"),  # the prompt is missing
+        ([(step(PROMPT),), (step(SQUARE),)], r"sums to 0\.5, not to 1"),  # a step is missing
+        ([(None, None)], "There are no weights"),
+    ],
+)
+def test_a_missing_step_is_noticed(steps: Any, message: str) -> None:
+    with pytest.raises(InvalidTrace, match=message):
+        Trace.from_weights(steps, "abc")
 
 
 @pytest.mark.parametrize(
@@ -56,3 +130,16 @@ def test_tokens_are_read_as_the_text_that_they_make(tokens: Any, text: str, labe
     assert found.text == text
     shown = queries_and_keys(found, "decoder")[0].labels
     assert [label for label, wanted in zip(shown, labels, strict=True) if wanted] == [*filter(None, labels)]
+
+
+def test_the_second_sentence_begins_where_it_is_said_to() -> None:
+    tokens = ["[CLS]", "dog", "##s", "[SEP]", "cat", "[SEP]"]
+    found = Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=np.int64(4))
+    assert (found.text, found.second) == ("[CLS] dogs [SEP]", "cat [SEP]")
+    assert [token.sentence for token in found.tokens] == [0, 0, 0, 0, 1, 1]
+    assert [token.word for token in found.tokens] == [0, 1, 1, 2, 3, 4]
+    assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
+    assert "read together with" in attnviz.show(found).page
+    for wrong in (0, 6, -1):
+        with pytest.raises(InvalidTrace, match=f"second is {wrong}; .* from 1 to 5"):
+            Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=wrong)

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 import attnviz
 from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Trace
+from tests.capture.tiny import FolderOf
 
 WORDS = ("The", "tired", "dog", "sleeps", "now")
 
@@ -117,3 +119,41 @@ def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
     with pytest.raises(TypeError, match="A trace has its tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
     assert "The weights are as attnviz was given them" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("family", ["gemma2", "t5"])
+def test_what_generate_returns_is_one_trace(folder_of: FolderOf, family: str, use_cache: bool) -> None:
+    paired = family == "t5"
+    auto = AutoModelForSeq2SeqLM if paired else AutoModelForCausalLM
+    network: Any = auto.from_pretrained(folder_of(family), attn_implementation="eager")
+    ids = torch.tensor([[5, 9, 7, 6, 8, 10]])
+    generated = network.generate(
+        ids,
+        max_new_tokens=4,
+        do_sample=False,
+        eos_token_id=None,
+        use_cache=use_cache,
+        output_attentions=True,
+        return_dict_in_generate=True,
+        disable_compile=True,
+    )
+    read = generated.sequences[:, :-1]
+    with torch.inference_mode():
+        once = network(
+            **({"input_ids": ids, "decoder_input_ids": read} if paired else {"input_ids": read}),
+            output_attentions=True,
+        )
+    if paired:
+        found = Trace.from_weights(
+            generated.encoder_attentions,
+            ids[0].tolist(),
+            decoder=generated.decoder_attentions,
+            cross=generated.cross_attentions,
+            target_tokens=generated.sequences[0].tolist(),
+        )
+        np.testing.assert_allclose(found.stack("cross"), torch.cat(once.cross_attentions), atol=1e-5)
+    else:
+        found = Trace.from_weights(generated.attentions, generated.sequences[0].tolist())
+    own = once.decoder_attentions if paired else once.attentions
+    np.testing.assert_allclose(found.stack("decoder"), torch.cat(own), atol=1e-5)

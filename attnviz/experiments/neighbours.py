@@ -8,7 +8,7 @@ Both round vectors to float16, which changes a cosine by less than 0.001.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -42,6 +42,9 @@ Halves = NDArray[np.float16]
 Places = NDArray[np.intp]
 Lines = Sequence[tuple[int, str]]
 """Lines of a text with their numbers, from 0."""
+
+Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
+"""Applies a function to each item, as `map` does, in any order."""
 
 COUNT = 50
 """Default number of results."""
@@ -221,6 +224,7 @@ def search(
     wanted: Floats,
     count: int = COUNT,
     exclude: str = "",
+    share: Share = map,
 ) -> Iterator[Progress[Neighbours]]:
     """Search a text of any length for the tokens with the most similar vectors; `done` counts lines.
 
@@ -232,6 +236,7 @@ def search(
         wanted: [d_head], the search vector.
         count: Maximum number of tokens.
         exclude: Sentence whose tokens are excluded.
+        share: Distributes the parts of the text, as `on_ray.share` does; `map` uses this process.
 
     Raises:
         AttnvizError: the model cannot be used, has no such head, or cannot read any line.
@@ -239,7 +244,7 @@ def search(
     found = Neighbours()
     yield Progress(0, corpus.lines, found)
     work = partial(_search_part, model, head, vector, wanted, count, exclude)
-    for part in map(work, _parts(corpus)):
+    for part in share(work, _parts(corpus)):
         found = found.merged(part, count)
         yield Progress(found.lines, corpus.lines, found)
     need_some(found.tokens, "lines", found.reasons)

@@ -117,7 +117,7 @@ def join(lesson: Lesson) -> None:
             box.fill("abc 222")
             box.press("Enter")
             expect(page.get_by_test_id("stAlert")).to_contain_text("There is no room ABC222.")
-        box.fill(f"{code[:3].lower()} {code[3:]}")
+        box.fill(f"{url}?room={code}" if page == lost else f"{code[:3].lower()} {code[3:]}")
         page.get_by_role("button", name="Join", exact=True).click()
     for page in lesson.students:
         bar(page, "Your teacher has not opened a page yet.")

@@ -210,7 +210,7 @@ def test_other_rules_are_those_of_transformers(rule: dict[str, Any], monkeypatch
     query = torch.randn(1, 4, 40, 8, generator=random)
     key, value = torch.randn(2, 1, 2, 40, 8, generator=random)
     found = fast_attention(query, key, value, MaskRule(given), 0.3, None, None, None, attend)
-    _, weights = attend(query, key, mask, 0.3)
+    weights = attend(query, key, mask, 0.3)
     torch.testing.assert_close(found, weights @ value.repeat_interleave(2, dim=1), atol=1e-5, rtol=0)
 
 
@@ -229,12 +229,13 @@ def test_overviews_are_those_of_the_whole_matrix(seed: int, tokens: int, size: i
         assert np.array_equal(top.weights, -np.sort(-block.weights[1], axis=1)[:, :k])
         assert np.array_equal(np.take_along_axis(block.weights[1], top.keys, axis=1), top.weights)
         assert all(len({*row}) == len(row) for row in top.keys.tolist())
-        pooled = block.pooled(0, size)
-        count = -(-tokens // size)
-        assert pooled.shape == (count, count)
-        for row, column in np.ndindex(pooled.shape):
-            part = block.weights[0, row * size :][:size, column * size :][:, :size]
-            assert pooled[row, column] == part.max()
+        for how, reduce in (("max", np.max), ("mean", np.mean), ("sum", np.sum)):
+            pooled = block.pooled(0, size, how)  # type: ignore[arg-type]
+            count = -(-tokens // size)
+            assert pooled.shape == (count, count)
+            for row, column in np.ndindex(pooled.shape):
+                part = block.weights[0, row * size :][:size, column * size :][:, :size]
+                assert pooled[row, column] == pytest.approx(reduce(part), abs=1e-5)
 
 
 def test_what_is_no_overview_is_refused() -> None:
@@ -242,6 +243,7 @@ def test_what_is_no_overview_is_refused() -> None:
     for call, said in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
+        (lambda: block.pooled(0, 2, "min"), "no pooling 'min'; there are max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):

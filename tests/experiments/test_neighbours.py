@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,14 +109,19 @@ def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.Mo
     assert found.labels[-4:] == ("it", "rained", ".", "[SEP]")
 
 
-def test_streamed_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve tokens of each sentence are equal."""
+def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Ray, where parts come back as they are done; twelve tokens of each sentence are equal."""
+
+    def backwards(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
+        return map(work, reversed(list(parts)))
+
     corpus = Corpus.from_text("\n".join(LINES * 5))
     wanted = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
     vector: Vector = "key"
     asked = corpus, "minilm", (3, 5), vector, wanted, 13
     monkeypatch.setattr(neighbours, "_PART", 3)
-    *_, streamed = search(*asked)
+    [*_, streamed], [*_, shared] = search(*asked), search(*asked, share=backwards)
+    assert streamed.found == shared.found
     text = whole("\n".join(LINES * 5))
     places, similarities = text.nearest(5, "key", wanted, 13)
     kept = [

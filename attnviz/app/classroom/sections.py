@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from urllib.parse import unquote
 
 import streamlit as st
 
@@ -41,6 +43,12 @@ def for_teachers() -> None:
     st.header("For teachers", anchor=False)
 
 
+def code_in(typed: str) -> str:
+    """Return the code in a link to join a room, or other text unchanged."""
+    link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
+    return unquote(link[1] if link else typed).strip()
+
+
 def _entrance(trouble: str) -> None:
     join, teach = st.columns(2, gap="large")
     with join:
@@ -49,7 +57,7 @@ def _entrance(trouble: str) -> None:
             "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
             "then go where your teacher's page goes, until you choose *Stop following*."
         )
-        code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
+        code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")

@@ -33,7 +33,7 @@ from attnviz.export.report.matrices import (
     matrices,
     pooled,
 )
-from attnviz.export.report.page import InitialView, Part, Theme, page
+from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra

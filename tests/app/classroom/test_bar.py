@@ -101,6 +101,9 @@ def test_the_page_asks_the_browser_to_open_or_to_join() -> None:
     assert wish(clean(app.run())) == joining  # once
     assert wish(press(app, "Join"))[0] != joining[0]
     assert told(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+    link = "http://192.168.178.20:8501/some/path/classroom?theme=dark&room=ABC%20234#top"
+    app.text_input(key="room").set_value(f" {link} ").run()
+    assert wish(clean(app))[1:] == ("join", "ABC 234")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from attnviz.analysis import window
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.export.report import contents, matrices, notebook
-from attnviz.export.report.drawing import Cells, Line
+from attnviz.export.report.drawing import Cells, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace, changed
 from tests.export.report.held import facts_of, numbers_of, weights_in
