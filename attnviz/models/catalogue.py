@@ -138,11 +138,9 @@ class Borrowed:
 
     Attributes:
         number: which loan of an object it is.
-        attention: the name of the attention function that its owner has registered for it, or None.
     """
 
     number: int
-    attention: str | None = None
 
     @property
     def folder(self) -> Path:
