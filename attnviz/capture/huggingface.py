@@ -117,7 +117,7 @@ class HuggingFaceModel(Model):
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
         given = self._supported(text)
         if given.ids is not None:
-            return self.tokenizer.of_ids(given.ids, given.segments)[-1]
+            return self.tokenizer.of_ids(given.ids)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
@@ -265,12 +265,7 @@ class HuggingFaceModel(Model):
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
-        given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
-        if given.segments is not None and not self._has_segment_ids:
-            raise ModelNotSupported(
-                f"{quoted(self.name)} cannot be told which sentence is which. Leave out token_type_ids."
-            )
-        return given
+        return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
 
     def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
         """What it reads, cached for a while: nothing is written twice.
@@ -314,8 +309,8 @@ class HuggingFaceModel(Model):
             encoded = self.tokenizer.tokenized(given.text, given.second)
             read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
-            text, second, tokens = self.tokenizer.of_ids(given.ids, given.segments)
-            read = TokenizedInput(tokens, given.segments or (0,) * len(tokens), text, second)
+            text, tokens = self.tokenizer.of_ids(given.ids)
+            read = TokenizedInput(tokens, (0,) * len(tokens), text)
         self._check_rows(read.source)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)

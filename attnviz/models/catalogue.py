@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
+from attnviz.errors import ModelFilesDamaged, UnknownModel, quoted
 from attnviz.models.limits import DType
 from attnviz.trace import Kind
 from attnviz.trained.storyteller import grammar
@@ -122,15 +122,6 @@ class Hub:
     commit: str
     size: int
 
-    @property
-    def folder(self) -> Path:
-        """Nowhere, until it is downloaded.
-
-        Raises:
-            ModelNotReachable: always.
-        """
-        raise ModelNotReachable(f"{quoted(self.repository)} is not downloaded yet.")
-
 
 @dataclass(frozen=True)
 class Borrowed:
@@ -141,15 +132,6 @@ class Borrowed:
     """
 
     number: int
-
-    @property
-    def folder(self) -> Path:
-        """Nowhere.
-
-        Raises:
-            ModelNotReachable: always.
-        """
-        raise ModelNotReachable("A model in memory has no files.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -185,16 +185,8 @@ class TextTokenizer:
         learned = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
 
-    def of_ids(
-        self, ids: Sequence[int], segments: Sequence[int] | None = None
-    ) -> tuple[str, str | None, tuple[Token, ...]]:
-        """The text that these tokens make, and their spans.
-
-        Args:
-            segments: of a pair, 0 for those of the first sentence, then 1; None: it is one text.
-
-        Returns:
-            The text, the second sentence if it is a pair, and the tokens.
+    def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+        """The text that these tokens make, and the tokens with their spans.
 
         Raises:
             EmptyText: there are none.
@@ -204,21 +196,7 @@ class TextTokenizer:
             raise EmptyText("There are no tokens for the model to read. Give one at least.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
-        if segments is None:
-            text, tokens = self.written("", (), ids)
-            return text, None, tokens
-        (text, one), (second, other) = (
-            self.written(
-                "", (), [number for number, its in zip(ids, segments, strict=True) if its == sentence]
-            )
-            for sentence in (0, 1)
-        )
-        words = 1 + max((token.word for token in one if token.word is not None), default=-1)
-        moved = (
-            replace(token, sentence=1, word=None if token.word is None else token.word + words)
-            for token in other
-        )
-        return text, second, (*one, *moved)
+        return self.written("", (), ids)
 
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
@@ -307,7 +285,7 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
     Raises:
         ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
     """
-    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has none; for the type checker
+    assert isinstance(entry.origin, catalogue.Package | catalogue.Folder)  # noqa: S101 - it has files
     guarded = isinstance(entry.origin, catalogue.Folder)
     return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint, guarded=guarded)
 
