@@ -93,7 +93,7 @@ class Document:
             KeyError: the document has no such part.
             jinja2.UndefinedError: a placeholder has no value.
         """
-        return render(self.sources[part], **values)
+        return _template(self.sources[part]).render(values)
 
     def predict(self, **values: object) -> Predict:
         """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
@@ -103,15 +103,6 @@ class Document:
         different = list(dict.fromkeys(option["option"] for option in found))
         text, *_ = _OPTION.split(_template(source).render(values), maxsplit=1)
         return Predict(text.strip(), different, correct)
-
-
-def render(source: str, /, **values: object) -> str:
-    """Return a text with its placeholders replaced, as Markdown. Values that are plain strings are escaped.
-
-    Raises:
-        jinja2.UndefinedError: a placeholder has no value.
-    """
-    return _template(source).render(values)
 
 
 def document(name: str, language: str = ENGLISH) -> Document:
