@@ -19,7 +19,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from attnviz.app import markdown
 from attnviz.app.markdown import Markdown
-from attnviz.text import decimal, percent, plural, scientific, signed_percent
+from attnviz.text import decimal, percent, plural, scientific
 
 _FOLDER = Path(__file__).parent
 _FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
@@ -158,7 +158,6 @@ def _environment(*, plain: bool) -> Environment:
         "percent": _percent,
         "number": _number,
         "code": markdown.code,
-        "points": lambda value: Markdown(signed_percent(value)),
         "count": lambda value, thing: Markdown(plural(value, thing)),
         "scientific": lambda value: Markdown(scientific(value)),
     }
