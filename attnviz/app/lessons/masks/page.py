@@ -97,6 +97,10 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
         for each in (run.before, run.after)
     )
     page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
+    if choice.pads:
+        real = len(chosen.groups)
+        alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
+        page.text("padding-difference", difference=float(np.abs(run.after[:, :real, :real] - alone).max()))
     return run
 
 
