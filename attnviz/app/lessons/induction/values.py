@@ -15,8 +15,7 @@ from attnviz.capture.arrays import owned
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, copied, copying, words_twice
-from attnviz.trained.storyteller.figures import Copying, Heads
+from attnviz.trained.storyteller.copying import TEXTS, Copying, Heads, copied, copying, words_twice
 from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.vocabulary import START

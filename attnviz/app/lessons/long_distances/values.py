@@ -29,8 +29,7 @@ def results(found: Distances, name: Name) -> Results:
     """Return the results of a network, one row per seed."""
     runs = found.chosen(name)
     exact, pronoun = (
-        np.array([[getattr(point, of) / found.sentences for point in run.points] for run in runs])
-        for of in ("exact", "pronoun")
+        np.array([getattr(run, of) for run in runs]) / found.sentences for of in ("exact", "pronoun")
     )
     return Results(runs[0].learning_rate, exact, pronoun)
 

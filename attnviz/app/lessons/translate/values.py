@@ -44,7 +44,7 @@ class Translation:
         text: the French sentence.
         choices: for each target token the most probable words to follow it, with their probabilities.
         pronouns: each "il" and "elle" of the translation.
-        outside: what in the English sentence is unlike the training set; None if nothing is.
+        outside: whether the English sentence is unlike the training set.
     """
 
     trace: Trace
@@ -54,7 +54,7 @@ class Translation:
     text: str
     choices: tuple[tuple[tuple[str, float], ...], ...]
     pronouns: tuple[PronounChoice, ...]
-    outside: str | None
+    outside: bool
 
     @property
     def written(self) -> tuple[str, ...]:
