@@ -2,9 +2,11 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import STORED, Snapshot, Stored, line, parse_line, stored
@@ -27,7 +29,7 @@ def test_a_snapshot_is_read_from_its_line(sent: Snapshot) -> None:
     found = parse_line(line(sent))
     assert isinstance(found, Snapshot)
     np.testing.assert_equal(asdict(found), asdict(sent))
-    arrays = [*found.scores.values(), *found.texts[0].weights.values()]
+    arrays: list[NDArray[Any]] = [*found.scores.values(), *found.texts[0].weights.values()]
     assert {array.dtype for array in arrays} <= {np.dtype(np.uint16), np.dtype(np.float32)}
     assert not any(array.flags.writeable for array in arrays)
 

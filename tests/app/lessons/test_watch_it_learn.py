@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.lessons.measured import shipped
 from attnviz.app.lessons.training import Learned, Training
 from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
@@ -35,14 +36,15 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
     return job
 
 
-@pytest.mark.parametrize(("variant", "at"), [("guided", 0), ("guided", -1), ("candidates", 9)])
+@pytest.mark.parametrize(("variant", "at"), [("guided", 0), ("unguided", -1), ("candidates", 9)])
 def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
     kept = stored(variant).snapshots[at]
     app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
     assert not app.warning
     told = words(app)
     text_snapshot = kept.texts[0]
-    heading = f"Encoder 2-1 after {kept.step:,} steps"
+    head = shipped(variant).head if variant == "unguided" else "2-1"
+    heading = f"Encoder {head} after {kept.step:,} steps"
     assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
     assert f"*il* **{text_snapshot.il / 10:.1f} %**, *elle* **{text_snapshot.elle / 10:.1f} %**" in told
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.trace import Floats
+from attnviz.trace import Doubles
 from attnviz.trained.translator.distance import Distances, Name
 
 
@@ -21,8 +21,8 @@ class Results:
     """
 
     learning_rate: float
-    exact: Floats
-    pronoun: Floats
+    exact: Doubles
+    pronoun: Doubles
 
 
 def results(found: Distances, name: Name) -> Results:
