@@ -8,7 +8,6 @@ import pytest
 import attnviz
 from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore import views
-from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
@@ -17,7 +16,6 @@ from tests.app.shown import (
     clean,
     opened,
     page_links,
-    paragraphs,
     row_of_buttons,
     sent,
     stored,
@@ -167,25 +165,6 @@ def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:
     assert not {"query", "key", "show"} & set(app.query_params)
 
 
-@pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])
-def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: tuple[str, ...]) -> None:
-    task = next(task for task in TASKS if task.word == word)
-    example = task.example(lookup.entry("minilm"))
-    app = visit("explore", layer="2", head="7", text=example.text, other=example.other)
-    block = attnviz.trace(example.other).block("encoder", 3)
-    tokens = [token.text for token in block.key_tokens]
-    row = block.weights[1, tokens.index("it")]
-    weight = {answer: float(row[tokens.index(answer)]) for answer in task.answers}
-    for guess in guesses:
-        clean(app.pills(key=f"guess {word}").set_value(guess).run())
-        assert app.text_input(key="other").value == example.other
-        assert app.segmented_control(key="show").value == word
-        assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
-        told = next(each for each in paragraphs(app) if each.startswith(("**Yes", "**No")))
-        assert told.startswith("**Yes" if guess == max(weight, key=weight.__getitem__) else "**No")
-        assert all(percent(share) in told for share in weight.values())
-
-
 def test_the_mean_over_heads_is_labelled_and_has_the_heads_spread() -> None:
     app = visit("explore", pool="Mean of layer", layer="4")
     weights = attnviz.trace(OPENING.text).block("encoder", 3).weights
@@ -197,10 +176,3 @@ def test_the_mean_over_heads_is_labelled_and_has_the_heads_spread() -> None:
     np.testing.assert_allclose(arrays["highest"][0], weights.max(axis=0), atol=1e-6)
     every = stored(visit("explore", pool="Max of all"), "pool exact")["values"][0]
     np.testing.assert_allclose(every, attnviz.trace(OPENING.text).stack().max(axis=(0, 1)), atol=1e-6)
-
-
-def test_the_rows_of_several_tokens_are_followed_together() -> None:
-    app = visit("explore", sum=["3 dog", "10 it"])
-    assert (sent(app, "head_view")["together"], sent(app, "head_view")["query"]) == ([DOG, IT], None)
-    app.multiselect(key="sum").set_value([])
-    assert sent(clean(app.run()), "head_view")["query"] == IT
