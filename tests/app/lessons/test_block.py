@@ -40,11 +40,6 @@ def test_the_picture_has_the_numbers_of_each_vector() -> None:
     assert [fact["value"] for fact in facts["activated"]] == [(neurons > 0).sum(), neurons.max()]
 
 
-def test_the_last_layer_has_no_next_one() -> None:
-    assert "6" in sent(visit("block", layer="5"), "steps")["onward"]
-    assert not sent(visit("block", layer="6"), "steps")["onward"]
-
-
 def test_the_charts_show_the_computed_values() -> None:
     app, found = visit("block"), lengths(TEXT)
     measured, cosines = (chart["lines"] for chart in charts(app).values())
