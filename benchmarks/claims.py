@@ -294,6 +294,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
     from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
+    from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MAX_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MAX_CHARACTERS
@@ -303,7 +304,7 @@ def limits_of_a_visitor() -> str:
     return (
         f"{MAX_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
         f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
-        f"{MAX_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB"
+        f"{MAX_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
     )
 
 

@@ -58,6 +58,7 @@ RUN_TARGET = 0.025
 BESIDE = 60
 """The visitors of the empty page."""
 
+BUSY = b"This server is busy"
 CROWD, CROWD_TARGET = 200, 1.0
 FEW, COLD_TARGET = 30, 4.0
 PAUSE_SECONDS = 3.0
@@ -77,6 +78,8 @@ def answer(socket: ClientConnection, message: bytes) -> None:
     socket.send(message)
     while True:
         received = socket.recv(TIMEOUT_SECONDS, decode=False)
+        if BUSY in received:
+            raise RuntimeError("The server refused a visitor's sentence.")
         if len(received) > 100:  # bytes: the last message of an answer is short
             continue
         said = ForwardMsg.FromString(received)

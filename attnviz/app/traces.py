@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import isqrt
 from typing import Any, TypeVar, cast
@@ -44,7 +45,29 @@ EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
 """The sentences of a pair from which queries and keys are shown; None: both."""
 
-_reading = threading.BoundedSemaphore(2)  # a model reads so many texts at a time, which bounds their memory
+MAX_WAITING_TOKENS = 4096
+"""The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
+
+_places = threading.BoundedSemaphore(2)  # a model reads so many texts at a time, which bounds their memory
+_lock = threading.Lock()
+_waiting: list[int] = []  # the tokens of each text that waits for a place
+
+
+@contextmanager
+def _turn(tokens: int) -> Iterator[None]:
+    """Wait for a place to read a text of so many tokens.
+
+    Raises:
+        AttnvizError: too much waits already.
+    """
+    with _lock:
+        if _waiting and sum(_waiting) + tokens > MAX_WAITING_TOKENS:
+            raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
+        _waiting.append(tokens)
+    with _places:
+        with _lock:
+            _waiting.remove(tokens)
+        yield
 
 
 @cached()
@@ -63,7 +86,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
         tokens = len(loaded.tokens(given))
         # What is known to be too much is not even begun.
         check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
-        with _reading, metrics.FORWARDS.time():
+        with _turn(tokens), metrics.FORWARDS.time():
             read = loaded.trace(given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
@@ -93,7 +116,8 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
         AttnvizError: the model has no rules for its masks or biases; or it cannot be used.
     """
     loaded = lookup.loaded_model(model)
-    with st.spinner("Reading the text with the model …"), _reading, metrics.FORWARDS.time():
+    tokens = len(loaded.tokens(given))
+    with st.spinner("Reading the text with the model …"), _turn(tokens), metrics.FORWARDS.time():
         read = loaded.trace(given, selection=Selection(store="vectors"))
     return replace(read, blocks=tuple(map(_without_values, read.blocks)))
 

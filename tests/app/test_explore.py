@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import attnviz
+from attnviz.app import traces
 from attnviz.app.examples import EXAMPLES, OPENING, STORIES, TRANSLATED, Example
 from attnviz.app.explore import views
 from attnviz.app.explore.views import WEIGHTS, View
@@ -19,6 +20,7 @@ from tests.app.shown import (
     row_of_buttons,
     sent,
     stored,
+    try_page,
     visit,
     words,
     worked_weights,
@@ -178,3 +180,15 @@ def test_the_mean_over_heads_is_labelled_and_has_the_heads_spread() -> None:
     np.testing.assert_allclose(arrays["highest"][0], weights.max(axis=0), atol=1e-6)
     every = stored(visit("explore", pool="Max of all"), "pool exact")["values"][0]
     np.testing.assert_allclose(every, attnviz.trace(OPENING.text).stack().max(axis=(0, 1)), atol=1e-6)
+
+
+def test_the_rows_of_several_tokens_are_followed_together() -> None:
+    app = visit("explore", sum=["3 dog", "10 it"])
+    assert (sent(app, "head_view")["together"], sent(app, "head_view")["query"]) == ([DOG, IT], None)
+    app.multiselect(key="sum").set_value([])
+    assert sent(clean(app.run()), "head_view")["query"] == IT
+
+
+def test_a_text_is_refused_where_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "_waiting", [traces.MAX_WAITING_TOKENS])
+    assert "many long texts wait" in try_page("explore", text="Nobody has read this yet.").error[0].value

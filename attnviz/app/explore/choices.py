@@ -17,6 +17,7 @@ from attnviz.app.explore import views
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.state import link, memory
+from attnviz.app.state.choice import option
 from attnviz.app.state.choices import (
     ALSO,
     BETWEEN,
@@ -29,6 +30,7 @@ from attnviz.app.state.choices import (
     POOL,
     QUERY,
     STAGE,
+    SUM,
     TEXT,
     VIEW,
 )
@@ -89,10 +91,12 @@ class Shown:
     Attributes:
         style: one of `STYLES`.
         heads: whether all heads are shown together.
+        queries: rows that are added up, from 0; none: each is shown by itself.
     """
 
     style: str
     heads: Together
+    queries: tuple[int, ...] = ()
 
 
 def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
@@ -146,13 +150,15 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
 
 
 def _choose_together(view: View, style: str) -> Shown:
-    """Draw the choice of what is shown as one, of weights and their changes in lines and matrices."""
+    """Draw the choices of what is shown as one, of weights and their changes in lines and matrices."""
     if view.stage != WEIGHTS or style == "Heatmap":
         return Shown(style, ALONE)
     st.markdown("Heads of a layer, or all heads")
     most = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
     heads: Together = POOL.segments("Heads", (ALONE, *most), ALONE)
-    return Shown(style, heads)
+    options = [option(group) for group in views.groups(view)[0]]
+    added = SUM.draw("Add up the rows of these query tokens", options, placeholder="none")
+    return Shown(style, heads, tuple(options.index(each) for each in added))
 
 
 def _stages(read: ExploreSelection) -> list[str]:

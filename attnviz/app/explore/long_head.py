@@ -110,18 +110,21 @@ def draw(
     query: int | None,
     key: int | None,
     picked: Picked,
+    together: Sequence[int] = (),
     **texts: Any,
 ) -> None:
     """Draw the open heads.
 
     Args:
         query, key: the chosen tokens.
+        together: rows that are added up while no query is chosen.
         picked: called with a query and a key that were clicked or found.
         texts: `note`, `caption` and `filename` of `head_view`.
     """
     window, size = _window(source, query), source.size
     if style == "lines":
-        row = min(window.row + window.span // 2, size[0] - 1) if query is None else query
+        middle = together[0] if together else min(window.row + window.span // 2, size[0] - 1)
+        row = middle if query is None else query
         top = {int(at) for head in heads.all for at in _largest(source.rows(head, [row])[0])}
         rows, columns = lines_places(row, top, *size)
         queries, keys = (
@@ -154,6 +157,7 @@ def draw(
         key_tokens=shown_tokens(keys),
         query=at_query,
         key=None if at_query is None else shown(key, columns),
+        together=[at for at in (shown(each, rows) for each in together) if at is not None and step == 1],
         kind=source.kind,
         unit=source.unit,
         part=Part(

@@ -24,6 +24,7 @@ from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, with_sentence
+from attnviz.app.state.choices import SUM
 from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
 from attnviz.text import isolated
@@ -165,12 +166,18 @@ def file_name(view: View, heads: Heads) -> str:
 def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: PublishedArrays) -> None:
     queries, keys = views.groups(view)
     how: Literal["lines", "matrix"] = "lines" if shown.style == "Lines" else "matrix"
-    query = tokens.pair.query if tokens.pair else None
+    query = tokens.pair.query if tokens.pair and not shown.queries else None
+
+    def picked(at: int | None, to: int | None) -> None:
+        SUM.set([])
+        tokens.choose(at, to)
+
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
     explained = f"{explanation(view)}{faint_rows(views.hidden(view))}"
     texts: dict[str, Any] = {
         "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
+        "together": shown.queries,
         "filename": f"{file_name(view, heads)}-{shown.style.lower()}",
     }
     heads_total, pixels, exact = views.values(view).shape[1], sent.pixels, sent.exact
@@ -187,7 +194,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
         source = long_head.of_view(view, heads.layer)
         if one:
             source = long_head.of_matrix(source, one.values, one.high if view.signed else 1.0)
-        long_head.draw(source, heads, heads_total, how, query, key, tokens.choose, **texts)
+        long_head.draw(source, heads, heads_total, how, query, key, picked, **texts)
         return
     if one:
         pixels, exact = _send(view, heads, one)
@@ -205,7 +212,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
         key=key,
         kind=views.drawn(view).kind,
         unit=view.unit,
-        on_pick=tokens.choose,
+        on_pick=picked,
         on_heads=open_heads,
         **texts,
     )

@@ -8,6 +8,8 @@ import time
 import traceback
 from typing import Any
 
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it has no types
+
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_LOG"
@@ -23,6 +25,7 @@ def apply() -> None:
     form = os.environ.get(SETTING, "text")
     if form not in ("text", "json"):
         raise WrongSetting(f"{SETTING} should be text or json, and is “{form}”.")
+    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(_shorten)
     if form == "json":
         # Streamlit and uvicorn have their own handlers with their own formats.
         setattr(logging.Handler, "format", lambda _, record: line(record))  # noqa: B010 - replaced on purpose
@@ -30,6 +33,13 @@ def apply() -> None:
         threading.excepthook = lambda fault: logging.getLogger(__name__).error(
             "A thread failed.", exc_info=fault.exc_value
         )
+
+
+def _shorten(record: logging.LogRecord) -> bool:
+    """Omit the traceback of an invalid client message."""
+    if record.exc_info and isinstance(record.exc_info[1], DecodeError):
+        record.exc_info = None
+    return True
 
 
 def line(record: logging.LogRecord) -> str:

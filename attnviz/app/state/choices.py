@@ -84,6 +84,7 @@ PER_HEAD = Flag(name="scale", pages=_EXPLORE | _COMPARE)
 HIDE = Flag(name="hide", pages=_EXPLORE | _COMPARE)
 MERGE = Flag(name="merge", pages=_EXPLORE)
 POOL = OneOf(name="pool", pages=_EXPLORE)
+SUM = Several(name="sum", pages=_EXPLORE)
 FILTER = OneOf(name="filter", pages=_EXPLORE)
 SORT = Flag(name="sort", pages=_EXPLORE)
 

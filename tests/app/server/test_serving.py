@@ -129,6 +129,9 @@ def _refuses_what_is_too_large(server: Server) -> None:
         assert _status_of_upload(server, begun.new_session.initialize.session_id, 10 * 2**20 + 1) == 413
         with pytest.raises(ConnectionClosed):
             _send_and_read_to_the_end(visit, b"x" * (10**7 + 1))
+    with server.websocket(server.url) as visit, pytest.raises(ConnectionClosed, match="1002"):
+        _send_and_read_to_the_end(visit, b"\xff\xfe")
+    assert '"exception"' not in server.log.read_text("utf-8")
 
 
 def _send_and_read_to_the_end(visit: ClientConnection, message: bytes) -> None:
