@@ -219,7 +219,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     """
     with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
-        _, formula = attend(*steps)
+        formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise AttentionNotRead(

@@ -58,9 +58,6 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10.0
 MAX_SEED = 2**32 - 1
 """The largest number that random numbers may start from."""
 
-GRADES = 21
-"""How many forward passes lead from one thing to another, both included: one for every twentieth."""
-
 MAX_NUMBERS = 2**25
 """How many numbers one batch of variants may need in memory: 128 MB."""
 
