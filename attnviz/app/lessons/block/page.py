@@ -1,4 +1,4 @@
-"""The lesson "The block": one token's vector in one layer, and in all of them."""
+"""The lesson "The block": one token's vector in one layer."""
 
 from __future__ import annotations
 
@@ -7,41 +7,36 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
 
-from attnviz.analysis.sentence import name_of
 from attnviz.app.components import store
-from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.components.steps import DrawnStep, Made, column, made, steps
+from attnviz.app.components.steps import DrawnStep, column, made, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
-from attnviz.text import decimal
+from attnviz.app.state.choices import STAGE_IN_BLOCK
 
 STEPS = STAGE_IN_BLOCK.maximum
-MAX_FAINT = 24  # other tokens' lines in a chart
 CODE = (
     ("attnviz.transformer.layers", "EncoderLayer"),
     ("attnviz.transformer.add_norm", "AddNorm"),
     ("attnviz.transformer.feed_forward", "FeedForward"),
     ("attnviz.app.lessons.block.values", "walk_through"),
 )
-# Each vector: the widget's operation, the arrays that it reads, and its symbol.
+# Each vector's symbol, and of a sum its two terms.
 _VECTORS = {
-    "came_in": ("value", "", "x"),
-    "attention": ("value", "", "a"),
-    "first_sum": ("add", "came_in attention", "x + a"),
-    "attended": ("norm", "first_sum first_gain first_offset 0", "y"),
-    "expanded": ("layer", "attended neuron_place neuron_weight", "y W₁ + b₁"),
-    "activated": ("gelu", "expanded", "GELU"),
-    "feed_forward": ("layer", "activated dimension_place dimension_weight", "f"),
-    "second_sum": ("add", "attended feed_forward", "y + f"),
-    "came_out": ("norm", "second_sum second_gain second_offset 1", "z"),
+    "came_in": ("x", ""),
+    "attention": ("a", ""),
+    "first_sum": ("x + a", "came_in attention"),
+    "attended": ("y", ""),
+    "expanded": ("y W₁ + b₁", ""),
+    "activated": ("GELU", ""),
+    "feed_forward": ("f", ""),
+    "second_sum": ("y + f", "attended feed_forward"),
+    "came_out": ("z", ""),
 }
 
-_walk, _lengths = cached_bert(values.walk), cached_bert(values.lengths)
+_walk = cached_bert(values.walk)
 
 
 @dataclass(frozen=True)
@@ -72,14 +67,10 @@ def draw() -> None:
             page.text_section(
                 "why",
                 **named,
-                wide=len(walk.into_neuron.place),
+                wide=len(walk.vectors["expanded"].values),
                 first=walk.norms[0],
                 second=walk.norms[1],
-                change_of_attention=walk.change_of_attention,
-                change_of_feed_forward=walk.change_of_feed_forward,
-                share=walk.feed_forward_share,
             ),
-            page.section("layers", _layers, chosen),
             code=CODE,
         )
 
@@ -98,35 +89,20 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
 
 
 def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: int) -> None:
-    """Draw the layer as steps; pointing at a number shows how it was made in every open vector."""
+    """Draw the layer as steps; pointing at a number selects it in all vectors of the same size."""
     arrays = {name: vector.values for name, vector in walk.vectors.items()}
-    for name, norm in zip(("first", "second"), walk.norms, strict=True):
-        arrays |= {f"{name}_gain": norm.gain, f"{name}_offset": norm.offset}
-    for name, largest in (("neuron", walk.into_neuron), ("dimension", walk.into_dimension)):
-        arrays |= {f"{name}_place": largest.place, f"{name}_weight": largest.weight}
-    drawn: dict[str, Made] = {
-        name: {
-            **made(op, of, "plain", symbol, symbol, "wrapped"),
-            "start": "activated" if name in {"expanded", "activated"} else "attention",
-        }
-        for name, (op, of, symbol) in _VECTORS.items()
-    }
-    facts = {name: _facts(page, name, vector) for name, vector in walk.vectors.items()}
-    next_layer = chosen.layer + 2
     steps(
         "stream",
         source=store.publish("stream arrays", arrays),
         step=step,
         steps=_steps(page, chosen.layer + 1, walk.tokens),
-        arrays=drawn,
+        arrays={
+            name: made("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
+            for name, (symbol, terms) in _VECTORS.items()
+        },
         keep_open=True,
-        onward=page.label("onward", layer=next_layer) if next_layer <= walk.layers else "",
         on_step=STAGE_IN_BLOCK.set,
-        on_onward=lambda: _go_to_layer(next_layer),
-        facts=facts,
-        norms=[
-            {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon} for norm in walk.norms
-        ],
+        facts={name: _facts(page, name, vector) for name, vector in walk.vectors.items()},
         reach=walk.reach,
     )
 
@@ -138,7 +114,7 @@ def _steps(page: LessonPage, layer: int, tokens: int) -> list[DrawnStep]:
         return {
             "title": page.label(title),
             "formula": formula,
-            "sentence": [page.label(f"about_{about}", layer=layer, tokens=tokens)],
+            "sentence": page.label(f"about_{about}", layer=layer, tokens=tokens),
             "columns": [column(top=vectors)],
             "lane": "stream",
         }
@@ -171,11 +147,6 @@ def _facts(page: LessonPage, name: str, vector: values.Vector) -> list[dict[str,
     return [{"label": page.label(part), "part": part, "value": value} for part, value in numbers.items()]
 
 
-def _go_to_layer(layer: int) -> None:
-    LAYER.set(layer)
-    STAGE_IN_BLOCK.set(1)
-
-
 def _parts(page: LessonPage, walk: values.Walk) -> None:
     """Draw the table of the vectors that sum to the output."""
     output = walk.vectors["came_out"].values
@@ -190,79 +161,3 @@ def _parts(page: LessonPage, walk: values.Walk) -> None:
         total=float(np.linalg.norm(total)),
         difference=float(np.abs(total - output).max()),
     )
-
-
-def _layers(page: LessonPage, chosen: TokenInLayer) -> None:
-    """Draw the lengths and directions layer by layer."""
-    found, token = _lengths(chosen.text), chosen.query
-    layers = range(1, len(found.came_in) + 1)
-    left, right = st.columns(2, gap="large")
-    with left:
-        lines = {
-            "came_in": Line(
-                page.label("came_in_line"),
-                layers,
-                found.came_in[:, token],
-                marker="circle",
-                colour="muted",
-            ),
-            "attention": Line(
-                page.label("attention_line"),
-                layers,
-                found.attention[:, token],
-                dash="dash",
-                marker="square",
-            ),
-            "feed_forward": Line(
-                page.label("feed_forward_line"),
-                layers,
-                found.feed_forward[:, token],
-                dash="dot",
-                marker="diamond",
-                colour="feed-forward",
-            ),
-        }
-        curves(
-            "lengths-by-layer",
-            list(lines.values()),
-            title=page.label("lengths_title"),
-            across=Axis(page.label("layer_axis"), at=page.label("layer_at")),
-            up=Axis(page.label("length_axis"), zero=True),
-            alt=page.label("lengths_alt", **{name: _listed(line.y) for name, line in lines.items()}),
-        )
-    with right:
-        _similarity(page, chosen, found)
-
-
-def _similarity(page: LessonPage, chosen: TokenInLayer, found: values.Lengths) -> None:
-    """Draw the cosines to the embedding, of the nearest other tokens as faint lines."""
-    token, after = chosen.query, range(len(found.similarity))
-    others = [place for place in range(len(chosen.groups)) if place != token]
-    near = sorted(others, key=lambda place: abs(place - token))[:MAX_FAINT]
-    cosines = found.similarity[:, token]
-    main = Line(
-        name_of(token, chosen.groups),
-        after,
-        cosines,
-        marker="circle",
-        colour="text",
-        printed=[decimal(float(cosine)) for cosine in cosines],
-    )
-    faint = [
-        Line(name_of(place, chosen.groups), after, found.similarity[:, place], colour="text", faint=True)
-        for place in near
-    ]
-    curves(
-        "similarity-by-layer",
-        [main, *faint],
-        title=page.label("similarity_title"),
-        across=Axis(page.label("after_axis"), at=page.label("after_at")),
-        up=Axis(page.label("cosine_axis"), zero=True),
-        faint=page.label("others"),
-        alt=page.label("similarity_alt", token=name_of(token, chosen.groups), cosines=_listed(cosines)),
-    )
-    page.text("layers", faint=len(near), others=len(others))
-
-
-def _listed(numbers: ArrayLike) -> str:
-    return ", ".join(decimal(float(number)) for number in np.asarray(numbers))

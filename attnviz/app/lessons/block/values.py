@@ -1,4 +1,4 @@
-"""One token's vector in a layer of the bundled BERT, part by part, and from layer to layer."""
+"""One token's vector in a layer of the bundled BERT, part by part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnviz.app.lessons.compute import bert, parameters, run
+from attnviz.app.lessons.compute import bert, run
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats
 from attnviz.transformer.add_norm import AddNorm
@@ -50,38 +50,19 @@ class Norm:
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
-    """The largest product in each sum of a matrix multiplication: the place of its entry, and the weight."""
-
-    place: Floats
-    weight: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Walk:
     """One token's vectors in one layer.
 
     Attributes:
-        tokens, layers: the numbers of tokens in the text and of layers in the model.
+        tokens: the number of tokens in the text.
         vectors: by name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
             `activated`, `feed_forward` f, `second_sum` y + f, and `came_out` z.
         norms: the two layer norms.
-        into_neuron: for each neuron, the largest product of y W₁.
-        into_dimension: for each dimension, the largest product of activated W₂.
-        change_of_attention, change_of_feed_forward: the length of the change of the update when all other
-            tokens' vectors in the input of attention, or of the feed-forward network, are set to zero.
-        feed_forward_share: the feed-forward network's share of the layer's parameters.
     """
 
     tokens: int
-    layers: int
     vectors: dict[str, Vector]
     norms: tuple[Norm, Norm]
-    into_neuron: Largest
-    into_dimension: Largest
-    change_of_attention: float
-    change_of_feed_forward: float
-    feed_forward_share: float
 
     @property
     def reach(self) -> float:
@@ -105,20 +86,16 @@ class Walk:
 
 
 @torch.inference_mode()
-def walk_through(
-    layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], token: int, layers: int = 1
-) -> Walk:
+def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], token: int) -> Walk:
     """Return one token's vectors in a layer without dropout and without a mask.
 
     Args:
         layer: the layer.
         tokens: all tokens' vectors before the layer.
         token: the token's place, from 0.
-        layers: the number of layers of the model.
     """
     steps = layer(tokens)
     x, y = tokens[token], steps.attention_add_norm.output
-    feed_forward = layer.feed_forward
     vectors = {
         "came_in": x,
         "attention": steps.attention.output[token],
@@ -130,23 +107,13 @@ def walk_through(
         "second_sum": steps.feed_forward_add_norm.sum[token],
         "came_out": steps.output[token],
     }
-    # The same number of tokens: another number could change the order of summation, and the last bits.
-    x_alone, y_alone = _alone(tokens, token), _alone(y, token)
-    attention_alone = layer.attention(x_alone, x_alone).output[token]
-    feed_forward_alone = feed_forward(y_alone).output[token]
     return Walk(
         tokens=len(tokens),
-        layers=layers,
         vectors={name: _vector(vector, x) for name, vector in vectors.items()},
         norms=(
             _norm(layer.attention_add_norm, vectors["first_sum"]),
             _norm(layer.feed_forward_add_norm, vectors["second_sum"]),
         ),
-        into_neuron=_largest(feed_forward.expand, y[token]),
-        into_dimension=_largest(feed_forward.contract, vectors["activated"]),
-        change_of_attention=float((attention_alone - vectors["attention"]).norm()),
-        change_of_feed_forward=float((feed_forward_alone - vectors["feed_forward"]).norm()),
-        feed_forward_share=parameters(feed_forward) / parameters(layer),
     )
 
 
@@ -156,42 +123,9 @@ def walk(text: str, layer: int, token: int) -> Walk:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
-    layers = bert().encoder.layers
-    module = layers[layer]
+    module = bert().encoder.layers[layer]
     assert isinstance(module, EncoderLayer)  # noqa: S101 - for the type checker: nn.ModuleList loses the type
-    return walk_through(module, run(text).hidden_states[layer], token, len(layers))
-
-
-@dataclass(frozen=True, eq=False)
-class Lengths:
-    """All tokens' vectors in all layers.
-
-    Attributes:
-        came_in, attention, feed_forward: the length of each layer's input and updates, [layer, token].
-        similarity: the cosine to the token's embedding, [layer + 1, token]; row 0 is the embedding itself.
-    """
-
-    came_in: Floats
-    attention: Floats
-    feed_forward: Floats
-    similarity: Floats
-
-
-@torch.inference_mode()
-def lengths(text: str) -> Lengths:
-    """Measure all tokens' vectors in all layers of the bundled BERT.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-    """
-    steps = run(text)
-    states = torch.stack(steps.hidden_states)
-    return Lengths(
-        came_in=owned(states[:-1].norm(dim=-1)),
-        attention=owned(torch.stack([layer.attention.output for layer in steps.layers]).norm(dim=-1)),
-        feed_forward=owned(torch.stack([layer.feed_forward.output for layer in steps.layers]).norm(dim=-1)),
-        similarity=owned(torch.cosine_similarity(states, states[:1], dim=-1)),
-    )
+    return walk_through(module, run(text).hidden_states[layer], token)
 
 
 def _vector(vector: Float[Tensor, " dimension"], came_in: Float[Tensor, " d_model"]) -> Vector:
@@ -212,16 +146,3 @@ def _norm(add_norm: AddNorm, total: Float[Tensor, " d_model"]) -> Norm:
         gain=owned(add_norm.norm.weight),
         offset=owned(add_norm.norm.bias),
     )
-
-
-def _largest(linear: torch.nn.Linear, vector: Float[Tensor, " came_in"]) -> Largest:
-    place = (linear.weight * vector).abs().argmax(dim=-1)
-    weight = linear.weight.gather(-1, place.unsqueeze(-1)).squeeze(-1)
-    return Largest(place=owned(place.float()), weight=owned(weight))
-
-
-def _alone(tokens: Float[Tensor, "token d_model"], token: int) -> Float[Tensor, "token d_model"]:
-    """Return the vectors with all but one token's set to zero."""
-    alone = torch.zeros_like(tokens)
-    alone[token] = tokens[token]
-    return alone
