@@ -10,7 +10,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import markdown
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES, sample
 from attnviz.app.saving import npz_of
@@ -187,21 +186,6 @@ def test_an_empty_text_is_an_error_and_nothing_is_predicted() -> None:
     app.text_input(key="question").set_value("which shape is red").run()
     assert "Next word" in words_of(app)
     assert "vocabulary" not in warnings(app)
-
-
-def test_the_largest_weights_of_patches_and_of_words_are_listed_apart() -> None:
-    asked = QUESTIONS["six shapes"]
-    trace = read("six shapes", asked.text)
-    app = visit("images", layer="2", head="3")
-    row = trace.block("decoder", 1).weights[2, words_in(trace)[-1]]
-    for group, places in (
-        ("patches", [place for place, token in enumerate(trace.tokens) if token.patch is not None]),
-        ("words", words_in(trace)),
-    ):
-        best = max(places, key=lambda place: row[place])
-        patch = trace.tokens[best].patch
-        name = trace.tokens[best].text if patch is None else f"row {patch.row + 1}, column {patch.column + 1}"
-        assert f"these {group}: *{markdown.plain(name)}* **{100 * row[best]:.1f} %**" in words_of(app)
 
 
 def test_the_mean_has_no_head_to_choose_and_keeps_the_one_that_was() -> None:
