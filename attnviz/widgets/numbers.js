@@ -101,13 +101,11 @@ export function sumDigits(terms, sum, least) {
  * @param {number} a
  * @param {number} b
  * @param {number} digits
- * @param {number} [least] decimals of a and b
- * @param {number} [most]
  */
-export function multiplication(a, b, digits, least = 2, most = MAX_DIGITS) {
+export function multiplication(a, b, digits) {
   const product = fixed(a * b, digits);
   const agrees = (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product;
-  const enough = fewestDigits(least, most, agrees);
+  const enough = fewestDigits(2, MAX_DIGITS, agrees);
   return [fixed(a, enough), fixed(b, enough), product];
 }
 

@@ -2,7 +2,7 @@
    data-value holds every printed number unrounded. */
 
 import { element } from "../../widgets/dom.js";
-import { aligned, enoughDigits, fixed, inBrackets, MAX_DIGITS, multiplication, number } from "../../widgets/numbers.js";
+import { aligned, enoughDigits, fewestDigits, fixed, inBrackets, MAX_DIGITS, number, rounded } from "../../widgets/numbers.js";
 
 const ROOT_DIGITS = 5; // decimals of √d_head
 
@@ -27,25 +27,16 @@ export function times(values, texts, roles, parts) {
 }
 
 /**
- * Formats [a, b, a × b] so that the printed numbers multiply exactly.
- * @param {number} a
- * @param {number} b
- * @param {number} digits decimals of the product
- * @param {number[]} [factorDigits] minimum and maximum decimals of a and b
- */
-function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
-  const [left, right, result] = multiplication(a, b, digits, least, most);
-  return [left, inBrackets(right), result];
-}
-
-/**
- * Returns a list of products, aligned at the decimal point.
+ * Returns a list of products, aligned at the decimal point: all factors have as many decimals as it takes to multiply out.
  * @param {number[][]} factors a, b and a × b of each
  * @param {(at: number) => (Node | string)[]} nameOf label of each
  * @param {{ digits: number, factorDigits?: number[], roles: string[], parts?: string[], name?: string }} look
  */
-export function productList(factors, nameOf, { digits, factorDigits, roles, parts = ["left", "right", "product"], name = "" }) {
-  const texts = factors.map(([a, b]) => timesTexts(a, b, digits, factorDigits));
+export function productList(factors, nameOf, { digits, factorDigits = [2, MAX_DIGITS], roles, parts = ["left", "right", "product"], name = "" }) {
+  const [least, most] = factorDigits;
+  const agrees = (of) => factors.every(([a, b]) => fixed(rounded(a, of) * rounded(b, of), digits) === fixed(a * b, digits));
+  const enough = fewestDigits(least, most, agrees);
+  const texts = factors.map(([a, b]) => [fixed(a, enough), inBrackets(fixed(b, enough)), fixed(a * b, digits)]);
   const columns = [0, 1, 2].map((part) => aligned(texts.map((text) => text[part])));
   const items = factors.map((values, at) =>
     element(

@@ -98,8 +98,7 @@ def draw() -> None:
         with page.picture:
             heading = page.document.render("heading", query=chosen.query, head=_head(page, chosen.row))
             st.header(heading, anchor=False)
-            _change(page, chosen)
-            _figure(page, "cause", chosen)
+            _figure(page, "cause", chosen, change=True)
         with details:
             page.text("intro", query=chosen.query)
             variant = variants.VARIANTS[variant_of(model)]
@@ -237,8 +236,11 @@ def _change(page: LessonPage, chosen: Selection) -> None:
         )
 
 
-def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
-    """Draw the translation, the probabilities of both pronouns and the row, before and after the changes."""
+def _figure(page: LessonPage, name: str, chosen: Selection, *, change: bool = False) -> None:
+    """Draw the translation, the probabilities of both pronouns and the row, before and after the changes.
+
+    `change`: whether changes can be made there.
+    """
     found, edit, changed = chosen.experiment, chosen.edit, bool(chosen.edits)
     before, now = _marked(found)
 
@@ -266,6 +268,8 @@ def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
                 zip(PRONOUNS, zip(found.gender.before, found.gender.now, strict=True), strict=True)
             )
             table("pronouns", label, "probability", pronouns, "")
+        if change:
+            _change(page, chosen)
     with weights:
         options = _options(found.keys)
         row = {

@@ -135,12 +135,7 @@ def _choose(page: LessonPage) -> ShownTranslation:
     except AttnvizError as error:
         stop(error, ":material/error:")
     outside_note(found.outside)
-    with (
-        button,
-        st.popover(
-            page.label("heads"), help=page.label("heads_help"), icon=":material/tune:", width="stretch"
-        ),
-    ):
+    with button, st.popover(page.label("heads"), icon=":material/tune:", width="stretch"):
         row = _choose_row(page, text, model, found)
         encoder_head, cross_heads, decoder_heads = _choose_heads(page, model, found)
     return ShownTranslation(text, model, found, row, encoder_head, cross_heads, decoder_heads)
