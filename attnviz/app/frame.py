@@ -132,7 +132,7 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stVerticalBlock:has(> * > * > h1, > * > .st-key-picture-first) > :is(:has(> .stHeading), :has(> .st-key-picture-first)) { order: -1; }
+  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
   .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
@@ -141,7 +141,7 @@ html { font-size: 100% !important; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
-  .st-key-title:has(.st-key-remark) > * ~ *, .st-key-title:has(.st-key-remark) > * > .stHorizontalBlock { display: contents; }
+  .st-key-title > :has(> * > .st-key-remark), .st-key-title > * > :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
 }

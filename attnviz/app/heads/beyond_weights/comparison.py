@@ -61,8 +61,8 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
     st.markdown(
-        f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters most. "
-        "Compare the rows with *occlusion*, which removes one token at a time."
+        f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
+        "most. Compare the rows with *occlusion*, which removes one token at a time."
     )
     measures(
         "measures",
