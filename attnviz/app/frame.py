@@ -141,7 +141,7 @@ html { font-size: 100% !important; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
-  .st-key-title > :has(> * > .st-key-remark), .st-key-title > * > :has(> * > .st-key-remark) { display: contents; }
+  .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
 }
