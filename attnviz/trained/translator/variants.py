@@ -48,6 +48,11 @@ class Variant:
     seed: int = 0
 
     @property
+    def is_guided(self) -> bool:
+        """Whether its attention loss counts the weights from "it"."""
+        return bool(self.referent or self.candidates)
+
+    @property
     def file(self) -> Path:
         """File of its weights."""
         return WEIGHTS / f"{self.name}.safetensors"
