@@ -248,7 +248,7 @@ def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
         np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
     )
     size = len(of.queries), len(of.keys)
-    way = Way(of.queries, of.keys, *map(range, size), None, (), of.explanation)
+    way = Way(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
     return {
         "kind": of.kind,
         "layers": [of.layer],
