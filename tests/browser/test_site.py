@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -12,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 
 from attnviz.capture import loading
 from attnviz.site import build
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, save, type_into
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, type_into
 
 OWN = "The cat did not chase the mouse because it was sleepy."
 OTHER = "The cat did not chase the mouse because it was clever."
@@ -89,13 +88,6 @@ def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserConte
     expect(copied.get_by_role("heading", name="Layer 5 · Head 10")).to_be_visible()
     expect(copied.get_by_label("Matrix")).to_be_checked()
     expect(copied.locator(".words")).to_have_text(site.locator(".words").inner_text())
-
-
-def test_each_picture_is_saved(site: Page, tmp_path: Path) -> None:
-    for place in (".all", ".one"):
-        for ending in ("SVG", "PNG"):
-            file = save(site.locator(place), ending, tmp_path)
-            assert file.stat().st_size > 5_000
 
 
 def test_what_cannot_be_read_is_said(site: Page) -> None:

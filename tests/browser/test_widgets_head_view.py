@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import Locator, Position, expect
 
 from tests.browser.explore import svg as svg_file
 from tests.browser.visit import box_of, save
@@ -371,16 +371,3 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     [image] = svg_file(path).iter(f"{SVG}image")
     assert str(image.get("href")).startswith("data:image/png;base64,")
     assert path.stat().st_size < 200_000
-
-
-def test_saving_waits_for_the_answer_that_brings_the_caption(page: Page, widgets: Widgets) -> None:
-    message = show(widgets, random_weights(), heads=(2,))
-    page.evaluate(
-        "() => { window.saved = [];"
-        " HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }; }"
-    )
-    button(widgets, "5").click()
-    button(widgets, "SVG").click()
-    assert page.evaluate("window.saved") == []
-    widgets.show("head_view", {**message, "heads": [5], "filename": "answered"})
-    assert page.evaluate("window.saved") == ["answered.svg"]
