@@ -1,6 +1,5 @@
 """The page on learning without a browser: the stored steps, and a training that is only played."""
 
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -109,15 +108,3 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     assert not job.running
     other.run()
     assert "Start training" in buttons(other)
-
-
-def test_an_error_of_the_training_is_shown(monkeypatch: pytest.MonkeyPatch, jobs: Jobs) -> None:
-    lines = ["print('x'); raise MemoryError('no **room**')"]
-    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
-    app = visit(PAGE)
-    press(app, "Start training")
-    job = jobs.running("live training")
-    until(lambda: job is None or not job.running)
-    app.run()
-    assert not app.exception
-    assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
