@@ -1,9 +1,6 @@
 """Explore as static files: below a sub-path, on a phone, without a network, and with PyTorch's numbers."""
 
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 
 from attnviz.capture import loading
 from attnviz.site import build
+from tests.browser.server import files
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, type_into
 
 OWN = "The cat did not chase the mouse because it was sleepy."
@@ -23,12 +21,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the site, which lies below a sub-path of a host that knows files only."""
     root = tmp_path_factory.mktemp("host")
     build.build(root / "school" / "explore")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=root)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/school/explore/"
-        server.shutdown()
-        thread.join()
+    with files(root) as host:
+        yield f"http://{host}/school/explore/"
 
 
 @pytest.fixture

@@ -149,26 +149,6 @@ def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_com
     assert set(numbers(widgets)) == {""}
 
 
-def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets: Widgets) -> None:
-    weights = random_weights()
-    show(widgets, weights)
-    button(widgets, "Several").click()
-    expect(button(widgets, "Several")).to_have_attribute("aria-pressed", "true")
-    button(widgets, "3").click()  # the only one stays
-    button(widgets, "1").click()
-    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1, 3]}]
-    show(widgets, weights, heads=(1, 3))
-    first, second = ([text.removesuffix(" %") or "·" for text in printed(weights[1, h, 4])] for h in (0, 2))
-    assert [text.split() or ["·", "·"] for text in numbers(widgets)] == [
-        list(pair) for pair in zip(first, second, strict=True)
-    ]
-    expect(words(widgets)).to_have_text(
-        f"q4 attends in head 1 to {largest(weights[1, 0, 4], 2)}; in head 3 to {largest(weights[1, 2, 4], 2)}"
-    )
-    button(widgets, "3").click()
-    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1]}]
-
-
 def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets: Widgets) -> None:
     weights = np.zeros((LAYERS, HEADS, QUERIES, KEYS), np.float32)
     weights[..., 9] = 1

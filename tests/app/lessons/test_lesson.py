@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 from unittest.mock import patch
@@ -13,10 +12,9 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import cards
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import EVERYTHING, NOT_SHOWN, THE_CODE
-from attnviz.app.lessons import contents, english, plan, source_code
+from attnviz.app.lessons import english, plan, source_code
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.lessons.document import Document, Predict, document
 from attnviz.app.lessons.induction import page as induction
@@ -65,17 +63,6 @@ WITH_THE_TEXT_IN_THEM = {
     "weighted_average": [{"split": kind} for kind in ("Characters", "Words", "Bytes")],
     "cross_attention": [{"reader": HOSTILE}],
 }
-
-
-def test_a_page_stands_in_the_group_that_its_own_entry_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever sentence it is about."""
-    drawn: list[list[str]] = []
-    monkeypatch.setattr(cards, "draw", lambda found, **_: drawn.append([card.name for card in found]))
-    monkeypatch.setattr(contents, "LESSONS", tuple(replace(each, sentence=TEXT) for each in LESSONS))
-    contents.draw("attention")
-    contents.draw("translator")
-    contents.draw("storyteller")
-    assert drawn == [NAMES[:8], NAMES[8:12], NAMES[12:]]
 
 
 def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
@@ -209,6 +196,7 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
 
 
 def test_a_hidden_answer_is_judged_when_it_is_revealed() -> None:
+    assert "Reveal" not in buttons(visit("scale"))
     app = visit("scale", predict="1")
     app.button_group(key="guess_scale").set_value("1").run()
     assert "Not quite" not in words(app)
@@ -217,15 +205,6 @@ def test_a_hidden_answer_is_judged_when_it_is_revealed() -> None:
     press(app, "Cover the answer")
     assert "Not quite" not in words(app)
     assert app.button_group(key="guess_scale").value == "1"
-
-
-def test_nothing_is_hidden_unless_a_link_or_the_teachers_view_asks_for_it() -> None:
-    def hidden(app: AppTest) -> bool:
-        return "Reveal" in buttons(app)
-
-    assert not hidden(visit("scale"))
-    assert hidden(visit("scale", predict="1"))
-    assert hidden(visit("scale", teacher="true"))
 
 
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:
