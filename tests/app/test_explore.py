@@ -94,7 +94,7 @@ def test_sorted_heads_stand_by_what_the_filter_measures_and_say_it() -> None:
     left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
     scores, raw = (((each[:, :, 1, 6] + each[:, :, 6, 1]) / 2).ravel() for each in (left, weights))
     both = [
-        f"{percent(float(share))} of its attention, {percent(float(score))} of what goes to words"
+        f"{percent(float(share))} of its attention, {percent(float(score))} of its attention to words"
         for share, score in zip(raw, scores, strict=True)
     ]
     atlas = sent(app, "atlas")

@@ -166,7 +166,7 @@ def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: S
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
     expect(page).to_have_url(all_that_a_reload_needs)
-    bars = page.get_by_role("table", name="How far each token’s output turns").locator("tbody tr")
+    bars = page.get_by_role("table", name="Change of each token’s output (angle)").locator("tbody tr")
     expect(bars).to_have_count(15)
     turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     expect(page.get_by_text("Without head 4-2, the output of")).to_contain_text(f"{turned[IT]}°")
