@@ -1,4 +1,4 @@
-"""The open head, without and with the changes."""
+"""The chosen head, without and with the edits."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def place(chosen: Intervention) -> int | None:
 
 
 def in_short(chosen: Intervention, found: Effect, place: int) -> str:
-    """How the likeliest token's probability changes, and which is likeliest then, in Markdown."""
+    """Return how the probability of the most likely token changes, and the most likely one then."""
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
@@ -51,7 +51,7 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
-    """Draw what the model expects there, before and with the changes."""
+    """Draw the prediction there, before and with the changes."""
     share_table(
         "expected",
         title=f"Prediction {_where(chosen)} {name_of(place, _groups(chosen))}",
@@ -64,7 +64,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 
 
 def distances(found: Effect) -> None:
-    """Show how far all probabilities move."""
+    """Draw the change of all probabilities."""
     variation, divergence = found.moved.variation, found.moved.divergence
     if variation is not None and divergence is not None:
         st.markdown(
@@ -74,7 +74,7 @@ def distances(found: Effect) -> None:
 
 
 def written(chosen: Intervention) -> None:
-    """Show what an encoder–decoder writes before and with the changes."""
+    """Draw the text that an encoder–decoder generates before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
     after = computed.target(chosen.entry, chosen.given, chosen.written)
     if before == after:
@@ -86,13 +86,13 @@ def written(chosen: Intervention) -> None:
 
 
 def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
-    """The tokens of the text that the model goes on with."""
+    """Return the tokens of the text that the model continues."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
 
 
 def where(chosen: Intervention, place: int) -> str:
-    """Where it is asked, in Markdown: "after `car`"."""
+    """Return the place of the prediction, in Markdown: "after `car`"."""
     return f"{_where(chosen)} {markdown.token(place, _groups(chosen))}"
 
 
