@@ -99,7 +99,7 @@ def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
     values = np.array(the_map(app)["values"], dtype=float)
     np.testing.assert_allclose(values, expected.shares[: len(values)], atol=1e-4)
     assert (
-        "The second sentence makes `elle` likelier after `car` (90.0 % against 0.1 %), the first `il`"
+        "The second sentence makes `elle` more likely after `car` (90.0 % against 0.1 %), the first `il`"
         in words(app)
     )
     assert "is that of `it`: **98.7 %**." in words(app)
