@@ -7,11 +7,13 @@ from attnviz.app.models.images import heads, selection
 from attnviz.app.page import page
 
 with page("images", "Images") as this:
-    st.markdown(
-        "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
-        "A **vision-language model** reads both together, and its words attend to patches."
-    )
-    question.draw_below(question.form())
+    with st.container(key="asking"):  # not on phones
+        st.markdown(
+            "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a "
+            "text. A **vision-language model** reads both together, and its words attend to patches."
+        )
+        asked = question.form()
+    question.draw_below(asked)
     chosen = selection.choose()
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
@@ -34,7 +36,8 @@ with page("images", "Images") as this:
             pixels = heads.all_heads(chosen, trace, layer, head, query)
         with wide.container(border=True):
             st.header(f"Layer {layer + 1}" + ("" if chosen.mean else f" · Head {head + 1}"), anchor=False)
-            picture, beside = st.columns([7, 4], gap="medium")
+            with st.container(key="image-and-answer"):
+                picture, beside = st.columns([7, 4], gap="medium")
             with picture:
                 heads.one_head(chosen, trace, pixels, layer, head, query)
             with beside:
