@@ -206,6 +206,8 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             filename=f"attnviz-{chosen.model}-{role}",
         )
 
+    whole = chosen.measured()
+    page.text("copied", all=whole.right, without=chosen.measured(whole.induction_heads).right)
     left, right = st.columns(2, gap="medium")
     with left:
         head_picture("stripe", roles.induction_heads, chosen.again)

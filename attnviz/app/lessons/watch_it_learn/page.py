@@ -127,10 +127,10 @@ def _descriptions() -> str:
 def _picture(page: LessonPage, shown: ShownTraining) -> int:
     """Draw the slider, the loss and the attention; return the step."""
     steps = shown.training.steps
-    asked = TRAINING_STEP.get(steps[0])
+    asked = TRAINING_STEP.get(steps[-1])
     if asked not in steps:  # a step of another training
         TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
-    step = TRAINING_STEP.slide(page.label("step"), steps)
+    step = TRAINING_STEP.slide(page.label("step"), steps, steps[-1])
     snapshot = shown.training.snapshots[steps.index(step)]
     _loss(page, shown, step)
     views = (MATRIX, LINES) if shown.is_storyteller else (LINES, MATRIX)

@@ -196,7 +196,9 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
     with right:
         title = page.label("expected_title", token=isolated(drawn.tokens.labels[drawn.row]))
         st.header(title, anchor=False)
-        bars("story expected", title, drawn.expected[drawn.row], "taken", alters(how))
+        expected = drawn.expected[drawn.row]
+        likeliest = replace(expected, candidates=expected.candidates[:NUM_OPTIONS])
+        bars("story expected", title, likeliest, "taken", alters(how))
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:
