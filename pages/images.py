@@ -7,13 +7,11 @@ from attnviz.app.models.images import heads, selection
 from attnviz.app.page import page
 
 with page("images", "Images") as this:
-    with st.container(key="asking"):  # not on phones
-        st.markdown(
-            "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a "
-            "text. A **vision-language model** reads both together, and its words attend to patches."
-        )
-        asked = question.form()
-    question.draw_below(asked)
+    st.markdown(
+        "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
+        "A **vision-language model** reads both together, and its words attend to patches."
+    )
+    question.draw_below(question.form())
     chosen = selection.choose()
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):

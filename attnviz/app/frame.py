@@ -132,21 +132,14 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-<<<<<<< HEAD
-  :has(> .st-key-image-choices), .st-key-image-choices,
-  .st-key-image-choices > *, .st-key-image-choices .stHorizontalBlock:has(> .stColumn) { display: contents; }
-  .st-key-image-choices .stColumn { width: 100%; }
-  .st-key-image-choices .stColumn + .stColumn { order: 1; }
-  .stColumn .st-key-image-and-answer .stHorizontalBlock:has(> .stColumn) {
-    flex-direction: column-reverse !important;
-  }
-=======
   .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
   .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
->>>>>>> main
+  .stColumn .st-key-image-and-answer .stHorizontalBlock:has(> .stColumn) {
+    flex-direction: column-reverse !important;
+  }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }

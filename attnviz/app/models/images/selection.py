@@ -105,8 +105,7 @@ def choose() -> ImageSelection:
     entries = [entry for entry in lookup.usable() if entry.sees or entry.images]
     if not entries:
         _stop_without_model()
-    with st.container(key="image-choices"):
-        examples, beside = st.columns([8, 4], gap="medium")
+    examples, beside = st.columns([8, 4], gap="medium")
     with beside:
         entry = controls.model(entries, offer_own=True)
     with examples:
