@@ -16,7 +16,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
-from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices, Way, matrices
 from attnviz.text import in_order, isolated
 from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
@@ -222,45 +222,6 @@ def _texts(trace: Trace) -> list[Facts]:
     ]
 
 
-def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
-    """One layer of a long text."""
-    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
-    blocks, hidden = (
-        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
-    )
-    return {
-        "kind": of.kind,
-        "layers": [of.layer],
-        "heads": len(of.top),
-        "size": [len(of.queries), len(of.keys)],
-        "weights": 0,
-        "top": {
-            "count": keys.shape[2],
-            "keys": _add(numbers, keys),
-            "weights": _add(numbers, weights),
-            "blocks": _add(numbers, blocks),
-            "hidden": _add(numbers, hidden),
-            "causal": of.kind == "decoder",
-        },
-        "spread": None,
-        "heading": "",
-        "signed": False,
-        "high": 1.0,
-        "ways": {
-            "plain": {
-                "queries": shown_tokens(of.queries.groups),
-                "keys": shown_tokens(of.keys.groups),
-                "rows": list(range(len(of.queries))),
-                "columns": list(range(len(of.keys))),
-                "left": None,
-                "facts": [],
-                "explanation": of.explanation,
-                "hidden": "",
-            }
-        },
-    }
-
-
 def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the ways in which its tokens are shown."""
     if isinstance(of, LargestWeights):
@@ -276,17 +237,48 @@ def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
         "heading": of.heading,
         "signed": of.signed,
         "high": of.high,
-        "ways": {
-            name: {
-                "queries": shown_tokens(way.queries.groups),
-                "keys": shown_tokens(way.keys.groups),
-                "rows": list(way.rows),
-                "columns": list(way.columns),
-                "left": None if way.left is None else _add(numbers, way.left),
-                "facts": list(way.facts),
-                "explanation": way.explanation,
-                "hidden": way.keys.hidden if way.left is not None else "",
-            }
-            for name, way in of.ways.items()
+        "ways": {name: _way(way, numbers) for name, way in of.ways.items()},
+    }
+
+
+def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
+    """One layer of a long text."""
+    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
+    blocks, hidden = (
+        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
+    )
+    size = len(of.queries), len(of.keys)
+    way = Way(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
+    return {
+        "kind": of.kind,
+        "layers": [of.layer],
+        "heads": len(of.top),
+        "size": size,
+        "top": {
+            "count": keys.shape[2],
+            "keys": _add(numbers, keys),
+            "weights": _add(numbers, weights),
+            "blocks": _add(numbers, blocks),
+            "hidden": _add(numbers, hidden),
+            "causal": of.kind == "decoder",
         },
+        "weights": 0,
+        "spread": None,
+        "heading": "",
+        "signed": False,
+        "high": 1.0,
+        "ways": {"plain": _way(way, numbers)},
+    }
+
+
+def _way(way: Way, numbers: bytearray) -> Facts:
+    return {
+        "queries": shown_tokens(way.queries.groups),
+        "keys": shown_tokens(way.keys.groups),
+        "rows": list(way.rows),
+        "columns": list(way.columns),
+        "left": None if way.left is None else _add(numbers, way.left),
+        "facts": list(way.facts),
+        "explanation": way.explanation,
+        "hidden": way.keys.hidden if way.left is not None else "",
     }

@@ -547,18 +547,12 @@ export class Report {
     return { ...message, together: places.filter((at) => at >= 0) };
   }
 
-  /** The labels of the switch between the texts: of equal ones, with the model. */
+  /** The labels of the switch between the texts: of one text, the models; equal labels are numbered. */
   get titles() {
     const { readings } = this.facts;
-    const texts = readings.map(({ texts: [first] }) => whole(first));
-    const once = (names, at) => names.filter((name) => name === names[at]).length === 1;
-    const full = readings.map(({ model }, at) => `${texts[at]} · ${model}`);
-    return readings.map(({ model }, at) => {
-      const text = shortened(texts[at], LONG_TEXT);
-      if (once(texts, at)) return text;
-      const title = new Set(texts).size === 1 ? model : `${text} · ${model}`;
-      return once(full, at) ? title : `${title} (${at + 1})`;
-    });
+    const texts = readings.map(({ texts: [first] }) => shortened(whole(first), LONG_TEXT));
+    const names = new Set(texts).size > 1 ? texts : readings.map(({ model }) => model);
+    return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
   }
 
   /** Arrays for the widgets, made on first use; returns their name. */
