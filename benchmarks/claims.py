@@ -194,11 +194,6 @@ def it_in_french() -> str:
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
-def guided_until() -> str:
-    """The share of its training."""
-    return f"the first {VARIANTS['training-wheels'].guided_until:.0%}"
-
-
 @cache
 def _measured(variant: str) -> tuple[dict[str, Any], ...]:
     """What was written down of a variant's trainings: one for each seed."""

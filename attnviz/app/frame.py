@@ -138,6 +138,9 @@ html { font-size: 100% !important; }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
+  .stColumn .st-key-image-and-answer .stHorizontalBlock:has(> .stColumn) {
+    flex-direction: column-reverse !important;
+  }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
