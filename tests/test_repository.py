@@ -22,7 +22,7 @@ HIDDEN_BUT_OURS = {
     ".streamlit",
 }
 MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
-BINARY = {".npz", ".png", ".safetensors"}
+BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
 def ours(folder: Path) -> Iterator[Path]:
