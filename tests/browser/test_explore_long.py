@@ -31,7 +31,7 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
     # An overview of 128 × 128 blocks of 8 × 8 weights.
     expect(matrix).to_have_attribute("aria-label", re.compile("128 queries by 128 keys"))
     matrix.focus()
-    page.keyboard.press("Home")
+    page.keyboard.press("Control+Home")
     expect(explore.words).to_contain_text(f"largest {percent(float(weights[:8, :8].max()), 1)}")
 
     the = next(at for at, token in enumerate(block.query_tokens) if token.text == "the")
