@@ -39,8 +39,7 @@ from attnviz.capture.network import (
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
-from attnviz.models.catalogue import Borrowed, Entry
-from attnviz.models.config import Facts
+from attnviz.models.catalogue import Borrowed, Entry, Facts
 from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """A copy to run, recorded or not; raises as `network.open_network`."""
     if not weights_alone:
-        refuse_unreadable(theirs.config)
+        refuse_unreadable(theirs.config.model_type)
     network = _copied(theirs)
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type

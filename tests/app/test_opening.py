@@ -69,7 +69,7 @@ def test_a_model_stored_in_half_precision_can_be_opened_so(saved: Path, tmp_path
     clean(press(app, "Open"))
     until(lambda: f"{name}#float16" in allowed.names())
     app = visit("explore", model=f"{name}#float16", text=SENTENCE)
-    assert "stored and run in float16" in words(app)
+    assert "stored in float16 and run in float16" in words(app)
     assert "the model rounded the scores and the weight to float16" in words(app)
 
 

@@ -417,8 +417,8 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
-        ({"quantization_config": {"quant_method": "gptq"}}, "is missing: pip install gptqmodel"),
-        ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
+        ({"quantization_config": {"quant_method": "gptq"}}, "gptqmodel, which reads it, is not installed"),
+        ({"quantization_config": {"bits": 4}}, "attnviz does not read it"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
         ({"model_type": "falcon", "alibi": False}, None),
     ],
@@ -429,19 +429,12 @@ def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason:
     assert (reason or "") in (found or "")
 
 
-@pytest.mark.parametrize(
-    ("family", "config", "reason"),
-    [
-        ("roformer", {"rotary_value": False}, None),
-        ("roformer", {"rotary_value": True}, "it turns its values by their places too"),
-    ],
-)
-def test_what_a_config_tells_is_enough_to_show_the_weights_alone(
-    family: str, config: dict[str, Any], reason: str | None
-) -> None:
-    found = catalogue_of_families.weights_alone(family, config)
-    assert (found is None) == (reason is None)
-    assert (reason or "") in (found or "")
+def test_roformer_may_turn_its_values_too() -> None:
+    sizes = {"vocab_size": 70, "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2}
+    model = untrained("roformer", **sizes, rotary_value=True, embedding_size=24)
+    [value, other] = attnviz.trace([3, 4, 5, 6], model).blocks
+    assert value.projection is not None  # W_O was given what the values make
+    assert other.projection is not None
 
 
 @pytest.mark.parametrize("family", REFUSED)
