@@ -137,10 +137,10 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
         method = quantized.get("quant_method")
         package = QUANTIZERS.get(method)
         if package is None or find_spec(package.replace("-", "_")) is None:
+            needed = f"the package {package}, which is not installed" if package else "what attnviz has not"
             return (
-                f"The weights of this model are stored in a compressed form ({method}), and "
-                f"{f'{package}, which reads it, is not installed' if package else 'attnviz does not read it'}. "
-                "Take the model that is not quantized."
+                f"The weights of this model are compressed ({method}), which needs {needed}. Take the model "
+                "that is not quantized."
             )
     reason = _reason(model_type, config)
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."

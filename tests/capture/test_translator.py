@@ -122,15 +122,6 @@ def test_whatever_a_model_says_has_its_place_in_the_text(words: list[str]) -> No
     assert all(one.end <= other.start for one, other in pairwise(found))
 
 
-def test_a_model_that_says_nothing_gives_a_trace(
-    model: TranslatorModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model.translator, "translate", lambda *_: ())
-    trace = model.trace(TIRED)
-    assert trace.target == ""
-    assert trace.stack("cross").shape == (2, 3, 1, 13)
-
-
 def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:
     with pytest.raises(UnknownWords, match="xylophone"):
         model.trace("The xylophone was tired.")
