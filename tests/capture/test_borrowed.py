@@ -309,7 +309,7 @@ def test_pairs_among_many_are_as_each_alone(folder_of: FolderOf, monkeypatch: py
     folder, other = folder_of("bert"), (PAIR[1], PAIR[0])
     alone = [attnviz.trace(one, folder, second) for one, second in (PAIR, other)]
     monkeypatch.setattr(loading.load(str(folder)), "trace", None)  # they are read together
-    for one, expected in zip(attnviz.trace_many([PAIR, list(other)], folder), alone, strict=True):
+    for one, expected in zip(attnviz.trace_many([PAIR, other], folder), alone, strict=True):
         assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
         np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
 
