@@ -33,7 +33,6 @@ from attnviz.capture.network import (
     in_our_words,
     quiet,
     refuse_rounding,
-    refuse_unreadable,
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
@@ -153,7 +152,7 @@ def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """A copy to run, recorded or not; raises as `network.open_network`."""
     if not weights_alone:
-        refuse_unreadable(theirs.config.model_type)
+        families.refuse_local(theirs.config.model_type)
     network = _copied(theirs)
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type

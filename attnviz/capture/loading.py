@@ -191,7 +191,7 @@ def _seeing(name: str) -> SeeingModel:
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(
             f"{quoted(name)} sees no pictures without a text. Give it one: attnviz.trace(text, model), or "
-            "with images=[…] if it reads both."
+            "attnviz.trace(text, model, images=[…]) if it reads both."
         )
     return model
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from attnviz.errors import AttentionNotRead
+
 REFUSED: Mapping[str, tuple[str, ...]] = {
     "it has state-space layers, which keep a running summary and have no attention weights": (
         *("mamba", "mamba2", "falcon_mamba"),
@@ -146,14 +148,17 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
-def weights_alone(model_type: str) -> str | None:
-    """Why no more than the weights of a family can be shown, in one sentence; None if more can."""
+def refuse_local(model_type: str) -> None:
+    """Refuse a family of which no more than its weights can be shown.
+
+    Raises:
+        AttentionNotRead: it is.
+    """
     if model_type in LOCAL:
-        return (
+        raise AttentionNotRead(
             f"The encoder of a model of the family “{model_type}” computes weights of near tokens only, in a "
             "way of its own."
         )
-    return None
 
 
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:

@@ -1,23 +1,19 @@
 """Gradients against finite differences and plain backward passes; words left out against a plain loop."""
 
 import copy
-import gc
-import weakref
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ExpectedToken, Model, OcclusionMethod
-from attnviz.capture.stack import Stack, StackForward, expected, stack_of
+from attnviz.capture.stack import Stack, expected, stack_of
 from attnviz.capture.translator import TranslatorModel
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
@@ -119,40 +115,6 @@ def test_the_model_stays_as_it_was(folder_of: FolderOf) -> None:
     all_of(stack_of(model, SENTENCE), 3)
     assert [parameter.requires_grad for parameter in model.network.parameters()] == before
     assert all(parameter.grad is None for parameter in model.network.parameters())
-
-
-class Kept:
-    """A number that a backward pass will need."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-
-
-def test_between_two_steps_nothing_of_the_passes_is_held(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("attnviz.capture.attribution._ROWS_AT_ONCE", 5)
-    stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
-    kept: list[weakref.ref[Any]] = []
-
-    def run(words: Tensor) -> StackForward:
-        ran = stack.run(words)
-        kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
-        return ran
-
-    def keep(tensor: Tensor) -> Kept:
-        holder = Kept(tensor)
-        kept.append(weakref.ref(holder))
-        return holder
-
-    with saved_tensors_hooks(keep, lambda holder: holder.tensor):
-        steps = gradients(replace(stack, run=run), 3, None)
-        for _ in range(2):
-            done, total, _ = next(steps)
-            assert done < total
-            gc.collect()
-            assert [each for each in kept if each() is not None] == []
-    assert len(kept) > 4 * len(stack.run(stack.words[None]).weights)
 
 
 # Words left out.

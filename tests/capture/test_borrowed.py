@@ -243,18 +243,6 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(half_there, "are not in memory")
 
 
-def test_what_transformers_returns_as_weights_must_be_weights(capfd: pytest.CaptureFixture[str]) -> None:
-    sizes = {"vocab_size": 61, "hidden_size": 12, "embedding_size": 12, "num_hidden_layers": 2}
-    groups = {f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")}
-    network = untrained("squeezebert", **sizes, **groups, num_attention_heads=3, intermediate_size=8)
-    with pytest.raises(
-        ModelNotSupported,
-        match="Nor does transformers return its weights: what it returns are no numbers from 0 to 1",
-    ):
-        attnviz.trace([2, 5, 7], network)
-    assert not capfd.readouterr().err
-
-
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
     sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
     said = "has 3 layers of decoder attention, but attnviz could record 6 computations of it"

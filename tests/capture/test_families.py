@@ -22,7 +22,7 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.weights_alone import WeightsModel
-from attnviz.errors import InvalidTrace, ModelFilesDamaged, ModelNotSupported
+from attnviz.errors import AttentionNotRead, InvalidTrace, ModelFilesDamaged, ModelNotSupported
 from attnviz.interventions.edit import Edit
 from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
@@ -331,11 +331,15 @@ REASONS = {
 }
 
 
+def not_taken_apart(_: str) -> None:
+    raise AttentionNotRead("It is not taken apart.")
+
+
 @pytest.mark.parametrize("family", ["bert", "t5"])
 def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
     folder_of: FolderOf, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    monkeypatch.setattr(catalogue_of_families, "refuse_local", not_taken_apart)
     model = loading._open(resolve.entry(str(folder_of(family))))
     assert isinstance(model, WeightsModel)
     given = ModelInput(SENTENCE, target=TARGET if family == "t5" else None)
@@ -358,7 +362,7 @@ def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
 def test_a_model_that_returns_no_weights_either_is_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    monkeypatch.setattr(catalogue_of_families, "refuse_local", not_taken_apart)
     monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
     with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
         loading._open(resolve.entry(str(folder_of("bert"))))

@@ -1,6 +1,5 @@
 """Traces of the translator: what it did, edited or not, to the bit."""
 
-import random
 from itertools import pairwise
 
 import numpy as np
@@ -104,13 +103,6 @@ def test_without_a_second_text_the_model_translates() -> None:
         model.trace(ModelInput(TIRED, target=trace.target), edits=EDITS[:1]).stack("cross"),
         trace.stack("cross"),
     )
-
-
-def test_a_written_translation_is_read_as_its_words() -> None:
-    chance = random.Random(1)  # noqa: S311 - no secret
-    for _ in range(200):
-        words = grammar.sentence(chance).target
-        assert spelled(words, grammar.written(words)) == reading.french(grammar.written(words))
 
 
 @given(st.lists(st.sampled_from(vocabulary.FRENCH.words[3:]), max_size=80))
