@@ -32,7 +32,7 @@ from attnviz.errors import (
     WrongSetting,
 )
 from attnviz.export.report.notebook import Figure, show
-from attnviz.export.tables import links_table, tokens_table, weights_table
+from attnviz.export.tables import links_table, weights_table
 from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
@@ -81,7 +81,6 @@ __all__ = [
     "patching",
     "predictions",
     "show",
-    "tokens_table",
     "trace",
     "trace_many",
     "weights_table",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +16,9 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
-from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices, Way, matrices
 from attnviz.text import in_order, isolated
-from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
+from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 _MAX_QUOTED = 40  # characters of a text in a name
@@ -144,7 +143,6 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "given": all(block.weights_alone for block in trace.blocks),
         "names_kinds": trace.target is not None,
         "texts": _texts(trace),
-        "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
         "difference": "",
         "pictures": []
@@ -224,52 +222,6 @@ def _texts(trace: Trace) -> list[Facts]:
     ]
 
 
-def _sees(tokens: Sequence[Token]) -> bool:
-    """Whether these are the patches of a picture: named "row,column", without characters."""
-    patches = [token for token in tokens if not token.special]
-    named = all(re.fullmatch(r"[1-9]\d*,[1-9]\d*", token.text) for token in patches)
-    return bool(patches) and named and not any(token.end for token in patches)
-
-
-def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
-    """One layer of a long text."""
-    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
-    blocks, hidden = (
-        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
-    )
-    return {
-        "kind": of.kind,
-        "layers": [of.layer],
-        "heads": len(of.top),
-        "size": [len(of.queries), len(of.keys)],
-        "weights": 0,
-        "top": {
-            "count": keys.shape[2],
-            "keys": _add(numbers, keys),
-            "weights": _add(numbers, weights),
-            "blocks": _add(numbers, blocks),
-            "hidden": _add(numbers, hidden),
-            "causal": of.kind == "decoder",
-        },
-        "spread": None,
-        "heading": "",
-        "signed": False,
-        "high": 1.0,
-        "ways": {
-            "plain": {
-                "queries": shown_tokens(of.queries.groups),
-                "keys": shown_tokens(of.keys.groups),
-                "rows": list(range(len(of.queries))),
-                "columns": list(range(len(of.keys))),
-                "left": None,
-                "facts": [],
-                "explanation": of.explanation,
-                "hidden": "",
-            }
-        },
-    }
-
-
 def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the ways in which its tokens are shown."""
     if isinstance(of, LargestWeights):
@@ -285,17 +237,48 @@ def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
         "heading": of.heading,
         "signed": of.signed,
         "high": of.high,
-        "ways": {
-            name: {
-                "queries": shown_tokens(way.queries.groups),
-                "keys": shown_tokens(way.keys.groups),
-                "rows": list(way.rows),
-                "columns": list(way.columns),
-                "left": None if way.left is None else _add(numbers, way.left),
-                "facts": list(way.facts),
-                "explanation": way.explanation,
-                "hidden": way.keys.hidden if way.left is not None else "",
-            }
-            for name, way in of.ways.items()
+        "ways": {name: _way(way, numbers) for name, way in of.ways.items()},
+    }
+
+
+def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
+    """One layer of a long text."""
+    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
+    blocks, hidden = (
+        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
+    )
+    size = len(of.queries), len(of.keys)
+    way = Way(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
+    return {
+        "kind": of.kind,
+        "layers": [of.layer],
+        "heads": len(of.top),
+        "size": size,
+        "top": {
+            "count": keys.shape[2],
+            "keys": _add(numbers, keys),
+            "weights": _add(numbers, weights),
+            "blocks": _add(numbers, blocks),
+            "hidden": _add(numbers, hidden),
+            "causal": of.kind == "decoder",
         },
+        "weights": 0,
+        "spread": None,
+        "heading": "",
+        "signed": False,
+        "high": 1.0,
+        "ways": {"plain": _way(way, numbers)},
+    }
+
+
+def _way(way: Way, numbers: bytearray) -> Facts:
+    return {
+        "queries": shown_tokens(way.queries.groups),
+        "keys": shown_tokens(way.keys.groups),
+        "rows": list(way.rows),
+        "columns": list(way.columns),
+        "left": None if way.left is None else _add(numbers, way.left),
+        "facts": list(way.facts),
+        "explanation": way.explanation,
+        "hidden": way.keys.hidden if way.left is not None else "",
     }

@@ -24,8 +24,6 @@ Part = Literal["atlas", "head"]
 Theme = Literal["light", "dark", "auto"]
 
 STYLE = code.LOOK + Path(__file__).with_name("report.css").read_text("utf-8")
-MARK = '<meta name="generator" content="attnviz">'
-"""What every page has in its head, and no other file."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class InitialView:
     """What a page shows first; everything can be changed in it.
 
     Attributes:
-        trace: which of the traces, from 0.
         kind: "encoder", "decoder" or "cross"; None: the first of these that the trace has.
         layer, head: from 0.
         query: the token to follow, from 0; None for all.
@@ -42,7 +39,6 @@ class InitialView:
         hide_special: hide the tokens that the tokenizer added.
     """
 
-    trace: int = 0
     kind: Kind | None = None
     layer: int = 0
     head: int = 0
@@ -77,19 +73,16 @@ def report(
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     held = contents(traces)
     opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
-    kind_opened(traces, opening)
+    kind_opened(traces[0], opening)
     return page(held, opening, ("atlas", "head"))
 
 
-def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
+def kind_opened(trace: Trace, opening: InitialView) -> Kind:
     """Which kind of attention is shown first, if there is all that the opening names.
 
     Raises:
         InvalidTrace: there is not.
     """
-    if not 0 <= opening.trace < len(traces):
-        raise InvalidTrace(f"There is no such trace: {plural(len(traces), 'trace')} would be on the page.")
-    trace = traces[opening.trace]
     kind = opening.kind or kinds_of(trace)[0]
     blocks = trace.of_kind(kind)
     heads, queries = blocks[0].query.shape[:2]
@@ -123,7 +116,7 @@ def page(
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
         "open": {  # numbers may be numpy's, which JSON does not support
-            "text": int(opening.trace) + 1,
+            "text": 1,
             "kind": opening.kind,
             "layer": int(opening.layer) + 1,
             "heads": [int(opening.head) + 1],
@@ -153,7 +146,7 @@ def page(
             f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">',
-            MARK,
+            '<meta name="generator" content="attnviz">',
             "<title>Attention</title>",
             f"<style>{STYLE}</style>",
             "<noscript>This page draws its pictures with JavaScript. Please allow it.</noscript>",
