@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture.recorder import Record, keep, listening
+from attnviz.capture.recorder import Record, attend_fast, keep, listening, takes_rules
+from attnviz.capture.vectors import KeyBias, MaskRule
+from attnviz.transformer.multi_head import join_heads
 
 Arguments = dict[str, Any]
 _FORBIDDEN = torch.finfo(torch.float32).min
@@ -34,9 +36,43 @@ def listen(network: PreTrainedModel) -> None:
             setattr(module, "_attn", _overheard(module, read))  # noqa: B010 - for the type checker
         elif type(module).__name__ == name:
             module.register_forward_hook(reading(read), with_kwargs=True)
+            if (finish := _FAST.get(network.config.model_type)) is not None:
+                setattr(module, "forward", _faster(module, read, finish))  # noqa: B010 - as above
+
+
+def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """A module's own function; in a recording of vectors, one that computes no weights.
+
+    It refers to its module weakly, as `_overheard` does.
+    """
+    compute: Any = type(module).forward
+    known = weakref.ref(module)
+
+    def forward(*args: Any, **inputs: Any) -> Any:
+        if not takes_rules():
+            return compute(known(), *args, **inputs)
+        given = {**_named(compute, args), **inputs}
+        output = _by_rules(known(), read, given, given["hidden_states"].shape[1])
+        return finish(known(), join_heads(output), given), None
+
+    return forward
+
+
+def _by_rules(module: Any, read: Read, given: Arguments, tokens: int) -> Tensor:
+    """The heads' outputs of a text, in a recording of vectors: of a decoder, or of RoFormer's encoder."""
+    record = read(module, given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
+    bias = None if record.bias is None else KeyBias(record.bias.reshape(-1, tokens))
+    near = (
+        module.config.window_size if getattr(module, "attention_type", None) == "local" else None
+    )  # GPT-Neo
+    encodes = not getattr(module, "is_decoder", True)  # RoFormer's
+    mask = None if encodes else MaskRule.causal(tokens, record.query.device, near)
+    steps = record.query, record.key, record.value, mask, record.scale, bias
+    return attend_fast(record.module, *steps)
 
 
 Read = Callable[[Any, Arguments, Tensor], Record]
+Finish = Callable[[Any, Tensor, Arguments], Tensor]
 
 
 def reading(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
@@ -59,9 +95,12 @@ def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Ten
     known = weakref.ref(module)
 
     def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor | None]:
+        given = {**_named(compute, args), **inputs}
+        if takes_rules():
+            return _by_rules(known(), read, given, given["query"].shape[2]), None
         output, weights = compute(known(), *args, **inputs)
         if listening():
-            keep(read(known(), {**_named(compute, args), **inputs}, weights))
+            keep(read(known(), given, weights))
         return output, weights
 
     return attend
@@ -186,6 +225,14 @@ def _additive(allowed: Tensor) -> Tensor:
     """A mask of ones and zeros as what is added to the scores."""
     return torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed.bool(), _FORBIDDEN)
 
+
+# How a class goes on after its heads, by `model_type`.
+_FAST: dict[str, Finish] = {
+    "bloom": lambda module, heads, given: module.dense(heads) + given["residual"],
+    "falcon": lambda module, heads, _: module.dense(heads),
+    "mpt": lambda module, heads, _: module.out_proj(heads),
+    "roformer": lambda _, heads, __: heads,
+}
 
 # The class that computes attention, and what reads its steps, by transformers' `model_type`.
 _READERS: dict[str, tuple[str, Read]] = {

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from attnviz.capture.vectors import DistanceBias, MaskRule, fast_attention
+from attnviz.capture.vectors import Bias, MaskRule, fast_attention
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
@@ -188,7 +188,7 @@ def attend_fast(
     value: Tensor,
     mask: MaskRule | None,
     scale: float,
-    bias: DistanceBias | None = None,
+    bias: Bias | None = None,
     cap: float | None = None,
     sinks: Tensor | None = None,
 ) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from transformers.masking_utils import (
     bidirectional_mask_function,
     causal_mask_function,
     sdpa_mask,
+    sliding_window_causal_mask_function,
 )
 
 from attnviz.capture.arrays import as_numpy
@@ -36,6 +37,27 @@ class MaskRule:
     """
 
     arguments: dict[str, Any]
+
+    @staticmethod
+    def causal(tokens: int, device: torch.device, window: int | None = None) -> MaskRule:
+        """The rule of a decoder: a token attends to itself and to those before it.
+
+        Args:
+            tokens: how many there are.
+            device: where masks are made.
+            window: how many tokens at most a token sees, itself included; None: all.
+        """
+        sees = causal_mask_function if window is None else sliding_window_causal_mask_function(window)
+        return MaskRule(
+            {
+                "batch_size": 1,
+                "q_length": tokens,
+                "kv_length": tokens,
+                "q_offset": 0,
+                "device": device,
+                "mask_function": sees,
+            }
+        )
 
     @property
     def is_causal(self) -> bool:
@@ -70,6 +92,35 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     breaks = [at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1] + 1]
     for start, end in zip([0, *breaks], [*breaks, len(numbers)], strict=True):
         yield numbers[start], end - start
+
+
+class Bias(Protocol):
+    """What is added to the scaled scores, by a rule."""
+
+    def of(self, heads: list[int]) -> Bias:
+        """The same for some of the heads."""
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyBias:
+    """A bias of each head that depends on the key's place alone: ALiBi of a decoder (Press et al. 2022).
+
+    Attributes:
+        line: [head, key].
+    """
+
+    line: Tensor
+
+    def of(self, heads: list[int]) -> KeyBias:
+        """The same for some of the heads."""
+        return KeyBias(self.line[heads])
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+        return self.line[:, None].expand(-1, len(queries), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +173,7 @@ class VectorWeights:
     key: Tensor
     places: Sequence[int]
     mask: MaskRule | None
-    bias: DistanceBias | None
+    bias: Bias | None
     scale: float
     cap: float | None
     sinks: Tensor | None
@@ -238,7 +289,7 @@ def fast_attention(
     value: Tensor,
     mask: MaskRule | None,
     scale: float,
-    bias: DistanceBias | None,
+    bias: Bias | None,
     cap: float | None,
     sinks: Tensor | None,
     attend: Attend,

@@ -178,8 +178,7 @@ def facts_of(
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     maximum = tokens_with_weights(all_heads)
-    without_rules = families.LOCAL | families.ONLY_ABLATED
-    if not (layers and decoder_layers) and config.model_type not in without_rules:
+    if not (layers and decoder_layers) and config.model_type not in families.LOCAL:
         vectors = 3 * d_model * 4 * (layers + decoder_layers)  # of a token, in float32
         maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
     if not bounded:

@@ -1,6 +1,5 @@
 """Explore with long texts: an overview that zooms into cells, a search, and a threshold."""
 
-import json
 import re
 from pathlib import Path
 from urllib.parse import urlencode
@@ -17,13 +16,6 @@ from tests.capture.tiny import tiny
 TEXT = "red dog cat " * 340 + "red dog the"
 
 
-def saved(folder: Path) -> Path:
-    """A Llama that reads long texts."""
-    config = tiny("llama", folder) / "config.json"
-    config.write_text(json.dumps({**json.loads(config.read_text()), "max_position_embeddings": 8192}))
-    return folder
-
-
 def open_model(explore: Explore, folder: Path) -> None:
     """Open a folder's model on the server, and Explore with it."""
     page = explore.page
@@ -38,7 +30,7 @@ def open_model(explore: Explore, folder: Path) -> None:
 
 
 def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, tmp_path: Path) -> None:
-    page, folder = explore.page, saved(tmp_path)
+    page, folder = explore.page, tiny("bloom", tmp_path)
     open_model(explore, folder)
     explore.type("Sentence", TEXT)
     explore.choose("Picture", "Matrix")
@@ -99,7 +91,7 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
 
 
 def test_a_text_with_too_many_weights_to_keep_is_shown_too(explore: Explore, tmp_path: Path) -> None:
-    page, folder = explore.page, saved(tmp_path)
+    page, folder = explore.page, tiny("bloom", tmp_path)
     open_model(explore, folder)
     text = "red dog cat " * 800
     explore.type("Sentence", text)

@@ -36,6 +36,27 @@ LLAMA: dict[str, Any] = {**SIZES, "num_key_value_heads": 1, "intermediate_size":
 MODELS: dict[str, dict[str, Any]] = {
     "llama": LLAMA,
     "mistral": {**LLAMA, "sliding_window": 100},
+    "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 2, "vocab_size": 90},
+    "mpt": {"d_model": 32, "n_layers": 2, "n_heads": 2, "vocab_size": 90},
+    "gptj": {"n_embd": 32, "n_layer": 2, "n_head": 2, "rotary_dim": 8, "vocab_size": 90, "n_positions": 320},
+    "codegen": {
+        "n_embd": 64,
+        "n_layer": 2,
+        "n_head": 4,
+        "rotary_dim": 8,
+        "vocab_size": 90,
+        "n_positions": 320,
+    },
+    "gpt_neo": {
+        "hidden_size": 32,
+        "num_layers": 2,
+        "num_heads": 2,
+        "vocab_size": 90,
+        "window_size": 50,
+        "attention_types": [[["global", "local"], 1]],
+    },
+    "falcon": {**SIZES, "max_position_embeddings": 320},
+    "roformer": {**SIZES, "intermediate_size": 24, "max_position_embeddings": 320},
     "t5": {"d_model": 32, "d_kv": 16, "d_ff": 24, "num_layers": 2, "num_heads": 2, "vocab_size": 90},
     "gemma2": {**LLAMA, "head_dim": 16, "sliding_window": 100, "attn_logit_softcapping": 2.0},
     "gpt_oss": {
@@ -75,7 +96,7 @@ def eager(network: Any, tokens: int) -> list[np.ndarray[Any, Any]]:
     return [layer[0].numpy() for layer in returned]
 
 
-@pytest.mark.parametrize("family", ["llama", "mistral", "t5"])
+@pytest.mark.parametrize("family", ["llama", "mistral", "bloom", "t5"])
 def test_a_row_of_2048_tokens_is_that_of_eager(family: str) -> None:
     network, places = model(family), [0, 1, 99, 100, 101, 1_023, 2_047]
     trace = attnviz.trace(ids(2_048), network, store="vectors")
@@ -107,7 +128,7 @@ def test_bfloat16_rows_are_those_of_eager_up_to_its_rounding() -> None:
 
 
 def test_what_is_kept_grows_with_the_text_and_not_with_its_square() -> None:
-    for family in ("llama", "t5", "mistral"):
+    for family in ("llama", "bloom", "t5", "mistral"):
         of_lengths = []
         for tokens in (400, 800):
             block = attnviz.trace(ids(tokens), model(family), store="vectors").blocks[1]
@@ -146,7 +167,7 @@ def test_auto_keeps_weights_that_fit() -> None:
     assert not isinstance(vars(one.blocks[0])["weights"], Tensor)
 
 
-@pytest.mark.parametrize("family", ["deberta", "mpnet", "bloom", "gptj"])
+@pytest.mark.parametrize("family", ["deberta", "mpnet"])
 def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
     folder_of: FolderOf, family: str
 ) -> None:

@@ -28,7 +28,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
     "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # a d_head of its own
-    "bloom": (0, 2, 3, 15, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 6), False, "next"),  # no table of places
+    "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no table of places
     "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no table, but a longest bias
     "t5": (3, 2, 3, 14, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
@@ -94,7 +94,7 @@ def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
 def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:
     shutil.copytree(bert, bert / "t5")
     change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
-    settings, most = bert / "t5" / "tokenizer_config.json", isqrt(config.MAX_ATTENTION_WEIGHTS // 6)
+    settings, most = bert / "t5" / "tokenizer_config.json", config.MAX_TOKENS
     for told, limit in ((37, 37), (1e30, most), (-1, most), ("many", most)):
         settings.write_text(json.dumps({"model_max_length": told}))
         assert folder.entry(bert / "t5", "t5").token_limit == limit
