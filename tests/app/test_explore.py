@@ -15,8 +15,6 @@ from attnviz.capture.model import ModelInput
 from attnviz.text import decimal, percent, signed_percent
 from tests.app.shown import (
     clean,
-    opened,
-    page_links,
     row_of_buttons,
     sent,
     stored,
@@ -102,15 +100,6 @@ def test_a_filter_says_what_it_measures_and_which_heads_are_highest() -> None:
         assert atlas["facts"][at].endswith(f"; same word: {both[at]}")
     first = int(scores.argmax())
     assert f"Highest: **{first // 12 + 1}-{first % 12 + 1}** {both[first]}; " in words(app)
-
-
-def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> None:
-    app = visit("explore", layer="3", head="5", query="3 dog", also=["1", "5", "2"])
-    assert sent(app, "head_view")["heads"] == [5, 1, 2]
-    asked = {"model": "minilm", "text": OPENING.text, "layer": "3", "head": "5", "query": "3 dog"}
-    links = page_links(opened(app, "ways"))
-    assert [links[name] for name in ("score_heads", "find")] == [asked] * 2
-    assert links["intervene"] == asked | {"edits": "encoder 3-5"}
 
 
 @pytest.mark.parametrize(
