@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, Way, matrices
 from attnviz.text import in_order, isolated
@@ -79,7 +78,7 @@ def contents(
 
 def kinds_of(trace: Trace) -> list[Kind]:
     """The kinds of attention that a trace has, as its signals meet them."""
-    every: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+    every: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
     return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
 
 
@@ -146,7 +145,7 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "edits": list(trace.edits),
         "difference": "",
         "pictures": []
-        if shown[0].kind != "decoder" or (isinstance(shown[0], Matrices) and shown[0].signed)
+        if shown[0].kind not in ("decoder", "cross") or (isinstance(shown[0], Matrices) and shown[0].signed)
         else _pictures(trace, shown[0], numbers),
         "kinds": [_kind(each, numbers) for each in shown],
     }
@@ -161,38 +160,42 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
     """The pictures that were read with a text: of each view its patches, and what the words give to them.
 
     Args:
-        of: the decoder's attention as it is shown; where it is pooled, so is what the words give.
+        of: the attention to patches as it is shown; where it is pooled, so is what the words give. Behind the
+            words, patches of cross-attention have places of their own.
     """
     way = of.ways["plain"] if isinstance(of, Matrices) and of.heading else None
-    tokens = trace.tokens
+    blocks, across = trace.of_kind(of.kind), of.kind == "cross"
+    asking, tokens = blocks[0].query_tokens, blocks[0].key_tokens
+    behind = len(asking) if across else 0
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
     for place, token in enumerate(tokens):
         if token.patch is not None and token.patch.picture < len(trace.pictures):
             views[token.patch[:2]][token.patch] = place
     words = {
         place: trace.text[token.start : token.end] or token.text
-        for place, token in enumerate(tokens)
+        for place, token in enumerate(asking)
         if token.patch is None and (way is None or way.row_of(place) is not None)
     }
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)
-        places = [*words, *(patches[patch] for patch in in_order)]
+        read = [*([] if across else words), *(patches[patch] for patch in in_order)]
+        places = [*words, *(behind + patches[patch] for patch in in_order)]
         if way and isinstance(of, Matrices):
             queries, keys = (
                 [at for place in each if (at := side.index_of(place)) is not None]
-                for side, each in ((way.queries, words), (way.keys, places))
+                for side, each in ((way.queries, words), (way.keys, read))
             )
-            rows = only(of.values, queries, keys)
+            rows = of.values[..., queries, :][..., keys]
         else:
-            heads = [
-                [block.rows(head, words)[:, places] for head in range(block.shape[0])]
-                for block in trace.of_kind("decoder")
-            ]
+            heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
+        if across:  # to other words it gives nothing
+            rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
             {
+                "kind": of.kind,
                 "src": f"data:image/png;base64,{base64.b64encode(trace.pictures[picture]).decode()}",
                 "box": [min(lefts), min(tops), max(rights), max(bottoms)],
                 "rows": 1 + in_order[-1].row,
