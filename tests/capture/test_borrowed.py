@@ -232,7 +232,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(own_model(folder_of("vit")), "sees pictures")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
-        r"in float32 only, not in bfloat16: leave bfloat16 out, or call model\.float\(\)",
+        r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",
     )
     refused(own_model(folder_of("bert")).double(), "computes in float64")
     half_there: Any = own_model(folder_of("bert"))

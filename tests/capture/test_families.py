@@ -301,7 +301,7 @@ def test_an_attention_that_was_not_recorded_is_missed(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "keep", lambda _: None)
-    assert "a way of its own, which attnviz cannot read" in why_not(folder_of("gpt2"))
+    assert "a custom attention, which attnviz cannot read" in why_not(folder_of("gpt2"))
 
 
 @pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
@@ -313,7 +313,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
     untrained(family, auto, **sizes).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
-    with pytest.warns(match="in a way of its own, which attnviz cannot read"):
+    with pytest.warns(match="has a custom attention, which attnviz cannot read"):
         trace = attnviz.trace(SENTENCE, tmp_path)
     ids = torch.tensor([[token.id for token in trace.tokens]])
     with torch.inference_mode():
