@@ -44,7 +44,7 @@ QUANTIZERS: Mapping[object, str] = {
 }
 """The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
 
-LOCAL = frozenset({"longformer", "led", "longt5"})
+LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
 """Families with an encoder that computes weights of near tokens only."""
 
 ONLY_ABLATED = frozenset(
@@ -157,7 +157,7 @@ def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
     Args:
         model_type, config: as `refusal` takes them.
     """
-    if model_type in LOCAL:
+    if model_type in LOCAL and model_type != "big_bird":  # of short texts it computes all weights
         return (
             f"The encoder of a model of the family “{model_type}” computes weights of near tokens only, in a "
             "way of its own."
