@@ -348,7 +348,7 @@ attention are compared with those of `eager` by `tests/capture/test_quantized.py
 | package | numbers | folder | object |
 |---|---|---|---|
 | torchao | 8 bits | to the bit | to the bit |
-| bitsandbytes | 8 and 4 bits | to the bit | to the bit |
+| bitsandbytes | 8 bits | to the bit | to the bit |
 | compressed-tensors | 8 and 4 bits, packed | to the bit | to the bit |
 | gptqmodel | GPTQ's and AWQ's own | untested | untested |
 
