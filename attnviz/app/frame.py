@@ -62,6 +62,7 @@ html { font-size: 100% !important; }
   [data-testid="stWidgetLabel"] { flex: none; gap: 0.4rem; min-height: 0; margin: 0; }
   .stNumberInput input { padding-inline: 0.5rem 0; }
 }
+.st-key-bar .stElementContainer:has(> .stButton) { flex: none; }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 .stMain :is(.stButtonGroup, .stButton, .stPopover, .stPageLink) :is(button, a) {

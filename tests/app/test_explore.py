@@ -92,7 +92,7 @@ def test_a_filter_says_what_it_measures_and_which_heads_are_highest() -> None:
     left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
     scores, raw = (((each[:, :, 1, 6] + each[:, :, 6, 1]) / 2).ravel() for each in (left, weights))
     both = [
-        f"{percent(float(share))} of its attention, {percent(float(score))} of what goes to words"
+        f"{percent(float(share))} of its attention, {percent(float(score))} of its attention to words"
         for share, score in zip(raw, scores, strict=True)
     ]
     atlas = sent(app, "atlas")

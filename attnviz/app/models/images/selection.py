@@ -121,7 +121,7 @@ def choose() -> ImageSelection:
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
                 [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
                 help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-                "along: whoever opens yours uploads an image of their own.",
+                "along: who opens your link uploads another image.",
             )
             if uploaded:
                 file, called = uploaded.getvalue(), uploaded.name
@@ -275,6 +275,6 @@ def save(chosen: ImageSelection, trace: Trace) -> None:
             )
     if chosen.example == OWN:
         st.markdown(
-            ":small[The link holds the model, the head and the patch, and not your image: whoever opens it "
+            ":small[The link holds the model, the head and the patch, but not your image: who opens it "
             "uploads one there.]"
         )
