@@ -74,8 +74,7 @@ def run(
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
     share = _share(engine, workers, address)
-    inputs = [] if text is None else [text]
-    output.check_out(out, force, output.begins_with(COLUMNS), "table of attnviz heads", ".csv", inputs=inputs)
+    output.check_out(out, force)
     corpus = _corpus(text, tests[0])
     with output.progress() as report:
         entry = loading.open_model(model, report)

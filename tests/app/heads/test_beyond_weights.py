@@ -57,16 +57,16 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     app = opened()
     shown = sent(app, "head_map")
     assert shown["column_labels"] == TIRED.lower().rstrip(".").split()
-    assert len(shown["row_labels"]) == 12
-    values = np.array(shown["values"], float).reshape(12, 12)
+    assert len(shown["row_labels"]) == 11
+    values = np.array(shown["values"], float).reshape(11, 12)
     assert [at for at in range(12) if np.isnan(values[:, at]).all()] == [IT]
     counted = np.arange(12) != IT
     np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
-    ways = ["mean vector", "key masked", "deleted"]
-    assert shown["row_labels"][:3] == [f"Occlusion: {way}" for way in ways]
-    assert [text.split(",")[0] for text in shown["texts"][IT : 3 * 12 : 12]][1:] == ["–", "–"]
-    yardstick = values[:3, counted]
-    for row in (3, 11):
+    ways = ["mean vector", "deleted"]
+    assert shown["row_labels"][:2] == [f"Occlusion: {way}" for way in ways]
+    assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
+    yardstick = values[:2, counted]
+    for row in (2, 10):
         rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
         assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
     bound = critical_value(11, 9)
@@ -79,9 +79,9 @@ def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     table = list(csv.DictReader(csv_of(chosen(), latest.found).removeprefix("\ufeff").splitlines()))
     assert {(row["text"], row["chosen token"]) for row in table} == {(TIRED, "9:it")}
     assert [row["token"] for row in table][IT - 1 : IT + 1] == ["8:as", "9:it"]
-    ways = ["mean vector", "key masked", "deleted"]
-    assert list(table[0])[5:9] == [*ways, "Weights of head 1-2"]
-    assert [table[IT][way] for way in ways[1:]] == ["", ""]
+    ways = ["mean vector", "deleted"]
+    assert list(table[0])[5:8] == [*ways, "Weights of head 1-2"]
+    assert [table[IT][way] for way in ways[1:]] == [""]
     np.testing.assert_array_equal(
         np.array([row[ROLLOUT] for row in table], dtype=np.float32), latest.found.values[ROLLOUT]
     )

@@ -116,8 +116,6 @@ def _how_to_read(found: MeasuredToken) -> str:
     if "mask vector" in found.omitted and found.mask_token is not None:
         vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
     others = ""
-    if "key masked" in found.omitted:
-        others += "; or it is masked for all other tokens, in all layers (key masked)"
     if "deleted" in found.omitted:
         others += "; or it is removed, and all later tokens move up by one (deleted)"
     followed = "all numbers of its output, combined as √Σ²"
