@@ -53,7 +53,7 @@ html { font-size: 100% !important; }
 .stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
-[data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-write-quiz { display: none; }
+[data-voting] .st-key-question, [data-student] .st-key-write-quiz { display: none; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {

@@ -93,7 +93,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
             job,
             counted("Patching every head", "heads"),
             lambda progress: _heads(chosen, asked, progress),
-            start="Patch every head",
+            starts=False,
+            button="Patch every head",
             key="patching",
         )
     if job.latest is not None:

@@ -17,7 +17,7 @@ from attnviz.app.lessons.training import Learned, Training, train
 from attnviz.app.lessons.watch_it_learn import values
 from attnviz.app.lessons.watch_it_learn.values import LINES, MATRIX, Head
 from attnviz.app.page import stop
-from attnviz.app.server.jobs import JOBS, Job, State
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import (
     LEARNER,
@@ -350,30 +350,35 @@ def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learne
     if job := running or mine:
         show_job(
             job,
-            partial(_status, page, job),
+            partial(_status, page),
             lambda latest: show(latest) if latest.found.snapshots else None,
             key=_KEY,
-            mine=job is mine,
+            starts=False,
+            button="",
+            may_stop=job is mine,
         )
 
 
 def _start(settings: Training) -> None:
-    job = Job(partial(train, settings), resumes=False)
-    # Unless another visitor was quicker: the page then shows theirs.
-    if JOBS.begin(_KEY, job, memory.visitor()) is job:
-        memory.put(_MINE, job)
+    job = JOBS.find(_KEY, partial(train, settings), anew=True)
+    job.start()
+    memory.put(_MINE, job)
 
 
-def _status(page: LessonPage, job: Job[Learned], state: State, latest: Progress[Learned] | None) -> str:
+def _status(page: LessonPage, job: Job[Learned]) -> str:
     """Return the state of a training, as Markdown."""
+    latest = job.latest
     if latest is None:
-        return page.label("starting")
+        return page.label("starting") if job.running else ""
     settings, seconds = latest.found.training, job.seconds
     left = seconds / latest.done * (latest.total - latest.done) if job.running and latest.done else 0
-    running = "learning" if latest.done else "starting"
+    if job.running:
+        state = "learning" if latest.done else "starting"
+    else:
+        state = "done" if job.finished else "stopped"
     return page.label(
         "status",
-        state=page.label({"finished": "done", "paused": "stopped"}.get(state, running)),
+        state=page.label(state),
         title=title_of(settings.variant),
         seed=settings.seed,
         step=f"{latest.done:,}",
