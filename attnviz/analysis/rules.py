@@ -22,7 +22,7 @@ from attnviz.trace import Doubles, Floats, Mask, Token
 
 Places = NDArray[np.intp]
 
-OF_ALL, OF_WORDS = "of its attention", "of what goes to words"
+OF_ALL, OF_WORDS = "of its attention", "of its attention to words"
 """The denominator of a fraction: all of a token's attention, or its attention to ordinary tokens."""
 
 
@@ -258,10 +258,10 @@ RULES = (
     Rule("same word", "gives its own word elsewhere in the text {}", _alike, minimum=0.20),
     Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
     Rule("broad", "has {} of the largest possible entropy", _bits, minimum=0.90, even=0.0, unit="share"),
-    Rule("distance", "looks {} away", _distance, unit="tokens"),
+    Rule("distance", "attends {} away", _distance, unit="tokens"),
     Rule(
         "far away",
-        "looks {} of the longest distance in the text away",
+        "attends {} of the longest distance in the text away",
         _relative_distance,
         minimum=0.35,
         even=1.05,

@@ -33,14 +33,12 @@ from attnviz.capture.network import (
     in_our_words,
     quiet,
     refuse_rounding,
-    refuse_unreadable,
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
-from attnviz.models.catalogue import Borrowed, Entry
-from attnviz.models.config import Facts
+from attnviz.models.catalogue import Borrowed, Entry, Facts
 from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
@@ -131,6 +129,7 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
 def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
     """As `borrowed`, of a model that reads pictures together with a text."""
+    from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
@@ -143,7 +142,10 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
     longest = getattr(of_text.tokenizer, "model_max_length", None)
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
     reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
-    return VisionLanguageModel(entry, _ready(theirs, name, weights_alone=False), processor, reads)
+    network = _ready(theirs, name, weights_alone=False)
+    if entry.family in families.READERS:
+        return PictureReader(entry, network, of_text.image_processor, reads)
+    return VisionLanguageModel(entry, network, processor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -154,7 +156,7 @@ def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """A copy to run, recorded or not; raises as `network.open_network`."""
     if not weights_alone:
-        refuse_unreadable(theirs.config)
+        families.refuse_local(theirs.config.model_type)
     network = _copied(theirs)
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type

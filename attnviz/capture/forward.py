@@ -86,13 +86,7 @@ def blocks(
     part, end = _kept(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
     inputs = _without_cache(network, inputs) if vectors else inputs  # it would keep what is not selected
-    with (
-        recording(None if edits else end, part, vectors=vectors) as records,
-        intervening(network, layers, [edits]),
-        torch.inference_mode(),
-    ):
-        run(network, inputs)
-    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    records = _recorded(network, layers, inputs, end, part, vectors=vectors, edits=edits)
     if vectors:
         looks = sides(source, target or source)
         kept = zip(layers, records, strict=False)
@@ -105,6 +99,36 @@ def blocks(
     return found
 
 
+def _recorded(
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    inputs: Mapping[str, Tensor],
+    end: int,
+    part: Callable[[int, Record], Record],
+    *,
+    vectors: bool = False,
+    edits: Edits = (),
+) -> list[Record]:
+    """What the first attentions record in one forward pass, which ends after them; with edits it goes on.
+
+    Args:
+        end: how many attentions.
+        part, vectors: as `recording` takes them.
+        edits: as `blocks` takes them.
+
+    Raises:
+        InvalidEdit, ModelNotSupported: as `blocks`.
+    """
+    with (
+        recording(None if edits else end, part, vectors=vectors) as records,
+        intervening(network, layers, [edits]),
+        torch.inference_mode(),
+    ):
+        run(network, inputs)
+    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    return records
+
+
 def recorded_blocks(
     network: PreTrainedModel,
     layers: Sequence[AttentionLayer],
@@ -112,7 +136,8 @@ def recorded_blocks(
     tokens: tuple[Token, ...],
     selection: Selection,
     *,
-    vectors: bool,
+    vectors: bool = False,
+    source: tuple[Token, ...] = (),
 ) -> tuple[Block, ...]:
     """The blocks of a decoder that was recorded among others.
 
@@ -120,12 +145,13 @@ def recorded_blocks(
         layers: those that are kept.
         records: one of each of them.
         tokens: what it read.
+        source: what its cross-attention and a vision encoder attend to.
         selection, vectors: as `blocks` takes them.
     """
     if vectors:
         pairs = zip(layers, records, strict=True)
         return tuple(_vectors_block(layer, record, tokens, tokens, selection) for layer, record in pairs)
-    [found] = _blocks(network, layers, [*records], [tokens], [tokens], selection=selection)
+    [found] = _blocks(network, layers, [*records], [source or tokens], [tokens], selection=selection)
     return found
 
 
@@ -296,15 +322,14 @@ def batch_blocks(
         for name, (rows, padding) in inputs.items()
     }
     part, end = _kept(network, layers, selection)
-    with recording(end, part) as records, torch.inference_mode():
-        run(network, padded)
-    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    records = _recorded(network, layers, padded, end, part)
     return _blocks(network, layers[:end], records, sentences, sentences, selection=selection)
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
     """The query tokens and key tokens of each kind of attention; without an encoder, the two are the same."""
-    return {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    every: dict[Kind, tuple[Side, Side]] = {"encoder": (source, source), "decoder": (target, target)}
+    return {**every, "vision": (source, source), "cross": (target, source)}
 
 
 def _blocks(
@@ -423,9 +448,7 @@ def batch_weights(
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
     inputs = {"input_ids": torch.tensor(ids, device=network.device)}
-    with torch.inference_mode(), recording(len(wanted), _weights_and_mask) as records:
-        run(stack, inputs)
-    refuse_other_modules(network, [record.module for record in records], wanted)
+    records = _recorded(stack, wanted, inputs, len(wanted), _weights_and_mask)
     masks = (owned(_allowed(record.module, record.mask, record.weights.shape)[0]) for record in records)
     return tuple(as_numpy(record.weights) for record in records), tuple(masks)
 
@@ -446,7 +469,7 @@ def intervening(
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
-        ModelNotSupported: the model computes attention in a way of its own, and an edit does more than
+        ModelNotSupported: the model has a custom attention, and an edit does more than
             ablate; or its forward pass differs from the inspected one.
     """
     if not any(edits):
@@ -487,12 +510,12 @@ def _refuse_all_but_ablation(
     for edit in (edit for of_row in edits for edit in of_row):
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
-                f"{type(network).__name__} computes attention in a way of its own: its heads and rows can be "
+                f"{type(network).__name__} has a custom attention: its heads and rows can be "
                 f"ablated, but not pointed elsewhere, as “{edit}” says."
             )
     if any(layer.mixer is None for layer in layers):
         raise ModelNotSupported(
-            f"{type(network).__name__} computes attention in a way of its own, and its W_O was not found. "
+            f"{type(network).__name__} has a custom attention, and its W_O was not found. "
             "Its heads cannot be ablated exactly, so they are not ablated."
         )
 

@@ -13,7 +13,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
 from attnviz.capture.inspection import AttentionLayer, returned_weights, run, weights_of
 from attnviz.capture.local_attention import NOTE, SUMMARIES, mask
-from attnviz.capture.model import Model, ModelInput, Outcomes
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.edit import Edits
@@ -27,7 +27,6 @@ from attnviz.trace import (
     Floats,
     Kind,
     Mask,
-    Token,
     Trace,
     changed,
     mask_of_weights,
@@ -87,36 +86,12 @@ class WeightsModel(HuggingFaceModel):
         """As `Model.traces`, one by one."""
         return Model.traces(self, texts, selection)
 
-    def batch_weights(
-        self, sentences: Sequence[Sequence[Token]], kind: Kind
-    ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-        """The weights of many sentences of equal length; see `forward.batch_weights`."""
-        stack = self.network.get_encoder() if self.network.config.is_encoder_decoder else self.network
-        ids = torch.tensor([[token.id for token in sentence] for sentence in sentences])
-        with torch.inference_mode():
-            returned = run(stack, {"input_ids": ids.to(self.network.device)}, returning=True)
-        weights = tuple(map(owned, returned_weights(returned, kind, self.entry)))
-        masks = (self._mask(kind, number, layer, returned) for number, layer in enumerate(weights))
-        return weights, tuple(masks)
-
-    def outcomes(
-        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
-    ) -> Outcomes:
-        """What comes out; there is no variant but the model as it is."""
-        for edits in variants:
-            self._refuse(edits)
-        return super().outcomes(text, variants, position)
-
-    def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
-        self._refuse(edits)
-        return super()._tokenized(given, edits, long=long)
+    def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:  # noqa: ARG002
+        if edits:
+            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
     def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
-
-    def _refuse(self, edits: Edits) -> None:
-        if edits:
-            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
     def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
         sample = self._sample()

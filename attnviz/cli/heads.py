@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +15,7 @@ from attnviz.cli import app, output, reading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import head_tests, on_ray
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.scoring import COLUMNS, PART, HeadTest, Scores, Share, Unit, measure, rows
+from attnviz.experiments.scoring import COLUMNS, PART, HeadTest, Scores, Unit, measure, rows
 from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
@@ -51,19 +50,14 @@ def run(
     out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
-    engine: Annotated[
-        Literal["local", "ray"],
-        typer.Option(
-            help=f"local: this process; ray: parallel, {PART:,} examples at a time (needs attnviz[ray])."
-        ),
-    ] = "local",
-    workers: Annotated[
+    ray: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="With ray: number of workers (default: one per processor)."),
+        typer.Option(
+            metavar="N", min=1, help=f"Use N processes with Ray, {PART:,} examples each (needs attnviz[ray])."
+        ),
     ] = None,
     address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="With ray: a running cluster (default: this machine)."),
+        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
     ] = None,
 ) -> None:
     """Score every head by a test, over many examples.
@@ -73,7 +67,9 @@ def run(
     """
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
-    share = _share(engine, workers, address)
+    if address is not None and ray is None:
+        raise AttnvizError("--address requires --ray N.")
+    share = None if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     output.check_out(out, force)
     corpus = _corpus(text, tests[0])
     with output.progress() as report:
@@ -137,11 +133,3 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
     if str(text) == reading.STDIN:
         return Corpus.from_bytes(sys.stdin.buffer.read(), PIPED)
     return Corpus.from_file(text)
-
-
-def _share(engine: str, workers: int | None, address: str | None) -> Share | None:
-    if engine == "local":
-        if workers is not None or address is not None:
-            raise AttnvizError("--workers and --address require --engine ray.")
-        return None
-    return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.LOCAL)

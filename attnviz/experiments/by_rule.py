@@ -74,7 +74,7 @@ def _score(rule: Rule, read: ReadLines) -> Scored:
 
 
 def _test(rule: Rule) -> HeadTest[ReadLines]:
-    question = f"On average a token {rule.defined(_SPECIAL)}"
+    question = f"On average, a token {rule.defined(_SPECIAL)}"
     unit: Unit = "tokens" if rule.unit == "tokens" else "share"
     return HeadTest(_NAMES.get(rule.name, rule.name), question, SENTENCES, partial(_score, rule), unit)
 

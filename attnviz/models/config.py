@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.importing import gate
 from attnviz.models import families, limits
-from attnviz.models.catalogue import Expects
+from attnviz.models.catalogue import Expects, Facts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -52,42 +53,6 @@ _BEHIND_PADDING = {
 _NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """The contents of a config, named as in `catalogue.Entry`.
-
-    Attributes:
-        window: of a decoder with the same window in all layers: `sliding_window`.
-        grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
-        beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
-        without_weights: what the layers without attention weights are, by number from 0.
-        part: what the names of its weights begin with, in a file that also holds those of another model.
-        images: whether it reads pictures together with a text.
-        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
-    """
-
-    family: str
-    layers: int
-    decoder_layers: int
-    heads: int
-    d_model: int
-    d_head: int
-    token_limit: int
-    window: int | None
-    expects: Expects | None
-    grid: tuple[int, int] | None
-    beside: tuple[str, ...]
-    images: bool
-    without_weights: tuple[tuple[int, str], ...]
-    part: str
-    joins: bool
-
-    @property
-    def words(self) -> bool:
-        """Whether it reads or writes words, and needs a tokenizer."""
-        return self.grid is None
-
-
 def read_json(file: Path, name: str) -> dict[str, Any]:
     """A small JSON file that holds one table.
 
@@ -99,17 +64,14 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     """
     try:
         size = file.stat().st_size
-        found = json.loads(file.read_text("utf-8")) if size <= MAX_BYTES else None
-    except OSError as error:
+        if size > MAX_BYTES:
+            raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelFilesDamaged(
-            f"{file.name} of {quoted(name)} cannot be read ({error.strerror or 'no permission'})."
+            f"{file.name} of {quoted(name)} cannot be read as JSON. Save the model again, or download "
+            "the file again."
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFilesDamaged(
-            f"{file.name} of {quoted(name)} is not JSON. Save the model again, or download the file again."
-        ) from error
-    if size > MAX_BYTES:
-        raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
     if not isinstance(found, dict):
         raise ModelFilesDamaged(
             f"{file.name} of {quoted(name)} holds no table of settings. Save the model again."
@@ -190,7 +152,7 @@ def facts_of(
         ModelNotSupported: the model is of a kind that is not shown.
     """
     if config.model_type in families.WITH_IMAGES:
-        text: Any = config.get_text_config()
+        text: Any = _decoder(config) if config.model_type in families.READERS else config.get_text_config()
         found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
         return replace(
@@ -234,11 +196,21 @@ def facts_of(
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
-        images=False,
         without_weights=tuple(others.items()),
-        part="",
-        joins=not (grid or config.model_type in families.TEXT_TOWERS) and not decoder_layers,
+        joins=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
     )
+
+
+def _decoder(config: Any) -> PreTrainedConfig:
+    """The config of the decoder of one of `READERS`, as if it were a model of its own."""
+    found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
+    found.is_encoder_decoder, found.is_decoder = False, True
+    for size, of_pair in (
+        ("num_hidden_layers", "decoder_layers"),
+        ("num_attention_heads", "decoder_attention_heads"),
+    ):
+        setattr(found, size, getattr(found, of_pair, getattr(found, size)))
+    return cast("PreTrainedConfig", found)
 
 
 def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: str) -> tuple[int, int]:

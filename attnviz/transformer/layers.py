@@ -92,46 +92,35 @@ class DecoderLayer(nn.Module):
     x are the target's vectors; s is the encoder's output for the source (Vaswani et al. 2017, §3.1).
 
     Args:
-        d_model, n_heads, d_feed_forward, activation, epsilon, dropout: as in `EncoderLayer`.
+        d_model, n_heads, d_feed_forward, dropout: as in `EncoderLayer`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_feed_forward: int,
-        activation: Activation = relu,
-        epsilon: float = 1e-5,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, n_heads: int, d_feed_forward: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.attention_add_norm = AddNorm(d_model, epsilon, dropout)
+        self.attention_add_norm = AddNorm(d_model, dropout=dropout)
         self.cross_attention = MultiHeadAttention(d_model, n_heads)
-        self.cross_attention_add_norm = AddNorm(d_model, epsilon, dropout)
-        self.feed_forward = FeedForward(d_model, d_feed_forward, activation)
-        self.feed_forward_add_norm = AddNorm(d_model, epsilon, dropout)
+        self.cross_attention_add_norm = AddNorm(d_model, dropout=dropout)
+        self.feed_forward = FeedForward(d_model, d_feed_forward)
+        self.feed_forward_add_norm = AddNorm(d_model, dropout=dropout)
 
     def forward(
         self,
         target: Float[Tensor, "*batch target d_model"],
         source: Float[Tensor, "*batch source d_model"],
-        mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderLayerSteps:
-        """Run one layer.
+        """Run one layer, with a causal mask of the self-attention.
 
         Args:
             target: Vectors of the target's tokens.
             source: The encoder's output.
-            mask: Mask of the self-attention; None for causal.
             cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: a mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
-        if mask is None:
-            mask = causal_mask(target.shape[-2]).to(target.device)
+        mask = causal_mask(target.shape[-2]).to(target.device)
         attention = self.attention(target, target, mask)
         attended = self.attention_add_norm(target, attention.output)
         cross_attention = self.cross_attention(attended.output, source, cross_mask)
@@ -195,11 +184,10 @@ class Decoder(nn.Module):
         self,
         target: Float[Tensor, "*batch target d_model"],
         source: Float[Tensor, "*batch source d_model"],
-        mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderSteps:
-        """Run all layers with the same masks; arguments and errors as in `DecoderLayer`."""
+        """Run all layers with the same mask; arguments and errors as in `DecoderLayer`."""
         steps: list[DecoderLayerSteps] = []
         for layer in self.layers:
-            steps.append(layer(steps[-1].output if steps else target, source, mask, cross_mask))
+            steps.append(layer(steps[-1].output if steps else target, source, cross_mask))
         return DecoderSteps(tuple(steps), (target, *(step.output for step in steps)))

@@ -72,8 +72,8 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         return share
 
     monkeypatch.setattr(on_ray, "share", here)
-    say("heads", "corpus.txt", "--engine", "ray", "--workers", 3)
-    say("heads", "corpus.txt", "--engine", "ray", "--workers", 2, "--address", "there:6379")
+    say("heads", "corpus.txt", "--ray", 3)
+    say("heads", "corpus.txt", "--ray", 2, "--address", "there:6379")
     assert asked == [(3, "local"), (2, "there:6379")]
 
 
@@ -85,7 +85,7 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
-        (["corpus.txt", "--workers", "2"], "require --engine ray"),
+        (["corpus.txt", "--address", "there:6379"], "requires --ray"),
         (["long.txt"], "cannot read any of the sentences"),
     ],
 )

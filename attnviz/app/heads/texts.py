@@ -1,4 +1,4 @@
-"""What the heads are watched on: the visitor's sentence, or many sentences from three sources."""
+"""The examples on which heads are tested: bundled, pasted or uploaded."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from attnviz.text import plural
 BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
 
 MAX_LINES = 10_000
-"""How many sentences this page reads of one text; the command line reads any number."""
+"""Maximum number of sentences of a text on this page; the command line has no maximum."""
 
 _NOT_IN_THE_LINK = (
-    ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
-    "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
+    ":small[The server keeps your text in memory for a while, and never on a disk. Links do not contain it: "
+    "who opens your link uses the bundled text or another one.]"
 )
 
 
 def corpus(
     source: str, of: Source[Any] = SENTENCES, first: str = "", max_lines: int = MAX_LINES
 ) -> Corpus | None:
-    """Draw what the source needs; return its text, None as long as the visitor has given none.
+    """Draw the controls of the source; return its text, or None if the visitor has not entered one.
 
     Args:
         source: one of `SOURCES`.
         of: the kind of examples.
-        first: the text in the box at first.
+        first: the initial text in the box.
         max_lines: maximum number of lines of a pasted text.
 
     Raises:
-        AttnvizError: it is no text, or too long.
+        AttnvizError: it is not a text, or too long.
     """
     if source == PASTED:
         return _pasted(of, first, max_lines)
@@ -51,7 +51,7 @@ def corpus(
 
 def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     text = st.text_area(
-        f"{of.unit.capitalize()}s, one a line",
+        f"{of.unit.capitalize()}s, one per line",
         first,
         key="pasted" if of is SENTENCES else f"pasted {of.name}",
         persist_state="session",
@@ -60,14 +60,14 @@ def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some {of.unit}s, one a line: up to {max_lines:,}.", icon=":material/edit:")
+        st.info(f"Paste up to {max_lines:,} {of.unit}s, one per line.", icon=":material/edit:")
         st.code(of.example, language=None, wrap_lines=True)
         return None
     return Corpus.from_text(text, "the pasted text", max_lines)
 
 
 def show_skipped(lines: int, named: Sequence[str]) -> None:
-    """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
+    """Draw how many lines could not be read, and a folded list of reasons: `named`, in Markdown."""
     if not lines:
         return
     with st.expander(f"{plural(lines, 'line')} could not be read", icon=":material/warning:"):
@@ -86,10 +86,10 @@ def _uploaded(of: Source[Any]) -> Corpus | None:
         on_change=memory.forget,
         args=(kept_as,),
     )
-    if file and not memory.has(kept_as):  # once for each file: it is read to its end, and hashed
+    if file and not memory.has(kept_as):  # once for each file, which is read whole and hashed
         memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MAX_LINES))
     kept: Corpus | None = memory.get(kept_as)
-    if kept and not file:  # the box forgets its file when another source, or page, is opened
-        st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
+    if kept and not file:  # the box is emptied when another source or page is opened
+        st.markdown(f"In use: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
     st.markdown(_NOT_IN_THE_LINK)
     return kept

@@ -23,9 +23,6 @@ from attnviz.transformer.masks import padding_mask
 
 Words = Sequence[str]
 
-_HEADER = "attnviz translator"
-_WORDS = (*ENGLISH.words, *FRENCH.words)
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -59,14 +56,12 @@ class Batch(NamedTuple):
         source_ids: Ids of the English words, [END] and padding.
         target_ids: Ids of [START], the French words and padding.
         source_mask: Padding mask of the source.
-        target_mask: None: the causal mask suffices, because padding comes last.
         cross_mask: Padding mask of the source, for the target's queries.
     """
 
     source_ids: Int[Tensor, "sentence source"]
     target_ids: Int[Tensor, "sentence target"]
     source_mask: Bool[Tensor, "sentence source source"]
-    target_mask: None
     cross_mask: Bool[Tensor, "sentence target source"]
 
 
@@ -76,7 +71,7 @@ def batch(sources: Sequence[Words], targets: Sequence[Words]) -> Batch:
     target_ids = padded([target_of(words) for words in targets])
     real = source_ids != ENGLISH.ids([PAD])[0]
     source_mask = padding_mask(real, source_ids.shape[1])
-    return Batch(source_ids, target_ids, source_mask, None, padding_mask(real, target_ids.shape[1]))
+    return Batch(source_ids, target_ids, source_mask, padding_mask(real, target_ids.shape[1]))
 
 
 def source_of(words: Words) -> list[int]:
@@ -191,7 +186,7 @@ class Translator:
     def save(self, file: Path) -> None:
         """Write the weights in float16, the sizes and `about`; the output is deterministic."""
         header = {"sizes": asdict(self.sizes), "about": self.about}
-        weights_file.write(file, _HEADER, self.model, _WORDS, header)
+        weights_file.write(file, self.model, header)
 
     @classmethod
     def load(cls, file: Path) -> Translator:
@@ -200,12 +195,7 @@ class Translator:
         Raises:
             ModelFilesDamaged: as for `weights_file.read`.
         """
-        model, header = weights_file.read(
-            file,
-            _HEADER,
-            _WORDS,
-            lambda header: build(Sizes(**header["sizes"]), seed=0),
-        )
+        model, header = weights_file.read(file, lambda header: build(Sizes(**header["sizes"]), seed=0))
         return cls(model, Sizes(**header["sizes"]), header["about"])
 
 

@@ -51,7 +51,7 @@ def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
     assert f"Of 72 heads, **4-2** changes **most**: {100 * moved[3, 1]:.0f} % of its weight" in told
     assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in told
     assert remark_on(OPENING) in told
-    assert "half of the words of the shorter sentence must be the same in both" in told
+    assert "**Alignment.**" in told
     assert matrices(app)[0][12] == "tired → narrow"
     assert facts(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
     app.toggle(key="scale").set_value(True).run()

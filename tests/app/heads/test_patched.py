@@ -54,7 +54,7 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
     assert [bar["written"][0] for bar in bars] == [f"{decimal(100 * share, 1)} %" for share in rows]
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
-        "The output of `it` after the last layer turns by **28.6°** between the two sentences",
+        "The output of `it` after the last layer changes by **28.6°** between the two sentences",
         f"carry most: {best // 12 + 1}-{best % 12 + 1} **{decimal(100 * expected.shares[best], 1)} %**",
         f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
         "patched at once, carry 100.0 %",
@@ -99,7 +99,7 @@ def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:
     values = np.array(the_map(app)["values"], dtype=float)
     np.testing.assert_allclose(values, expected.shares[: len(values)], atol=1e-4)
     assert (
-        "The second sentence makes `elle` likelier after `car` (90.0 % against 0.1 %), the first `il`"
+        "The second sentence makes `elle` more likely after `car` (90.0 % against 0.1 %), the first `il`"
         in words(app)
     )
     assert "is that of `it`: **98.7 %**." in words(app)

@@ -1,4 +1,4 @@
-"""What a visitor chooses on this page: a token, a head, and which tokens are ranked."""
+"""The choices of the page: a token, a head, and which tokens are ranked."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from attnviz.trace import Kind, Mask
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """The token that is asked about, among all, each by itself; and what is shown and ranked.
+    """The chosen token, among all tokens, and which of them are shown and ranked.
 
-    Asked are the encoder's layers, or the decoder's of a model without an encoder.
+    The layers are the encoder's, or the decoder's of a model without an encoder.
 
     Attributes:
         special: whether special tokens are shown and ranked.
@@ -66,7 +66,7 @@ def choose() -> TokenSelection:
         layer, head = choosing.head(entry, kind)
     special = SPECIAL.toggle("Special tokens")
     if len(entry.kinds) > 1:
-        st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
+        st.caption("This model has an encoder and a decoder. This page shows the encoder.")
     return TokenSelection(entry, kind, layer, head, given, groups, groups, place, special)
 
 

@@ -60,12 +60,16 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     found = progress.found
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
+    st.markdown(
+        f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
+        "most. Compare the rows with *occlusion*, which removes one token at a time."
+    )
     measures(
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”",
-        agreement="Spearman’s ρ with occlusion (range over its methods)",
+        agreement="Spearman’s ρ with occlusion",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
     )

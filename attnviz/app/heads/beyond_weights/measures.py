@@ -83,7 +83,7 @@ def measures(
     row = next((row for row, line in enumerate(lines) if line.key == chosen), 0)
     head_map(
         name,
-        title=f"{title}. Number: rank in the row; darker: larger. Beside the name: {agreement}",
+        title=f"{title}: rank in the row. Beside the name: {agreement}",
         values=values / largest,
         texts=texts,
         printed=[f"{rank:g}" if rank else "" for of_row in ranks for rank in of_row],

@@ -1,4 +1,4 @@
-"""What the visitor changes: heads to ablate, rows to point elsewhere, and where one looks for the effect."""
+"""The edits: heads to ablate, rows to redirect, and the token at which the effect is shown."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MAX_LISTED = 8
 _NOUNS = ("dog", "road")
 
 _HELP = (
-    "As a link writes them: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10, "
-    "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
-    "moves what the row gives to token 3 to token 8; “3<>8” exchanges the two. Type one, or take one away."
+    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10; “encoder 4-2 10 >8” "
+    "gives all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” moves "
+    "the row’s weight on token 3 to token 8, and “3<>8” exchanges the two."
 )
 
 
@@ -100,8 +100,7 @@ def _silence(chosen: Intervention) -> None:
 def _point(chosen: Intervention) -> None:
     if chosen.entry.family in ONLY_ABLATED:
         st.markdown(
-            ":small[This model computes attention in a way of its own. Its heads can be ablated, but not "
-            "pointed elsewhere.]"
+            ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )
         return
     here = chosen.kind, chosen.layer, chosen.head
@@ -217,15 +216,15 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
     head = f"{part}head {head_name(edit.layer, edit.head)}"
     who = "every token" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
-        return f"{head} is silent"
+        return f"{head} is ablated"
     if edit.target is None:
-        return f"in {head}, {who} attends to nothing"
+        return f"in {head}, the row of {who} is ablated"
     if edit.source is None:
         return f"in {head}, {who} attends to {markdown.token(edit.target, keys)} alone"
     source, target = (markdown.token(key, keys) for key in (edit.source, edit.target))
     if edit.exchange:
         return f"in {head}, {who} exchanges its weights of {source} and {target}"
-    return f"in {head}, what {who} gives to {source} goes to {target}"
+    return f"in {head}, the weight of {who} on {source} moves to {target}"
 
 
 def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:

@@ -1,4 +1,4 @@
-"""What moves: words where the model expects some, each token's output, and what one should not conclude."""
+"""The effect of the edits: on predicted words, on each token's output, and what it does not show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
     with beside:
         place = words.place(chosen)
     if not chosen.edits:
-        beside.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
+        beside.markdown(
+            "**Ablate the head**: the model is run again without it, and the effect is shown here."
+        )
         with figure:
             picture.draw(chosen)
         return place
@@ -64,16 +66,15 @@ def limits() -> None:
     """Draw what cannot be concluded."""
     st.markdown(
         """
-- **That a head which moves little is useless.** Others may do the same, or replace it: ablate two that
-  matter little alone, and the two together may matter much. In another sentence, the head may decide.
-- **What the model would be without the head.** The layers behind it now read other vectors than those that
-  they learned from, and part of what moves can come from that alone. Putting the head's average output in
-  its place, instead of nothing, can move less.
-- **That a turned output is a worse one.** An angle measures how far a vector turns, not whether what reads it
-  can still use it. Where the model expects words, look at those.
-- **That early layers are better or worse than late ones.** What an early head adds passes
-  through all later layers, which can hide it or enlarge it.
-- **Why.** One sees that something depends on a head, not what the head carried there.
+- **That a head with a small effect is useless.** Another head may do the same: two heads that matter little
+  alone may matter much together. In another sentence, the head may decide.
+- **How a model without the head would work.** The later layers were not trained on these vectors, and part of
+  the effect can come from that. Replacing the head's output with its mean can have a smaller effect.
+- **That a changed output is a worse one.** An angle measures how much a vector changes, not whether later
+  layers can still use it. Where the model predicts words, compare those.
+- **That early layers matter more or less than late ones.** The output of an early head passes through all
+  later layers, which can hide or enlarge it.
+- **Why.** The effect shows that something depends on a head, not what information the head carried.
 """
     )
 
@@ -84,13 +85,10 @@ def _no_words(chosen: Intervention) -> None:
     if mask is not None:
         st.markdown(
             f":small[This model can predict a masked word: type {markdown.code(mask)} in place of a "
-            "word to see how its expectation changes.]"
+            "word to see how the prediction changes.]"
         )
         return
-    st.markdown(
-        "No word changes here: this model was saved without a part that expects words. Its outputs can "
-        "move, the vectors that whatever comes after it would read."
-    )
+    st.markdown("This model has no head for predictions, so no word can change; only its output vectors can.")
     translator = next((entry for entry in lookup.usable() if entry.engine == "translator"), None)
     if translator is not None:
         st.button(

@@ -1,4 +1,4 @@
-"""How far the changes turn each token's output, and what such an angle means."""
+"""How much the edits change each token's output, as an angle."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from attnviz.experiments.ablation import Numbers, angles
 from attnviz.text import head_name
 from attnviz.trace import Kind
 
-_TITLE = "how far each token’s output turns"
-_MEANING = "0° would be no change, 90° that nothing of it is left"
-_MAX_BARS = 24  # of a long text, the tokens that turn most
+_TITLE = "change of each token’s output (angle)"
+_MEANING = "angle between the two vectors; 90°: orthogonal"
+_MAX_BARS = 24  # of a long text, the tokens that change most
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
-    """How far the output of the chosen token turns: one sentence, in Markdown."""
+    """Return how much the output of the chosen token changes: one sentence, in Markdown."""
     cosine_change = _of_token(chosen, found)
-    how_far = f"turns by **{angle(cosine_change)}** ({_MEANING})" if cosine_change else "does not turn"
+    how_far = f"changes by **{angle(cosine_change)}** ({_MEANING})" if cosine_change else "does not change"
     return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
 
 
 def show(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Show it, beside what else turns that output."""
+    """Draw it, beside the baseline."""
     compared = _median_head(chosen, place) if _of_token(chosen, found) else ""
     st.markdown(f"{in_short(chosen, found)} {compared}")
 
 
 def explain(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Show it, and what an angle means."""
+    """Draw it, and say what an output is."""
     show(chosen, found, place)
     st.markdown("An output is the vector that a token has after the last layer.")
 
@@ -56,7 +56,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
 
 
 def _cause(chosen: Intervention) -> str:
-    """What moved it, as a sentence begins."""
+    """Return the cause as the beginning of a sentence."""
     (edit, *more) = chosen.edits
     if more:
         return f"With these {len(chosen.edits)} changes"
@@ -67,7 +67,7 @@ def _cause(chosen: Intervention) -> str:
 
 
 def _texts(chosen: Intervention) -> list[tuple[str, tuple[DisplayToken, ...]]]:
-    """What each text is called, and its tokens: one, or those of the encoder and of the decoder."""
+    """Return the name and tokens of each text: of one, or of the encoder and the decoder."""
     kinds = chosen.entry.kinds
     if len(kinds) == 1:
         return [("", chosen.queries)]
@@ -78,7 +78,7 @@ def _texts(chosen: Intervention) -> list[tuple[str, tuple[DisplayToken, ...]]]:
 
 
 def _of_text(found: Effect, at: int) -> Numbers:
-    """[token], how far the outputs of one of the texts turn."""
+    """Return [token], the change of each output of one of the texts."""
     source = found.moved.source
     of_text = found.moved.cosine_change if source is None or at else source
     moved: Numbers = of_text[0]
@@ -90,13 +90,13 @@ def _of_token(chosen: Intervention, found: Effect) -> float:
 
 
 def _attends(chosen: Intervention, at: int) -> bool:
-    """Whether the chosen token is of this text."""
+    """Return whether the chosen token belongs to this text."""
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 
 
 def _mean(groups: Sequence[DisplayToken], moved: Numbers) -> str:
     plain = [at for at, group in enumerate(groups) if not group.special]
-    among = "all tokens but the special ones" if 0 < len(plain) < len(groups) else "all tokens"
+    among = "all tokens except special ones" if 0 < len(plain) < len(groups) else "all tokens"
     return f":small[Mean over {among}: {angle(float(average(moved[plain or slice(None)])))}]"
 
 
@@ -117,12 +117,12 @@ def _bars(
         for at in sorted(shown)
     ]
     title = f"{name}: {_TITLE}" if name else f"{_TITLE[0].upper()}{_TITLE[1:]}"
-    some = f"; the {len(shown)} of {len(groups)} that turn most" if len(shown) < len(groups) else ""
+    some = f"; the {len(shown)} of {len(groups)} with the largest change" if len(shown) < len(groups) else ""
     token_bars(key, title=f"{title}{some}", bars=bars)
 
 
 def _median_head(chosen: Intervention, place: int | None) -> str:
-    """The baseline: how far the median of all heads, each ablated alone, turns that output."""
+    """Return the baseline: the median change of that output over all heads, each ablated alone."""
     alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         return ""

@@ -1,4 +1,4 @@
-"""What each head carries: its output for one sentence, put into the run over another one."""
+"""Activation patching: each head's output for one sentence, patched into the run on another."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ def draw(chosen: Intervention, place: int | None) -> None:
         place: where the model predicts; None: the output of the chosen token is measured.
     """
     cited_markdown(
-        "Two similar sentences are read. Then one of them is read again, with **one head’s "
-        "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
-        "Vig et al. 2020; Heimersheim & Nanda 2024). How much of the difference does that carry? "
+        "The model reads two similar sentences. It then reads one of them again, with **one head’s output** "
+        "at every token replaced by that for the other sentence (activation patching: Vig et al. 2020; "
+        "Heimersheim & Nanda 2024). How much of the difference does this head carry? "
         "The changes chosen above are not made here."
     )
     other = _second_sentence(chosen)
     into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
     st.markdown(
-        ":small[From the first into the second, it shows how far a head alone brings the first outcome "
-        "about; the other way round, how far that is lost without it.]"
+        ":small[From the first into the second: how much of the first outcome one head alone restores. From "
+        "the second into the first: how much of it is lost without the head.]"
     )
     try:
         asked = _asked(chosen, other, place, swap=into == INTO_FIRST)
@@ -170,8 +170,8 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
     second = replace(first, text=other)
     if _ids(traces.trace(model, first)) != _ids(written):
         raise AttnvizError(
-            "What the model writes for the first sentence is cut into other tokens when it is read again, so "
-            "its places cannot be patched. Choose another sentence."
+            "The generated text for the first sentence has other tokens when it is read again, so it cannot "
+            "be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
     refuse_unaligned(traces.trace(model, first), traces.trace(model, second), at)
@@ -255,17 +255,17 @@ def _outcome(asked: _Patch, found: Patching) -> str:
     """What the two sentences lead to, and of what the shares are shares; in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
-            "two sentences. A head’s share is how much of that difference (of 1 − cosine) is gone once its "
-            "output is patched: 0 % is nothing, 100 % all."
+            f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "
+            "the two sentences. A head’s share is the part of that difference (1 − cosine) that patching its "
+            "output removes."
         )
     one, other = found.expected
     return (
-        f"{asked.sides[0]} makes {markdown.code(one.text)} likelier {asked.where} "
+        f"{asked.sides[0]} makes {markdown.code(one.text)} more likely {asked.where} "
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), {asked.sides[1]} "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
-        "no other token’s probability differs more in the same direction. A head’s share is how far its "
-        "output moves the log odds between the two: 0 % is not at all, 100 % all the way."
+        "no other token’s probability differs more in the same direction. A head’s share is the part of the "
+        "difference of their log odds that its output restores."
     )
 
 

@@ -25,9 +25,9 @@ from attnviz.trace import Kind
 _SHOWN = 10
 TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"
 _TITLES = {
-    TOKEN: "ablated alone, turns the token’s output by",
-    MEAN: "ablated alone, turns outputs on average by",
-    EXPECTED: "ablated alone, moves this share of probability",
+    TOKEN: "ablated alone, changes the token’s output by",
+    MEAN: "ablated alone, changes outputs on average by",
+    EXPECTED: "ablated alone, moves this much probability",
 }
 
 
