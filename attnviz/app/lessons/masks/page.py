@@ -96,7 +96,8 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
         markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups).keys)
         for each in (run.before, run.after)
     )
-    page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
+    with picture:
+        page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
     if choice.pads:
         real = len(chosen.groups)
         alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
