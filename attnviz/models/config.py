@@ -354,7 +354,7 @@ def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
     names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
     table = next((size for name in names if (size := getattr(config, name, None))), None)
-    if getattr(config, "attention_type", None) == "block_sparse":  # of shorter texts BigBird reads all pairs
+    if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:  # as if it were none
         table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0

@@ -209,6 +209,7 @@ def test_the_filters_are_those_of_transformers(
     ours = drawn_by(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
     torch.testing.assert_close(ours, expected[0].softmax(-1), atol=1e-6, rtol=0)
     assert torch.equal(scores, before)
+    assert drawn_by(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1  # the likeliest alone
 
 
 NO_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
