@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from attnviz.capture.model import Model
 from attnviz.errors import AttnvizError
@@ -69,7 +69,8 @@ def batches(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Ite
     """Read all these lines, which should be some hundreds: that many are held at once, as tokens.
 
     Models that transformers runs read batches. Our own ones (the BERT from scratch, and the translators,
-    which also write the French text) read one sentence after the other, through their traces.
+    which also write the French text) and those that give their weights alone read one sentence after the
+    other, through their traces.
 
     Args:
         model: as `loading.load` returns it.
@@ -88,7 +89,7 @@ def batches(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Ite
             groups[tuple(token.special for token in tokens)].append(_Read(line, text, tokens))
     for special in sorted(groups, key=len):
         waiting = groups.pop(special)
-        room = _room(entry, len(special)) if isinstance(model, ReadsBatches) else 1
+        room = _room(entry, len(special)) if _reads_batches(model) else 1
         for start in range(0, len(waiting), room):
             yield from _tried(model, entry.kinds[0], waiting[start : start + room])
 
@@ -119,9 +120,13 @@ def _tried(model: Model, kind: Kind, read: Sequence[_Read]) -> Iterator[Batch | 
                 yield from _tried(model, kind, [one])
 
 
+def _reads_batches(model: Model) -> TypeGuard[ReadsBatches]:
+    return isinstance(model, ReadsBatches) and model.weights_alone is None
+
+
 def _batch(model: Model, kind: Kind, read: Sequence[_Read]) -> Batch:
     lines, texts, tokens = zip(*read, strict=True)
-    if isinstance(model, ReadsBatches):
+    if _reads_batches(model):
         weights, masks = model.batch_weights(tokens, kind)
     else:
         blocks = model.trace(texts[0]).of_kind(kind)

@@ -7,7 +7,7 @@ import pytest
 
 from attnviz.capture import batches as batching
 from attnviz.capture import loading
-from attnviz.capture.batches import Batch, ReadsBatches, Refused, batches
+from attnviz.capture.batches import Batch, Refused, batches
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model, ModelInput
 from attnviz.models import resolve
@@ -53,19 +53,6 @@ def test_every_family_gives_the_weights_of_each_sentence_alone(family: str, fold
     sizes = [len(each.texts) for each in found]
     assert sizes == [3, 1, 1, 1, 1]  # shortest first, three of one length together
     assert max(apart(model, name, each) for each in found) < 2e-6
-
-
-@pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
-def test_our_own_models_read_one_after_the_other(name: str) -> None:
-    lines = ("The dog was tired.", "The cat was tired.", "The street was too wide.")
-    model = loading.load(name)
-    assert not isinstance(model, ReadsBatches)
-    found = [each for each in read(model, name, lines) if isinstance(each, Batch)]
-    assert [each.lines for each in found] == [(0,), (1,), (2,)]
-    for each in found:
-        (text,) = each.texts
-        alone = model.trace(text).stack("encoder")
-        assert np.array_equal(np.stack([layer[0] for layer in each.weights]), alone)
 
 
 def test_what_cannot_be_read_is_named_and_stops_nothing(minilm: HuggingFaceModel) -> None:
