@@ -5,15 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_packaging import pins
+
 ROOT = Path(__file__).parents[1]
 DEPLOY = [ROOT / "Dockerfile", ROOT / "compose.yaml"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-PIN = re.compile(r"^([\w.-]+)==([\w.+]+)", re.MULTILINE)
-
-
-def pins(name: str) -> dict[str, str]:
-    found = PIN.findall((ROOT / name).read_text("utf-8"))
-    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in found}
 
 
 def test_the_image_installs_the_tested_versions_and_nothing_without_a_hash() -> None:

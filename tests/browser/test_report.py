@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from attnviz.export.report import notebook
 from attnviz.export.report.page import InitialView, report
+from attnviz.text import percent
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
 from tests.export.report.made import TARGET, TEXT, encoder, translator
 
@@ -40,10 +40,7 @@ def open_file(context: BrowserContext, faults: Faults, tmp_path: Path) -> Open:
 
 
 def tenths(share: float) -> str:
-    printed = str((Decimal(float(share)) * 100).quantize(Decimal("0.1"), ROUND_HALF_UP))
-    if share > 0 and printed == "0.0":
-        return "< 0.1"
-    return "> 99.9" if share < 1 and printed == "100.0" else printed
+    return percent(share, 1).replace("\N{NO-BREAK SPACE}", " ").removesuffix(" %")
 
 
 def head_title(page: Page) -> Locator:

@@ -53,10 +53,10 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets every training be a process that says these lines, and goes on for ever."""
+    """Lets every training be a process that says these lines, and then goes on for ever or does this."""
 
-    def play(*lines: str) -> None:
-        said = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), FOREVER])
+    def play(*lines: str, then: str = FOREVER) -> None:
+        said = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])
         monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", said]))
 
     return play

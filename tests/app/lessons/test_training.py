@@ -1,8 +1,7 @@
 """A training in a process of its own, which ends with it: a small process stands in for the real one."""
 
 import subprocess
-import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -12,10 +11,10 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
+from tests.app.lessons.conftest import FOREVER
 from tests.trained.made_up import of_translator
 
 TRAINING = Training("guided", 3, 500)
-FOREVER = "import time\nwhile True: time.sleep(0.05)"
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{\"step\": 1}', flush=True)"
 
 
@@ -34,19 +33,16 @@ def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", Started)
 
 
-def play(monkeypatch: pytest.MonkeyPatch, *lines: str, then: str = "") -> Generator[Progress[Learned]]:
-    """Train with a process that says these lines, and then does something."""
-    code = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])
-    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", code]))
+def training() -> Generator[Progress[Learned]]:
     steps = train(TRAINING)
     assert isinstance(steps, Generator)
     return steps
 
 
-def test_what_it_tells_is_passed_on_and_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_tells_is_passed_on_and_it_ends_well(play: Callable[..., None]) -> None:
     early, late = of_translator(0, PROBES[:1]), of_translator(40, PROBES[:1])
-    lines = ["a warning", line(early), line(17), line(late)]
-    steps = list(play(monkeypatch, *lines))
+    play("a warning", line(early), line(17), line(late), then="")
+    steps = list(training())
     assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
     assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
     (between,) = {len(step.found.snapshots) for step in steps if step.done == 17}
@@ -55,15 +51,19 @@ def test_what_it_tells_is_passed_on_and_it_ends_well(monkeypatch: pytest.MonkeyP
     assert Started.latest.poll() == 0
 
 
-def test_a_fault_is_told_in_its_own_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_told_in_its_own_last_words(play: Callable[..., None]) -> None:
+    play("1", then="raise MemoryError('too small')")
     with pytest.raises(AttnvizError, match=r"MemoryError: too small$"):
-        list(play(monkeypatch, "1", then="raise MemoryError('too small')"))
+        list(training())
 
 
 @pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
-def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+def test_when_it_is_stopped_the_process_has_ended(
+    play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
     monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
-    steps = play(monkeypatch, line(1), then=then)
+    play(line(1), then=then)
+    steps = training()
     assert next(step for step in steps if step.done)
     next(steps)  # now and then, even if there is nothing new
     assert Started.latest.poll() is None
@@ -71,8 +71,8 @@ def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatc
     assert Started.latest.poll() is not None
 
 
-def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_is_ours_and_one_core_is_enough(play: Callable[..., None]) -> None:
     assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "guided", "3", "500"]
-    then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
+    play(then="import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)")
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
-        list(play(monkeypatch, then=then))
+        list(training())
