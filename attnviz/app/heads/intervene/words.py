@@ -63,16 +63,6 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
     )
 
 
-def distances(found: Effect) -> None:
-    """Show how far all probabilities move."""
-    variation, divergence = found.moved.variation, found.moved.divergence
-    if variation is not None and divergence is not None:
-        st.markdown(
-            f"In all, {percent(float(variation[0]))} of the probability goes to other tokens (total "
-            f"variation); the divergence is {divergence[0]:.3f} nats."
-        )
-
-
 def written(chosen: Intervention) -> None:
     """Show what an encoder–decoder writes before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""

@@ -146,7 +146,7 @@ def parsed(edits: Sequence[str]) -> tuple[Edit, ...]:
     """
     found = tuple(map(Edit.parse, edits))
     for edit in found:
-        if edit.exchange or (edit.target is not None and edit.source is None):
+        if edit.target is not None and edit.source is None:
             raise InvalidEdit(f"“{edit}” is not possible in this lesson: move one weight, as in “9 2>7”.")
     return found
 
