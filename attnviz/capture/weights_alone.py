@@ -27,7 +27,6 @@ from attnviz.trace import (
     Floats,
     Kind,
     Mask,
-    Token,
     Trace,
     changed,
     mask_of_weights,
@@ -86,18 +85,6 @@ class WeightsModel(HuggingFaceModel):
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """As `Model.traces`, one by one."""
         return Model.traces(self, texts, selection)
-
-    def batch_weights(
-        self, sentences: Sequence[Sequence[Token]], kind: Kind
-    ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-        """The weights of many sentences of equal length; see `forward.batch_weights`."""
-        stack = self.network.get_encoder() if self.network.config.is_encoder_decoder else self.network
-        ids = torch.tensor([[token.id for token in sentence] for sentence in sentences])
-        with torch.inference_mode():
-            returned = run(stack, {"input_ids": ids.to(self.network.device)}, returning=True)
-        weights = tuple(map(owned, returned_weights(returned, kind, self.entry)))
-        masks = (self._mask(kind, number, layer, returned) for number, layer in enumerate(weights))
-        return weights, tuple(masks)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None

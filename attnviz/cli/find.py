@@ -12,7 +12,7 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.capture import loading
 from attnviz.cli import app, output, reading
 from attnviz.errors import AttnvizError
-from attnviz.experiments import neighbours, on_ray
+from attnviz.experiments import neighbours
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import Neighbours, Vector
 from attnviz.models.resolve import with_settings
@@ -37,10 +37,8 @@ def find(
     model: reading.Model = "minilm",
     dtype: reading.DType = None,
     device: reading.Device = None,
-    ray: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use N processes with Ray.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
-    ] = None,
+    ray: reading.Ray = None,
+    address: reading.RayAddress = None,
     out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
@@ -52,8 +50,7 @@ def find(
     output.check_out(
         out, force, output.begins_with(COLUMNS), "table of attnviz find", ".csv", inputs=[corpus]
     )
-    if address is not None and ray is None:
-        raise AttnvizError("--address requires --ray N.")
+    share = reading.share(ray, address)
     layer, number = _head(head)
     lines = Corpus.from_file(corpus)
     with output.progress() as report:
@@ -64,7 +61,6 @@ def find(
             f"The sentence has {plural(len(block.query_tokens), 'token')}; --token counts from 1."
         )
     wanted = neighbours.vector_of(block, number, vector, token - 1)
-    share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
     with output.progress(log=True) as report:
         for step in steps:

@@ -19,6 +19,8 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
+from attnviz.experiments import on_ray
+from attnviz.experiments.scoring import Share
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Trace
 
@@ -66,6 +68,11 @@ DType = Annotated[
 Device = Annotated[
     str | None,
     typer.Option(metavar="DEVICE", help="Device: cpu (default), cuda, cuda:1, xpu or mps."),
+]
+Ray = Annotated[int | None, typer.Option(metavar="N", min=1, help="Use N processes with Ray.")]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--address", metavar="HOST:PORT", help="With --ray: address of a running cluster."),
 ]
 Second = Annotated[
     str | None,
@@ -162,6 +169,19 @@ def read(
             f"“{STDIN}” to read standard input."
         )
     return loading.trace(model, given, edits, selection)
+
+
+def share(ray: int | None, address: str | None) -> Share:
+    """Return how parts of a text are distributed.
+
+    Raises:
+        AttnvizError: there is an address without `--ray`, or Ray is not installed.
+    """
+    if ray is not None:
+        return on_ray.share(ray, address)
+    if address is not None:
+        raise AttnvizError("--address requires --ray N.")
+    return map
 
 
 def piped_text() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.scoring import HeadTest, Scored, annotated
+from attnviz.experiments.scoring import HeadTest, Scored, Source
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
@@ -64,23 +64,22 @@ class Answers:
         sorts: [relation], a name of `SORTS`.
         offsets: [relation], distance from dependent to head word, in words; negative if it comes before.
         hits: bool [query, relation, layer, head], whether the answer is correct.
-        unfiltered: bool [query, relation, layer, head], the same with no token excluded.
         weights: float64 [query, relation, layer, head], weight between the two words.
     """
 
     sorts: tuple[str, ...]
     offsets: Counts
     hits: Mask
-    unfiltered: Mask
     weights: Doubles
 
 
-def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
+def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers:
     """Return the answers of every attention head in one sentence.
 
     Raises:
         UnusableSentence: a word of a relation has no token.
     """
+    [trace] = traces
     shown = DisplayTokens(trace.of_kind(kind)[0].query_tokens, trace.text, merge_words=True)
     weights = merged_weights(trace.stack(kind), shown)
     places = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
@@ -94,9 +93,9 @@ def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
     right = np.broadcast_to(heads[:, None, None], given.shape[:-1])
     between = np.take_along_axis(words, right[..., None], axis=-1)[..., 0]
     # If the mask excludes every word, the largest weight is 0, and there is no answer.
-    hits, unfiltered = ((each.argmax(axis=-1) == right) & (between > 0) for each in (words, given))
+    hits = (words.argmax(axis=-1) == right) & (between > 0)
     sorts = tuple(each.sort for each in sentence.relations)
-    return Answers(sorts, heads - dependents, hits, unfiltered, between.astype(np.float64))
+    return Answers(sorts, heads - dependents, hits, between.astype(np.float64))
 
 
 def _score(sort: str, query: Query, read: Answers) -> Scored:
@@ -107,8 +106,7 @@ def _score(sort: str, query: Query, read: Answers) -> Scored:
     always = {
         _always(int(each)): (offsets == each)[:, None, None].astype(np.float64) for each in np.unique(offsets)
     }
-    hits, unfiltered = (each[at, chosen].astype(np.float64) for each in (read.hits, read.unfiltered))
-    return Scored(hits, read.weights[at, chosen], always, unfiltered)
+    return Scored(read.hits[at, chosen].astype(np.float64), read.weights[at, chosen], always)
 
 
 def _always(offset: int) -> str:
@@ -188,8 +186,15 @@ def _find(named: str, text: str) -> Span:
     return Span(*places[number - 1])
 
 
-EXCLUDED = "special tokens and the word itself"
-"""Tokens excluded from the answers."""
+SOURCE = Source(
+    name="grammar",
+    unit="sentence",
+    example="The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat",
+    file=FILE,
+    parse=lambda corpus: parse(corpus.text),
+    texts=lambda sentence: (sentence.text,),
+    read=answers,
+)
 
 
 def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
@@ -199,18 +204,9 @@ def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
         ("head word", f"{on} to {dependent}", f"the word that attends most to the {dependent} is its {on}"),
     )
     for query, name, question in both:
-        scored = partial(_score, sort, query)
-        yield HeadTest(name, f"How often {question}", SOURCE, scored, "right", excluded=EXCLUDED)
+        stated = f"How often {question} (special tokens and the word itself excluded)"
+        yield HeadTest(name, stated, SOURCE, partial(_score, sort, query), "right")
 
-
-SOURCE = annotated(
-    parse,
-    lambda sentence, trace, kind: answers(sentence, trace(sentence.text), kind),
-    name="grammar",
-    unit="sentence",
-    example="The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat",
-    file=FILE,
-)
 
 TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
 """Tests as in table 1 of Clark et al. 2019, and each relation also with the head word as the query."""

@@ -380,10 +380,6 @@ def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
             assert np.array_equal(block.weights, weights)
             assert block.weights_alone
             assert weights.shape[1:] == (len(block.query_tokens), len(block.key_tokens))
-    for block, of_layer in zip(
-        found.of_kind("encoder"), model.batch_weights([found.tokens] * 2, "encoder")[0], strict=True
-    ):
-        np.testing.assert_allclose(of_layer, np.stack([block.weights] * 2), atol=2e-6)
     for asked in (
         lambda: model.trace(given, edits=(Edit.parse("encoder 1-1"),)),
         lambda: model.outcomes(given, [(Edit.parse("encoder 1-1"),)]),
