@@ -197,7 +197,7 @@ class Scores:
         count[half, layers] = counted.sum(axis=0)
         values = {"score": found, "square": found**2, "weight": scored.weights, **scored.baselines}
         sums = {name: total(np.broadcast_to(each, found.shape), counted) for name, each in values.items()}
-        each = ((half, count[half], sums["score"][half]),) if test.unit == "right" else ()
+        each = ((half, count[half], sums["score"][half]),) if test.unit == "right" and len(found) else ()
         return cls(test.unit, count, sums, each, baselines=frozenset(scored.baselines))
 
     @classmethod

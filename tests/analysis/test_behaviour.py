@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attnviz.analysis.behaviour import FILTERS, Behaviour, behaviours, facts
+from attnviz.analysis.behaviour import Behaviour, behaviours, facts
 from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.rules import RULES
 from attnviz.trace import Floats, Token, Trace
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
 OF_OTHER_TEXTS = ("same place", "other sentence", "punctuation", "same word")
-OWN_NAMES = tuple(rule.name for rule in FILTERS if rule.name not in OF_OTHER_TEXTS)
+OWN_NAMES = tuple(rule.name for rule in RULES if rule.name not in OF_OTHER_TEXTS)
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
@@ -117,8 +118,6 @@ def test_merged_pieces_count_as_one_word() -> None:
     np.testing.assert_allclose(apart["previous"].score, 1)
     np.testing.assert_allclose(merged["previous"].score, 0.5)
     np.testing.assert_allclose(merged["itself"].score, (4 * 0.5 + 1) / 5)
-    assert "a word gives" in merged["previous"].sentence
-    assert "a token gives" in apart["previous"].sentence
 
 
 def test_between_two_texts_position_means_nothing() -> None:

@@ -9,7 +9,7 @@ from attnviz import experiments
 from tests.cli.conftest import Say
 
 TIRED = "The dog did not cross the road as it was too tired."
-LINES = ("The cat slept as it was old.", "word " * 300, "", "A horse ran because it was late.")
+LINES = ("The cat slept as it was old.", "word " * 600, "", "A horse ran because it was late.")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError
-from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, bundled, parse
 
 LINE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
@@ -75,9 +74,6 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_no_pairs_and_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pairs_are_told() -> None:
     with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one per line, for example: The"):
         parse("# nothing but a remark\n")
-    monkeypatch.setattr(pairs, "MAX_PAIRS", 1)
-    with pytest.raises(AttnvizError, match=r"There are 2 pairs; at most 1 "):
-        parse(f"{LINE}\nThe dog slept.")  # they are counted before they are read
