@@ -32,7 +32,7 @@ from attnviz.errors import (
     WrongSetting,
 )
 from attnviz.export.report.notebook import Figure, show
-from attnviz.export.tables import links_table, tokens_table, weights_table
+from attnviz.export.tables import links_table, weights_table
 from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
@@ -81,7 +81,6 @@ __all__ = [
     "patching",
     "predictions",
     "show",
-    "tokens_table",
     "trace",
     "trace_many",
     "weights_table",
@@ -137,9 +136,8 @@ def trace(
 
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
-            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns,
-            which tells a pair by `token_type_ids`, of a model that takes them. What a mask leaves out is not
-            read, and places count from the first token that is.
+            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns.
+            What a mask leaves out is not read, and places count from the first token that is.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             It runs in float32, however it is stored, and on the processor. The first call with a name loads
             that model, which takes some seconds.

@@ -31,7 +31,6 @@ MODULES = (
     "report",
     "models",
     "heads",
-    "find",
 )
 
 BROKEN_OFF = 130

@@ -38,17 +38,13 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
     Raises:
         InvalidTrace: the steps are not those of one text.
     """
-    given = list(given) if hasattr(given, "__iter__") else [given]
-    if not any(_is_step(each) for each in given):
-        return {number: layer for number, layer in enumerate(given) if layer is not None}, False
-    if len({len(step) for step in given}) > 1:
-        raise InvalidTrace(f"The steps of the {kind} attention differ in their number of layers.")
-    found = {}
-    for number, steps in enumerate(zip(*given, strict=True)):
-        arrays = [as_array(step) for step in steps if step is not None]
-        if arrays:
-            found[number] = _joined(arrays, len(steps), f"{kind} layer {number + 1}", kind == "cross")
-    return found, True
+    layers = list(given) if hasattr(given, "__iter__") else [given]
+    generated = any(map(_is_step, layers))
+    if generated:
+        if len({len(step) for step in layers}) > 1:
+            raise _not_one_text(kind)
+        layers = [_joined(steps, kind) for steps in zip(*layers, strict=True)]
+    return {number: layer for number, layer in enumerate(layers) if layer is not None}, generated
 
 
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
@@ -104,44 +100,35 @@ def _is_step(given: Any) -> bool:
     return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
 
 
-def _joined(steps: list[NDArray[np.float32]], count: int, where: str, cross: bool) -> NDArray[np.float32]:
-    """Return [head, query, key] of all steps of one layer.
-
-    With a cache each step has one new query; without one, each has all of them again.
-    """
-    if any(step.ndim != 4 or len(step) != 1 for step in steps):
-        raise InvalidTrace(
-            f"{where.capitalize()} has the weights of several texts, beams or sequences. Call generate with "
-            "one text, num_beams=1 and num_return_sequences=1."
-        )
-    kept: list[NDArray[np.float32]] = []
-    rows = 0
-    for (step,) in steps:
-        if kept and step.shape[1] == rows + 1:
-            kept, rows = [], 0
-        if kept and (step.shape[1] != 1 or len(step) != len(kept[0])):
-            raise _disordered(where)
-        kept.append(step)
-        rows += step.shape[1]
-    if len(steps) != count or (cross and len({step.shape[2] for step in kept}) > 1):
-        raise _disordered(where)
-    if cross:
-        return np.concatenate(kept, axis=1)
-    found = np.zeros((len(kept[0]), rows, rows), np.float32)
+def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
+    """Return [head, query, key] of all steps of one layer; None for a layer without weights."""
+    if all(step is None for step in steps):
+        return None
+    arrays = [as_array(step) for step in steps if step is not None]
+    if len(arrays) < len(steps) or {(len(each), each.shape[1]) for each in arrays} != {
+        (1, arrays[0].shape[1])
+    }:
+        raise _not_one_text(kind)
+    # Each step has one new row, its last: without a cache it has the earlier ones again.
+    rows = [arrays[0][0], *(each[0, :, -1:] for each in arrays[1:])]
+    if kind == "cross":
+        if len({row.shape[2] for row in rows}) > 1:
+            raise _not_one_text(kind)
+        return np.concatenate(rows, axis=1)
+    count = sum(row.shape[1] for row in rows)
+    found = np.zeros((len(rows[0]), count, count), np.float32)
     end = 0
-    for step in kept:
-        start, end, keys = end, end + step.shape[1], step.shape[2]
-        first = max(end - keys, 0)  # a sliding window keeps the last keys alone
-        found[:, start:end, first:end] = step[:, :, : end - first]
-        if step[:, :, end - first :].any():  # a static cache has keys of 0 for tokens to come
-            raise _disordered(where)
+    for row in rows:
+        start, end = end, end + row.shape[1]
+        first = max(end - row.shape[2], 0)  # a sliding window keeps the last keys alone
+        found[:, start:end, first:end] = row[:, :, : end - first]  # a static cache has keys to come
     return found
 
 
-def _disordered(where: str) -> InvalidTrace:
+def _not_one_text(kind: str) -> InvalidTrace:
     return InvalidTrace(
-        f"The steps of {where} do not follow each other from the prompt on. Give all that one call of "
-        "generate returns, or the attentions of one forward pass."
+        f"The steps of the {kind} attention are not those of one text. Call generate with one text, "
+        "num_beams=1 and num_return_sequences=1, and give all that it returns."
     )
 
 

@@ -6,16 +6,13 @@ Signs are typographic: a real minus sign, and a space before "%".
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 
 NO_NUMBER = "–"
 """Shown in place of a missing number."""
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-MAX_DIGITS = 8
-"""Decimals of what is printed only to be worked with."""
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -65,22 +62,6 @@ def scientific(number: float) -> str:
         return f"{number:.2f}"
     digits, power = f"{number:.1e}".split("e")
     return f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPT)}"
-
-
-def enough_digits(
-    operands: Sequence[float], minimum: int, agrees: Callable[..., bool], maximum: int = MAX_DIGITS
-) -> int:
-    """The fewest decimals, from `minimum`, at which who works with the printed operands gets what is printed.
-
-    Args:
-        operands: what is worked with.
-        agrees: whether the operands as printed give what is printed.
-        maximum: if no number of decimals below does.
-    """
-    for digits in range(minimum, maximum):
-        if agrees(*(float(f"{operand:.{digits}f}") for operand in operands)):
-            return digits
-    return maximum
 
 
 def isolated(text: str) -> str:

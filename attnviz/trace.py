@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from operator import index
 from os import PathLike
@@ -35,13 +34,11 @@ from numpy.typing import NDArray
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.given_weights import as_array, decoded, layers_of, spelled
-from attnviz.importing import gate, need
 from attnviz.spelling import SPACES
 from attnviz.text import joined, layers_by_kind, plural
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from xarray import DataArray
 
 Kind = Literal["encoder", "decoder", "cross", "vision"]
 Floats = NDArray[np.float32]
@@ -60,7 +57,6 @@ _NO_WEIGHTS = (
     '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
     "output_attentions=True."
 )
-_MAX_SHOWN = 200  # characters of a text in a notebook
 
 PNG = b"\x89PNG\r\n\x1a\n"
 """How a PNG file begins."""
@@ -490,7 +486,6 @@ class Trace:
         cross: Any = (),
         target_tokens: Sequence[str] = (),
         model: str = WEIGHTS_ALONE,
-        normalise: bool = False,
         sink: bool = False,
         second: SupportsIndex | None = None,
     ) -> Trace:
@@ -512,7 +507,6 @@ class Trace:
                 `cross_attentions`.
             target_tokens: what the decoder reads.
             model: what the trace calls the model.
-            normalise: divide each row by its sum, where that is not 1.
             sink: what a row lacks of 1 went to a learned sink that is no token, as in GPT-OSS.
             second: the place, from 0, of the first of `tokens` in the second sentence of a pair.
 
@@ -522,10 +516,6 @@ class Trace:
         """
         if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
-        if normalise and sink:
-            raise InvalidTrace(
-                "With normalise=True nothing of a row is left for a sink. Give one of the two."
-            )
         (of_source, source_steps), (of_target, target_steps), (of_cross, cross_steps) = (
             layers_of(each, kind)
             for kind, each in (("encoder", weights), ("decoder", decoder), ("cross", cross))
@@ -534,11 +524,11 @@ class Trace:
         target_tokens = _read(target_tokens, of_target or of_cross, target_steps or cross_steps)
         text, second_text, source = _plain_tokens(tokens, second)
         target_text, _, target = _plain_tokens(target_tokens)
-        blocks = _weights_alone("encoder", of_source, source, source, normalise, sink)
+        blocks = _weights_alone("encoder", of_source, source, source, sink)
         if not of_target and not any(np.triu(block.weights, 1).any() for block in blocks):
             blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
-        blocks += _weights_alone("decoder", of_target, target, target, normalise, sink)
-        blocks += _weights_alone("cross", of_cross, target, source, normalise, sink)
+        blocks += _weights_alone("decoder", of_target, target, target, sink)
+        blocks += _weights_alone("cross", of_cross, target, source, sink)
         if not blocks:
             raise InvalidTrace(_NO_WEIGHTS)
         return Trace(
@@ -551,15 +541,6 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<attnviz.Trace of {self.model!r}: {'; '.join(self._kinds())}>"
-
-    def _repr_html_(self) -> str:
-        """The same for a notebook, with the texts."""
-        texts = (self.text, self.second, self.target)
-        told = (
-            f"“{text[:_MAX_SHOWN]}{'…' * (len(text) > _MAX_SHOWN)}”" for text in texts if text is not None
-        )
-        lines = (f"attnviz.Trace of {self.model}", *told, *self._kinds())
-        return f"<div>{'<br>'.join(map(html.escape, lines))}</div>"
 
     def _kinds(self) -> list[str]:
         kinds = Counter(block.kind for block in self.blocks)
@@ -630,47 +611,7 @@ class Trace:
         """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
-    def to_torch(self, kind: Kind | None = None) -> Tensor:
-        """What `stack` gives, as a tensor: float32 [layer, head, query, key], a copy that may be written to.
-
-        Raises:
-            InvalidTrace: as `stack` does.
-        """
-        with gate:
-            import torch
-
-        return torch.tensor(self.stack(kind))
-
-    def to_xarray(self, kind: Kind | None = None) -> DataArray:
-        """What `stack` gives, as an array of xarray with named axes: layer, head, query, key; a copy.
-
-        Layers and heads are called by their numbers from 0, queries and keys by the spelling of their tokens,
-        which need not differ.
-
-        Raises:
-            InvalidTrace: as `stack` does.
-            AttnvizError: xarray is not installed.
-        """
-        need("xarray")
-        from xarray import DataArray
-
-        blocks = self.of_kind(kind)
-        sides = {"query": blocks[0].query_tokens, "key": blocks[0].key_tokens}
-        return DataArray(
-            self.stack(kind).copy(),
-            dims=("layer", "head", "query", "key"),
-            coords={
-                "layer": [block.layer for block in blocks],
-                "head": list(blocks[0].heads or range(blocks[0].shape[0])),
-                **{side: [token.text for token in tokens] for side, tokens in sides.items()},
-            },
-            name="weights",
-            attrs={"model": self.model, "kind": blocks[0].kind, "text": self.text},
-        )
-
-    def save(
-        self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention", "weights"] = "all"
-    ) -> None:
+    def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all") -> None:
         """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
 
         `numpy.load` opens it, too: its arrays are called by kind, layer (counted from 1) and attribute of
@@ -680,16 +621,17 @@ class Trace:
         Args:
             file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
                 there already is replaced when all is written.
-            what: "all"; "attention", all but each layer's W_O, which is the same for every text and of short
-                ones most of a file; or "weights" and masks alone.
+            what: "all"; or "attention", all but each layer's W_O, which is the same for every text and of
+                short ones most of a file.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is something else.
             OSError: the file cannot be written.
         """
-        if not (isinstance(what, str) and what in _KEPT):
-            raise InvalidTrace(f'A file holds "all", "attention" or "weights", not {what!r}.')
-        header, arrays = _described(replace(self, blocks=tuple(map(_KEPT[what], self.blocks))))
+        if what not in ("all", "attention"):
+            raise InvalidTrace(f'A file holds "all" or "attention", not {what!r}.')
+        blocks = (block if what == "all" else changed(block, projection=None) for block in self.blocks)
+        header, arrays = _described(replace(self, blocks=tuple(blocks)))
         numbers = {place: getattr(block, name) for place, (block, name) in arrays.items()}
         for number, picture in enumerate(self.pictures, 1):
             numbers[f"picture-{number}"] = np.frombuffer(picture, np.uint8)
@@ -936,14 +878,13 @@ def _weights_alone(
     layers: Mapping[int, Any],
     rows: tuple[Token, ...],
     columns: tuple[Token, ...],
-    normalise: bool,
     sink: bool,
 ) -> list[Block]:
     """Return a block for each layer."""
     blocks = []
     for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
-        weights = _checked_weights(given, where, normalise, sink)
+        weights = _checked_weights(given, where, sink)
         if weights.shape[1:] != (len(rows), len(columns)):
             raise InvalidTrace(
                 f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
@@ -979,7 +920,7 @@ def weights_block(
     )
 
 
-def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Floats:
+def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
     """[head, query, key], with rows that sum to 1, or with a sink to at most 1."""
     try:
         weights: Floats = as_array(given)
@@ -996,19 +937,14 @@ def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Flo
         )
     if not weights.size:
         raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
-    if normalise:
-        sums = weights.sum(axis=-1, keepdims=True)
-        weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
     if (fault := _fault(weights, sink)) is not None:
         (head, row), told = fault
         hints = (
             "Give attentions: hidden states and scores are no weights."
             if "holds -" in told
-            else "Nothing makes shares of it."
-            if normalise
             else "Dropout in training mode leaves weights out: call model.eval() first. If the rest went to "
             "a sink that is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If another sum is "
-            "meant, say Trace.from_weights(…, normalise=True): each row is then divided by its sum."
+            "meant, divide each row by it."
         )
         raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {told} {hints}")
     return weights
@@ -1081,20 +1017,6 @@ def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name
         has = f"0 to {count - 1}" if kept is None else joined([*map(str, kept)])
         raise InvalidTrace(f"There is no {name} {wanted} here, counted from 0 in Python; there is {has}.")
     return there.index(wanted)
-
-
-def _bare(block: Block) -> Block:
-    """Its weights and mask alone."""
-    vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
-    sinks = None if block.sinks is None else UNKNOWN
-    return changed(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
-
-
-_KEPT: dict[str, Callable[[Block], Block]] = {
-    "all": lambda block: block,
-    "attention": lambda block: changed(block, projection=None),
-    "weights": _bare,
-}
 
 
 def _numbers(found: Any) -> tuple[int, ...]:
@@ -1269,10 +1191,12 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
                 "Each row needs at least one unmasked key."
             )
         return array
+    if name == "weights" and array.min(initial=0) >= 0 and array.max(initial=0) <= 1 + ROUNDING:
+        return array  # finite too
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
-    if name == "weights" and (array.min(initial=0) < 0 or array.max(initial=0) > 1 + ROUNDING):
+    if name == "weights":
         raise InvalidTrace("There are weights that are not from 0 to 1.")
     return array
 

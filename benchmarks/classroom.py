@@ -180,7 +180,7 @@ class Lesson:
 async def lesson(address: str, size: int) -> AsyncIterator[Lesson]:
     """A room in which all are."""
     async with asyncio.TaskGroup() as group:
-        teacher = Window(address, {"do": "open", "window": "benchmark-window"})
+        teacher = Window(address, {"do": "open"})
         tasks = [group.create_task(teacher.attend())]
         await teacher.until(lambda state: bool(state["people"]))
         joins = ({"do": "join", "room": teacher.first["room"], "voter": f"{n:0>20}"} for n in range(size))

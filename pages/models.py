@@ -14,9 +14,6 @@ with st.container(width=1000), page("models", "Models"):
     st.page_link(
         "pages/images.py", label="Images: attention between the patches of an image", icon=":material/image:"
     )
-    families = section("Which models can be shown", here.families)
-    if allowed.may_open():
-        folded(families, section("For whoever runs a server", here.how_to_run_a_server))
-    else:
+    if not allowed.may_open():
         here.operators_choice()
-        folded(families)
+    folded(section("Which models can be shown", here.families))

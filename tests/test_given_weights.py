@@ -79,20 +79,30 @@ def test_layers_without_weights_are_left_out_and_the_others_keep_their_numbers()
 
 
 @pytest.mark.parametrize(
+    "steps",
+    [
+        [(np.concatenate([step(PROMPT)] * 3),)],  # three texts
+        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # another number of heads
+        [(step(PROMPT),), (None,)],
+        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # another number of layers
+    ],
+)
+def test_what_is_no_generation_of_one_text(steps: Any) -> None:
+    with pytest.raises(InvalidTrace, match=r"not those of one text.*num_beams=1"):
+        Trace.from_weights(steps, "abcd")
+
+
+@pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([(np.concatenate([step(PROMPT)] * 3),)], "several texts, beams or sequences.*num_beams=1"),
-        ([(step([THIRD]),), (step([FOURTH]),)], "do not follow each other from the prompt on"),
-        ([(step(PROMPT),), (step(SQUARE),)], "do not follow each other"),
-        ([(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)], "do not follow each other"),
-        ([(step(PROMPT),), (None,)], "do not follow each other"),
-        ([(step(PROMPT),), (step([THIRD]), step([THIRD]))], "differ in their number of layers"),
+        ([(step([THIRD]),), (step([FOURTH]),)], r"sums to 0\.25, not to 1"),  # the prompt is missing
+        ([(step(PROMPT),), (step(SQUARE),)], r"sums to 0\.5, not to 1"),  # a step is missing
         ([(None, None)], "There are no weights"),
     ],
 )
-def test_what_is_no_generation_of_one_text(steps: Any, message: str) -> None:
+def test_a_missing_step_is_noticed(steps: Any, message: str) -> None:
     with pytest.raises(InvalidTrace, match=message):
-        Trace.from_weights(steps, "abcd")
+        Trace.from_weights(steps, "abc")
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,6 @@ def test_a_percentage_is_never_nothing_or_all_unless_it_is() -> None:
     ]
 
 
-def test_what_is_worked_with_has_so_many_decimals_that_one_gets_what_is_printed() -> None:
-    # 12.34 / 45.67 is 27.0 %: with one decimal, 12.3 / 45.7 would be 26.9 %.
-    assert text.enough_digits([12.34, 45.67], 1, lambda a, b: text.percent(a / b, 1) == "27.0 %") == 2
-    assert text.enough_digits([1 / 3], 2, lambda _: False, maximum=5) == 5
-
-
 def test_parts_and_intervals() -> None:
     shares = (0.312, -0.02, -1.4, -0.0001)
     assert [text.signed_share(share) for share in shares] == ["31.2 %", "−2.0 %", "−140.0 %", "0.0 %"]

@@ -1,12 +1,7 @@
-import sys
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,52 +126,6 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
         trace().block("cross", layer=-1)
 
 
-def test_a_tensor_is_a_copy_that_may_be_written_to() -> None:
-    one = trace()
-    expected = one.stack("cross").copy()
-    tensor = one.to_torch("cross")
-    assert (tensor.dtype, tuple(tensor.shape)) == (torch.float32, expected.shape)
-    assert np.array_equal(tensor.numpy(), expected)
-    tensor.zero_()
-    assert np.array_equal(one.stack("cross"), expected)
-    with pytest.raises(InvalidTrace, match="Name one kind"):
-        one.to_torch()
-
-
-def test_an_array_of_xarray_has_its_axes_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call alone: xarray itself is not installed here."""
-    monkeypatch.setattr(sys.modules["attnviz.trace"], "need", Mock())
-    given: dict[str, Any] = {}
-    told = SimpleNamespace(DataArray=lambda values, **named: given.update(named, values=values))
-    monkeypatch.setitem(sys.modules, "xarray", told)
-    one = trace()
-    one.to_xarray("cross")
-    assert np.array_equal(given["values"], one.stack("cross"))
-    assert given["values"].flags.writeable
-    assert given["dims"] == ("layer", "head", "query", "key")
-    tokens = {
-        side: [token.text for token in getattr(one.block("cross"), f"{side}_tokens")]
-        for side in ("query", "key")
-    }
-    assert {axis: list(names) for axis, names in given["coords"].items()} == {
-        "layer": [0, 1],
-        "head": list(range(HEADS)),
-        **tokens,
-    }
-    assert given["attrs"] == {"model": "m", "kind": "cross", "text": one.text}
-
-
 def test_one_layer_cannot_be_there_twice() -> None:
     with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))
-
-
-def test_a_notebook_is_told_the_texts_and_no_html_of_theirs() -> None:
-    shown = replace(trace(), model="a<b", text="<script>x</script> & so", target="long" * 99)._repr_html_()
-    lines = shown.removeprefix("<div>").removesuffix("</div>").split("<br>")
-    assert lines[:2] == ["attnviz.Trace of a&lt;b", "“&lt;script&gt;x&lt;/script&gt; &amp; so”"]
-    assert lines[2] == f"“{'long' * 50}…”"
-    assert lines[3:] == [
-        f"cross 2 × {HEADS} heads, {QUERIES} × {KEYS} tokens",
-        f"encoder 1 × {HEADS} heads, {QUERIES} × {QUERIES} tokens",
-    ]

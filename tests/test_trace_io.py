@@ -110,17 +110,11 @@ def test_what_was_read_can_be_sent_to_another_process() -> None:
     assert same(again, made(1))
 
 
-def test_sinks_are_written_and_of_weights_alone_that_there_are_some() -> None:
+def test_sinks_are_written() -> None:
     trace = made(2)
     sinks = np.array([-1.5, 0.25], np.float32)
     sunk = replace(trace, blocks=tuple(replace(block, sinks=sinks) for block in trace.blocks))
     assert same(read(written(sunk)), sunk)
-    alone = io.BytesIO()
-    sunk.save(alone, what="weights")
-    for block in read(alone.getvalue()).blocks:
-        assert block.weights_alone
-        assert block.sinks is not None
-        assert block.sinks.size == 0
     for wrong in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
         with pytest.raises(InvalidTrace, match="sinks"):
             replace(trace.blocks[0], sinks=wrong)

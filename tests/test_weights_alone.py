@@ -58,40 +58,20 @@ def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> Non
     )
 
 
-def test_a_file_without_w_o_or_of_the_weights_alone_is_small(tmp_path: Path) -> None:
+def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
     trace = attnviz.trace("The dog slept.")
-    sizes = []
-    for what in ("all", "attention", "weights"):
+    for what in ("all", "attention"):
         trace.save(tmp_path / what, what=what)
-        again = Trace.load(tmp_path / what)
-        assert (again.text, again.tokens) == (trace.text, trace.tokens)
-        assert np.array_equal(again.stack(), trace.stack())
-        assert all(block.weights_alone == (what == "weights") for block in again.blocks)
-        assert all((block.projection is not None) == (what == "all") for block in again.blocks)
-        if what == "attention":
-            for one, other in zip(again.blocks, trace.blocks, strict=True):
-                assert np.array_equal(one.scores, other.scores)
-                assert np.array_equal(one.output, other.output)
-        sizes.append((tmp_path / what).stat().st_size)
-    assert sizes[1] < sizes[0] / 20
-    assert sizes[2] < sizes[0] / 100
-    with pytest.raises(InvalidTrace, match='"all", "attention" or "weights", not 7'):
+    again = Trace.load(tmp_path / "attention")
+    assert (again.text, again.tokens) == (trace.text, trace.tokens)
+    for one, other in zip(again.blocks, trace.blocks, strict=True):
+        assert one.projection is None
+        assert np.array_equal(one.scores, other.scores)
+        assert np.array_equal(one.output, other.output)
+    assert (tmp_path / "attention").stat().st_size < (tmp_path / "all").stat().st_size / 20
+    with pytest.raises(InvalidTrace, match='"all" or "attention", not 7'):
         trace.save(tmp_path / "none.npz", what=7)  # type: ignore[arg-type]
     assert not (tmp_path / "none.npz").exists()
-
-
-def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
-    weights = random_weights(1, 2, 5, 5)
-    weights[0, 1, 3] *= 0.5
-    with pytest.raises(
-        InvalidTrace, match=r"Row 4 of encoder layer 1, head 2 sums to 0\.5, not to 1\. .*normalise"
-    ):
-        Trace.from_weights(weights, WORDS)
-    found = Trace.from_weights(weights, WORDS, normalise=True).stack("encoder")
-    np.testing.assert_allclose(found[0, 1, 3], 2 * weights[0, 1, 3], rtol=1e-6)
-    weights[0, 1, 3] = 0
-    with pytest.raises(InvalidTrace, match=r"Row 4 of encoder layer 1, head 2 sums to 0, .*Nothing makes"):
-        Trace.from_weights(weights, WORDS, normalise=True)
 
 
 def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
@@ -108,8 +88,6 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
     assert not queries_and_keys(Trace.from_weights(random_weights(1, 1, 5, 5), WORDS), "encoder")[0].sink
     with pytest.raises(InvalidTrace, match=r"Row 5 of encoder layer 1, head 1 sums to 1\.5, not to 1"):
         Trace.from_weights(1.5 * weights, WORDS, sink=True)
-    with pytest.raises(InvalidTrace, match="Give one of the two"):
-        Trace.from_weights(weights, WORDS, sink=True, normalise=True)
     assert "part of each row goes to the head" in attnviz.show(trace).page
 
 
@@ -126,6 +104,7 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
         (np.eye(5)[None, None] * 3 - 0.4, r"holds -0\.4"),
         (random_weights(2, 0, 5, 5), "are empty"),
         ([random_weights(1, 5, 5), random_weights(2, 5, 5)], "layer 2 has 2 heads"),
+        (random_weights(1, 2, 5, 5) / 2, r"Row \d of encoder layer 1, head 1 sums to 0\.5, not to 1\."),
     ],
 )
 def test_what_is_no_weights(weights: Any, said: str) -> None:

@@ -110,9 +110,6 @@ def head_table(
     return facts_text(facts, header, rows)
 
 
-def numbered(group: DisplayToken, base: int = 1) -> str:
-    """Return a token with its position, "12:it", the label of rows and columns in tables.
-
-    `base`: the position of the first token.
-    """
-    return f"{group.number - 1 + base}:{visible_text(group.label)}"
+def numbered(group: DisplayToken) -> str:
+    """Return a token with its position, "12:it", the label of rows and columns in tables."""
+    return f"{group.number}:{visible_text(group.label)}"

@@ -86,14 +86,12 @@ def _emptied(*boxes: Text) -> str:
     return f"the page on which {boxes[0].name} was emptied"
 
 
-def build_sentence(
-    reader: Entry, built: Callable[[str], None], build: Callable[[Random], str] = beginning
-) -> None:
+def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
     """Draw a button that calls `built` with a sentence made by chance, for a storyteller."""
     if reader.engine == "storyteller":
         st.button(
             "Build a sentence",
-            on_click=lambda: built(build(Random())),  # noqa: S311 - stories are no secret
+            on_click=lambda: built(beginning(Random())),  # noqa: S311 - stories are no secret
             icon=":material/casino:",
             type="tertiary",
         )

@@ -10,4 +10,3 @@ export { default as room_bar } from "./classroom/room_bar.js";
 export { default as share_table } from "./components/share_table.js";
 export { default as steps } from "./components/steps.js";
 export { default as store } from "../widgets/store.js";
-export { default as translation } from "./lessons/translate/translation.js";

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import ExpectedToken, OcclusionMethod
-from attnviz.capture.stack import TOLERANCE, Stack, StackForward
-from attnviz.errors import ModelNotSupported
+from attnviz.capture.stack import Stack, StackForward
 from attnviz.trace import Floats
 
 # Rows of the Jacobian. More at once are slower, because they exceed the processor's cache.
@@ -128,8 +127,7 @@ def occlusion(
 ) -> Iterator[Occluded]:
     """Compute one token's outcome without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
-    The chosen token itself cannot be removed by masking its key, because its own vector bypasses the
-    attention, nor by deleting it, because it then has no output.
+    The chosen token itself cannot be deleted, because it then has no output.
 
     Args:
         place: Position of the measured token, from 0, in the whole text.
@@ -138,9 +136,6 @@ def occlusion(
 
     Yields:
         Results of the first tokens, each a superset of the one before, up to all tokens.
-
-    Raises:
-        ModelNotSupported: with a key masked, the model changes more than the attended keys.
     """
     tokens = len(stack.tokens)
     cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)
@@ -150,7 +145,7 @@ def occlusion(
         left_out = some if way in stack.stand_ins else some[some != place]
         if len(left_out):
             with torch.inference_mode():
-                ran = _without(stack, left_out, way, before.weights[0])
+                ran = _without(stack, left_out, way)
                 row, at = range(len(left_out)), place - int(way == "deleted") * (left_out < place).long()
                 alike = torch.cosine_similarity(
                     ran.output[row, at].double(), before.output[0, place].double()[None], dim=1
@@ -162,44 +157,11 @@ def occlusion(
         yield Occluded(cosine_change[:done].copy(), None if expected is None else log_probs[:done].copy())
 
 
-def _without(stack: Stack, left_out: Tensor, way: OcclusionMethod, weights: Tensor) -> StackForward:
-    """Run the text without each of these tokens in turn, as a batch.
-
-    Args:
-        weights: [sentence, head, query, key], weights of the first layer when nothing is removed.
-    """
+def _without(stack: Stack, left_out: Tensor, way: OcclusionMethod) -> StackForward:
+    """Run the text without each of these tokens in turn, as a batch."""
     words = stack.words.detach().repeat(len(left_out), 1, 1)
     others = torch.arange(len(stack.tokens)) != left_out[:, None]  # [sentence, token]
     if way == "deleted":
         return stack.run(words[others].reshape(len(left_out), -1, words.shape[2]))
-    if way != "key masked":
-        words[~others] = stack.stand_ins[way]
-        return stack.run(words)
-    ran = stack.run(words, others)
-    _refuse_other_changes(ran.weights, weights, left_out, others)
-    return ran
-
-
-def _refuse_other_changes(
-    weights: tuple[Tensor, ...], before: Tensor, masked: Tensor, others: Tensor
-) -> None:
-    """Check that masking a key only rescales the other weights of the first layer.
-
-    In a model that computes positions from the mask (BLOOM, OPT), later tokens would move up.
-    """
-    rows = others[:, None, :, None]
-    tolerance = TOLERANCE + 4 * torch.finfo(before.dtype).eps
-    looked = [_at(layer, masked) * others[:, None] for layer in weights]
-    left = 1 - _at(before.expand_as(weights[0]), masked)[..., None]
-    off = (weights[0] * left - before * others[:, None, None]) * rows
-    worst = max(float(each.abs().max()) for each in (off, *looked))
-    if not worst <= tolerance:
-        raise ModelNotSupported(
-            "With a key masked, this model changes more than the attended keys: the rescaled weights of its "
-            f"first layer differ by {worst:.1g}. The result would not be exact."
-        )
-
-
-def _at(weights: Tensor, keys: Tensor) -> Tensor:
-    """Return the weights of one key in each sentence, [sentence, head, query]."""
-    return torch.stack([each[:, :, key] for each, key in zip(weights, keys.tolist(), strict=True)])
+    words[~others] = stack.stand_ins[way]
+    return stack.run(words)

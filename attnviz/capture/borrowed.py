@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -21,11 +21,8 @@ from transformers import (
     Pipeline,
     PreTrainedConfig,
     PreTrainedModel,
-    PreTrainedTokenizerBase,
     ProcessorMixin,
 )
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -40,7 +37,7 @@ from attnviz.capture.network import (
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
-from attnviz.errors import AttnvizError, ModelNotSupported, quoted
+from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
 from attnviz.models.catalogue import Borrowed, Entry
 from attnviz.models.config import Facts
@@ -51,13 +48,6 @@ if TYPE_CHECKING:
     from attnviz.capture.vision_language import VisionLanguageModel
 
 _numbers = count(1)
-
-_READS = {"pixel_values": "sees pictures", "input_values": "hears sounds", "input_features": "hears sounds"}
-_TOKENIZER = (PreTrainedTokenizerBase,)
-_PROCESSORS = (ProcessorMixin, BaseImageProcessor)
-_PROPERTIES = ("auto_model", "model", "tokenizer")
-"""What other libraries document, whatever they call it inside."""
-_MAX_DEPTH = 3  # of a model inside of other objects
 
 _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
 """What holds no tensor of a model, or is not copied by `deepcopy`."""
@@ -73,9 +63,10 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     the object, so several threads may lend one, and train it on afterwards.
 
     Args:
-        model: of transformers, perhaps compiled, with adapters of peft, in a DataParallel, a pipeline or a
-            SentenceTransformer, of which the tokenizer is used if none is given. Its own hooks run along.
-        wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
+        model: of transformers, or a pipeline or a module that holds one: compiled, with adapters of peft, in
+            a DataParallel, a SentenceTransformer. Its own hooks run along.
+        wrapper: transformers' tokenizer; None: that of a pipeline or a SentenceTransformer, or else the model
+            is given tokens. For a model that sees pictures, its
             image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that reads
             pictures together with a text, its processor.
 
@@ -85,10 +76,9 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     """
     theirs, path = _inner(model)
     notes = [f"What was traced is inside of {type(model).__name__}: {path}."] if theirs is not model else []
-    if wrapper is None and _holds_one(model):
-        wanted = _TOKENIZER if theirs.main_input_name == "input_ids" else _PROCESSORS
-        place, wrapper = next(_held(model, wanted), ("", None))
-        notes.append(f"It reads with model{place}.")
+    if wrapper is None and theirs is not model:
+        names = ("tokenizer",) if theirs.main_input_name == "input_ids" else ("processor", "image_processor")
+        wrapper = next((held for name in names if (held := getattr(model, name, None)) is not None), None)
     found = _borrowed(theirs, wrapper)
     found.notes = (*found.notes, *notes)
     return found
@@ -101,10 +91,14 @@ def _borrowed(
     if theirs.config.model_type in families.WITH_IMAGES:
         return _with_images(theirs, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
+    heads = ("ForSequenceClassification", "ForQuestionAnswering")
+    if theirs.config.is_encoder_decoder and type(theirs).__name__.endswith(heads):
+        # The model with its head gives the decoder what the encoder reads.
+        theirs = cast("PreTrainedModel", theirs.base_model)
     if theirs.config.model_type in families.TWO_TOWERS:
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
-    _check(theirs, name, pictures=isinstance(wrapper, BaseImageProcessor))
+    _check(theirs, name)
     sees = theirs.config.model_type in families.SEES
     if sees and isinstance(wrapper, BaseImageProcessor):
         return _seeing(theirs, name, wrapper)
@@ -140,13 +134,11 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
-        part = _part(theirs, pictures=isinstance(processor, BaseImageProcessor))
         raise ModelNotSupported(
             f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
-            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)). Or read "
-            f"one of the two alone. Give a part of it: {part}."
+            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…))."
         )
-    _check(theirs, name, pictures=True)
+    _check(theirs, name)
     of_text: Any = processor
     longest = getattr(of_text.tokenizer, "model_max_length", None)
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
@@ -156,19 +148,7 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
     learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
-    origin = Borrowed(next(_numbers), _own_attention(theirs))
-    return folder.described(name, name, facts, learned, _dtype(theirs), origin)
-
-
-def _own_attention(network: PreTrainedModel) -> str | None:
-    """Return the name of the attention function that the model was set to, unless it is transformers'."""
-    name: str = network.config._attn_implementation  # noqa: SLF001 - transformers has no public name for it
-    for functions in (ALL_ATTENTION_FUNCTIONS, ALL_MASK_ATTENTION_FUNCTIONS):
-        function = functions.get(name)
-        home = getattr(function, "__module__", None) or type(function).__module__
-        if function is not None and not home.startswith(("transformers.", "attnviz.")):
-            return name
-    return None
+    return folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
 
 
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
@@ -179,18 +159,11 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
-    if weights_alone:
-        wanted = _own_attention(theirs) or wanted
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
         with quiet(), in_our_words(Path(name), name):
             compute_with(network, wanted)
-    if weights_alone and network.config._attn_implementation != wanted:  # noqa: SLF001
-        raise ModelNotSupported(
-            f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
-            'with attn_implementation="eager".'
-        )
     if own and not weights_alone:
         custom_attention.listen(network)
     return network
@@ -216,27 +189,16 @@ def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
     return own
 
 
-def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
-    """Raise if its config, its input or the devices of its weights make it unsupported.
-
-    Args:
-        pictures: whether a picture is to be shown.
-    """
-    family, reads = network.config.model_type, network.main_input_name
-    takes = inspect.signature(network.forward).parameters
-    reads = "pixel_values" if "pixel_values" in takes else reads
+def _check(network: PreTrainedModel, name: str) -> None:
+    """Raise if its config, its input or the devices of its weights make it unsupported."""
+    family, takes = network.config.model_type, inspect.signature(network.forward).parameters
     # Compressed weights are no reason here: who holds the object has what runs them.
-    said = {**vars(network.config), "quantization_config": None}
-    reason = families.refusal(family, said)
-    if reason is not None:
-        pictures = pictures or "input_ids" not in takes
-        part = _part(network, pictures=pictures) or _part(network, pictures=not pictures)
-        reason = families.refusal(family, said, part)
-    elif reads != "input_ids" and family not in families.SEES | families.WITH_IMAGES:
-        does = _READS.get(reads, f"reads {reads}")
+    reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
+    reads_text = network.main_input_name == "input_ids" and "pixel_values" not in takes
+    if reason is None and not reads_text and family not in families.SEES | families.WITH_IMAGES:
         reason = (
-            f"{quoted(name)} {does}, and attnviz does not show the family {quoted(family)}. Of models that "
-            f"see it shows {', '.join(sorted(families.SEES))}."
+            f"{quoted(name)} does not read a text, and attnviz does not show the family {quoted(family)}. Of "
+            f"models that see pictures it shows {', '.join(sorted(families.SEES))}."
         )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:
@@ -245,32 +207,13 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
             "Load it again with from_pretrained(…), without device_map and offloading."
         )
     elif reason is None and len(devices) > 1:
-        where = f"The weights of {quoted(name)} are on {' and '.join(devices)}."
-        one = devices[-1]
-        reason = f'{where} Put the whole model on one: model.to("{one}").'
-        if hasattr(network, "hf_device_map"):  # hooks of accelerate would bring its inputs back
-            reason = f'{where} Load it again on one: from_pretrained(…, device_map={{"": "{one}"}}).'
+        reason = (
+            f"The weights of {quoted(name)} are on {' and '.join(devices)}. Load it again on one: "
+            f'from_pretrained(…, device_map={{"": "{devices[-1]}"}}).'
+        )
     if reason is not None:
         raise ModelNotSupported(reason)
-    refuse_rounding(network.config.model_type, name, _dtype(network))
-
-
-def _part(network: PreTrainedModel, *, pictures: bool) -> str:
-    """Return the call that shows a part of a model, the outermost that can be shown; "" if there is none."""
-    for path, module in network.named_modules():
-        reads = getattr(module, "main_input_name", None)
-        if not path or not isinstance(module, PreTrainedModel):
-            continue
-        try:
-            facts = config.facts_of(_as_built(module, path), path)
-            refused = facts.images or families.refusal(facts.family, vars(module.config)) is not None
-        except AttnvizError:
-            continue
-        if not refused and reads == ("pixel_values" if pictures else "input_ids"):
-            place = f"model{_path(path)}"
-            look = f"attnviz.look(picture, {place}, processor=…)"
-            return look if pictures else f"attnviz.trace(text, {place}, tokenizer=…)"
-    return ""
+    refuse_rounding(family, name, _dtype(network))
 
 
 def _path(name: str) -> str:
@@ -283,78 +226,26 @@ def _dtype(network: PreTrainedModel) -> DType:
     return cast("DType", str(network.dtype).removeprefix("torch."))
 
 
-def _inner(holder: object) -> tuple[Any, str]:
+def _inner(holder: object) -> tuple[PreTrainedModel, str]:
     """The model of transformers inside of what compiles, adapts or calls it, and where it is there."""
-    model: Any = holder
-    path = "model"
-    if hasattr(model, "_orig_mod"):  # torch.compile
-        model, path = model._orig_mod, f"{path}._orig_mod"  # noqa: SLF001 - it has no other name
-    if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
-        model, path = model.module, f"{path}.module"
-    if _holds_one(model):
-        found = [*_held(model, (PreTrainedModel,))]
-        parts = {id(part) for _, each in found[:1] for part in each.modules()}
-        if found and all(id(each) in parts for _, each in found):
-            model, path = found[0][1], f"{path}{found[0][0]}"
-    adapter: Any = getattr(model, "active_peft_config", None)
-    if adapter is not None and hasattr(model, "get_base_model"):
-        if adapter.is_prompt_learning:
-            raise ModelNotSupported(
-                f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
-                "What cannot be shown exactly is not shown."
-            )
-        model, path = model.get_base_model(), f"{path}.get_base_model(), with its adapters"
+    model, path = (holder.model, "model.model") if isinstance(holder, Pipeline) else (holder, "model")
+    adapter = getattr(model, "active_peft_config", None)
+    if getattr(adapter, "is_prompt_learning", False):
+        raise ModelNotSupported(
+            f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
+            "What cannot be shown exactly is not shown."
+        )
+    if isinstance(model, nn.Module) and not isinstance(model, PreTrainedModel):
+        found = [each for each in model.named_modules() if isinstance(each[1], PreTrainedModel)]
+        inside = {id(part) for _, first in found[:1] for part in first.modules()}
+        if found and all(id(each) in inside for _, each in found):
+            model, path = found[0][1], f"{path}{_path(found[0][0])}"
     if not isinstance(model, PreTrainedModel):
         raise TypeError(
             'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
-            f"transformers, not {type(model).__name__}.{_hint(model)}"
+            f"transformers, not {type(model).__name__}."
         )
     return model, path
-
-
-def _holds_one(holder: object) -> bool:
-    """Whether an object does no more than to call a model of transformers, and knows its tokenizer."""
-    homes = {base.__module__.partition(".")[0] for base in type(holder).__mro__}
-    return isinstance(holder, Pipeline) or "sentence_transformers" in homes
-
-
-def _hint(holder: object) -> str:
-    """Return where a pipeline, a SentenceTransformer and the like hold their model and its tokenizer."""
-    if isinstance(holder, type):
-        return f" This is the class: give an object, as {holder.__name__}.from_pretrained(…) returns one."
-    called = "pipe" if isinstance(holder, Pipeline) else "model"
-    found = next(_held(holder, (PreTrainedModel,)), None)
-    if found is None:
-        return ""
-    path, network = found
-    reads = network.main_input_name == "input_ids"
-    argument = "tokenizer" if reads else "processor"
-    for each, _ in _held(holder, _TOKENIZER if reads else _PROCESSORS):
-        return f" Give what is inside: {called}{path}, with {argument}={called}{each}."
-    return f" Give what is inside: {called}{path}."
-
-
-def _held(holder: object, wanted: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield (path, object) of the objects of a type inside of another one, the shortest path first."""
-    level, seen = [("", holder)], {id(holder)}
-    for _ in range(_MAX_DEPTH):
-        inner: list[tuple[str, object]] = []
-        for path, each in level:
-            members = dict(getattr(each, "__dict__", {}))
-            public = {name: _property(each, name) for name in _PROPERTIES}
-            for name, value in {**public, **members, **members.get("_modules", {})}.items():
-                if id(value) not in seen and not isinstance(value, type | ModuleType):
-                    seen.add(id(value))
-                    inner.append((f"{path}{_path(name)}", value))
-        yield from (found for found in inner if isinstance(found[1], wanted))
-        level = inner
-
-
-def _property(holder: object, name: str) -> object:
-    try:
-        return getattr(holder, name, None)
-    except Exception:  # noqa: BLE001 - a property of a foreign class may raise anything
-        return None
 
 
 def _copied(network: PreTrainedModel) -> PreTrainedModel:

@@ -42,35 +42,22 @@ def model_input(
     ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
     if "attention_mask" in given and ids.ndim == 1:
         mask = _row(given["attention_mask"])
-        if not len(ids) == len(mask) == (len(segments) or len(ids)):
-            raise TypeError("input_ids, attention_mask and token_type_ids must have as many numbers each.")
         ones = np.trim_zeros(mask)
-        if len(mask) and not (len(ones) and (ones == 1).all()):
+        if len(ids) != len(mask) or (len(mask) and not (len(ones) and (ones == 1).all())):
             raise TypeError(
                 "attention_mask must be 1 for the tokens that are read, and 0 for padding before or behind "
                 f"them alone, not {reprlib.repr(mask.tolist())}."
             )
-        read = mask != 0
-        ids, segments = ids[read], segments[read] if segments.size else segments
+        ids = ids[mask != 0]
     whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
     if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:
         raise TypeError(
             "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
             f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). trace_many takes a list of such."
         )
-    if second is not None:
-        raise TypeError(
-            "A pair of sentences is read as text, trace(first, second=second), or as all its tokens, as "
-            "tokenizer(first, second) returns them."
-        )
-    if not segments.any():
-        return ModelInput("", None, target, writing, tuple(ids.tolist()))
-    if segments.shape != ids.shape or segments.tolist() != sorted(segments) or {*segments.tolist()} != {0, 1}:
-        raise TypeError(
-            "token_type_ids must be 0 for each token of the first sentence and then 1 for each token of the "
-            f"second, not {reprlib.repr(segments.tolist())}."
-        )
-    return ModelInput("", None, target, writing, tuple(ids.tolist()), tuple(segments.tolist()))
+    if second is not None or segments.any():
+        raise TypeError("A pair of sentences is read as text: trace(first, second=second).")
+    return ModelInput("", None, target, writing, tuple(ids.tolist()))
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:

@@ -23,16 +23,15 @@ from attnviz.capture.model import (
     Outcomes,
     Prediction,
     Writing,
-    as_model_input,
     numbers_of_variant,
 )
-from attnviz.capture.network import begins_with, expects, vocabulary_rows
+from attnviz.capture.network import expects, vocabulary_rows
 from attnviz.capture.recorder import takes_rules
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, TextTooLong, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, validate_edits
 from attnviz.models.catalogue import Entry
-from attnviz.models.config import reads_twice, tokens_with_weights
+from attnviz.models.config import tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 
@@ -97,12 +96,10 @@ class HuggingFaceModel(Model):
         self.network = network
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
-        self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
         self._has_segment_ids = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected(owned_by)
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
-        self._begins_with = begins_with(self.network, self._sample()) if self._reads_twice else None
         forward.prepare(self.network, self.layers)
         vectors.give_rules(network, takes_rules)
         self._vectors_checked = False
@@ -120,7 +117,7 @@ class HuggingFaceModel(Model):
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
         given = self._supported(text)
         if given.ids is not None:
-            return self.tokenizer.of_ids(given.ids, given.segments)[-1]
+            return self.tokenizer.of_ids(given.ids)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
@@ -261,16 +258,7 @@ class HuggingFaceModel(Model):
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
-        if self._reads_twice and as_model_input(text).target is not None:
-            raise ModelNotSupported(
-                f"The decoder of {quoted(self.name)} reads the text of its encoder. Leave out the target."
-            )
-        given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
-        if given.segments is not None and not self._has_segment_ids:
-            raise ModelNotSupported(
-                f"{quoted(self.name)} cannot be told which sentence is which. Leave out token_type_ids."
-            )
-        return given
+        return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
 
     def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
         """What it reads, cached for a while: nothing is written twice.
@@ -314,35 +302,21 @@ class HuggingFaceModel(Model):
             encoded = self.tokenizer.tokenized(given.text, given.second)
             read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
-            text, second, tokens = self.tokenizer.of_ids(given.ids, given.segments)
-            read = TokenizedInput(tokens, given.segments or (0,) * len(tokens), text, second)
+            text, tokens = self.tokenizer.of_ids(given.ids)
+            read = TokenizedInput(tokens, (0,) * len(tokens), text)
         self._check_rows(read.source)
-        if self._reads_twice:
-            return self._read_again(read)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
         # The target without its end, shifted by one: the decoder never reads the end.
-        taught = self.tokenizer.of_target.tokens(given.target)
+        taught = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start_of(taught), *(taught if end is None else taught[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing, edits)
-
-    def _read_again(self, read: TokenizedInput) -> TokenizedInput:
-        """Let the decoder read the text of the encoder, one token later."""
-        ids = [token.id for token in read.source]
-        end = self.network.config.eos_token_id
-        if end not in ids and type(self.network).__name__.endswith("ForSequenceClassification"):
-            raise ModelNotSupported(
-                f"{quoted(self.name)} sorts by its end token, number {end}. Add it to the tokens."
-            )
-        first = ids[-1] if self._begins_with is None else self._begins_with
-        text, target = self.tokenizer.written("", (), [first, *ids[:-1]])
-        return replace(read, target=target, target_text=text)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
         """Some tokenizers have got tokens after their model had learned its own."""
@@ -420,11 +394,7 @@ class HuggingFaceModel(Model):
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}
-        if self._reads_twice:
-            end = self.network.config.eos_token_id
-            rows[-2] = last if end is None else end
-            rows[-1] = rows[0]  # no text ends so
-        elif self._paired:
+        if self._paired:
             inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_OF_A_DECODER]
         return inputs
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, cast, get_args
+from typing import cast, get_args
 from weakref import WeakKeyDictionary
 
 import torch
@@ -20,8 +20,8 @@ from attnviz.capture import custom_attention, local_attention
 from attnviz.capture.arrays import OutputProjection
 from attnviz.capture.network import compute_with
 from attnviz.capture.recorder import IMPLEMENTATION, Record, StopForward, attend, recording
-from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported, quoted
-from attnviz.models.catalogue import Borrowed, Entry
+from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
+from attnviz.models.catalogue import Entry
 from attnviz.models.families import LOCAL
 from attnviz.trace import Kind
 
@@ -141,8 +141,6 @@ def inspected(
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records, others), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
-        if isinstance(entry.origin, Borrowed) and entry.origin.attention is not None:
-            _compare_with_own(network, inputs, entry.origin.attention, expected)
     if owned_by is not None and built is not None:
         names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
         bare = nn.Module()  # so that no second tree is kept
@@ -219,7 +217,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     """
     with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
-        _, formula = attend(*steps)
+        formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise AttentionNotRead(
@@ -313,42 +311,15 @@ def mixer_of(
     return None, None
 
 
-def _by_transformers(
-    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str = "eager"
-) -> object:
-    """What the model returns with the attention that transformers calls so."""
+def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
+    """What the model returns with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded so
-    compute_with(network, attention)
+    compute_with(network, "eager")
     try:
         return run(network, inputs, returning=True)
     finally:
         compute_with(network, IMPLEMENTATION)
-
-
-def _compare_with_own(
-    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str, expected: object
-) -> None:
-    """Whether the attention function of a model's owner computes what `eager` does.
-
-    Raises:
-        AttentionNotRead: it does not.
-    """
-    returned: Any = _by_transformers(network, inputs, attention)
-    standard: Any = expected
-    pairs = [(returned[0], standard[0])]  # all that there is to compare, where it returns no weights
-    for kind in _RETURNED:
-        weights = zip(weights_of(returned, kind), weights_of(expected, kind), strict=False)
-        pairs += [(own, other) for own, other in weights if own is not None]
-    for number, (own, other) in enumerate(pairs):
-        rounding = MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
-        most = TOLERANCE if number and own.dtype == torch.float32 else rounding
-        off = (own.float() - other.float()).abs().max() if own.shape == other.shape else math.inf
-        if not off <= most:
-            raise AttentionNotRead(
-                f"{type(network).__name__} computes attention by a function of its owner’s, "
-                f"{quoted(attention)}, which differs from transformers’ own."
-            )
 
 
 def _compare_all(

@@ -272,6 +272,7 @@ def _open(entry: catalogue.Entry) -> Model:
 
         ours = StorytellerModel if entry.engine == "storyteller" else TranslatorModel
         return ours(entry.name, entry.origin.file)
+    assert isinstance(entry.origin, catalogue.Package | catalogue.Folder)  # noqa: S101 - it was downloaded
     folder = entry.origin.folder
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel

@@ -58,18 +58,15 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10.0
 MAX_SEED = 2**32 - 1
 """The largest number that random numbers may start from."""
 
-GRADES = 21
-"""How many forward passes lead from one thing to another, both included: one for every twentieth."""
-
 MAX_NUMBERS = 2**25
 """How many numbers one batch of variants may need in memory: 128 MB."""
 
 MAX_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
 
-OcclusionMethod = Literal["mask vector", "mean vector", "key masked", "deleted"]
+OcclusionMethod = Literal["mask vector", "mean vector", "deleted"]
 """How a token is removed: its embedding is replaced with that of the mask token or with the mean of all
-embeddings; or its key is masked for all other tokens, in all layers; or it is deleted from the sequence."""
+embeddings; or it is deleted from the sequence."""
 
 OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
 """All occlusion methods."""
@@ -132,7 +129,6 @@ class ModelInput:
         writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
             likeliest token each time).
         ids: the tokens of the text, rows of the vocabulary, in place of it; special tokens included.
-        segments: of a pair of sentences, to which of them each of these tokens belongs: first 0, then 1.
         images: what a vision-language model reads with the text: files, their bytes, or pictures of Pillow's.
 
     Raises:
@@ -144,7 +140,6 @@ class ModelInput:
     target: str | None = None
     writing: Writing | None = None
     ids: tuple[int, ...] | None = None
-    segments: tuple[int, ...] | None = None
     images: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:

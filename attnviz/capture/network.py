@@ -10,7 +10,6 @@ from typing import Any
 import torch
 import transformers
 from safetensors import SafetensorError
-from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -18,19 +17,14 @@ from transformers import (
     AutoModelForImageTextToText,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
-    AutoModelForSpeechSeq2Seq,
+    AutoModelForTextEncoding,
     PreTrainedConfig,
     PreTrainedModel,
 )
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
-    MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
-    MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
-    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 from transformers.utils import logging
 
@@ -39,24 +33,14 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.config import encodes_alone, paired_family, shown_half
+from attnviz.models.config import encodes_alone, shown_half, writes
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-_SPOKEN: Mapping[str, str] = MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES
-_WITHOUT_WORDS: tuple[Mapping[str, str], ...] = (
-    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
-    MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
-    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
-    MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
-)
-"""What encoder–decoders are saved as that write nothing."""
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MAX_QUOTED = 200  # characters of an error of transformers that ours repeats
-# What many files omit, and no attention depends on: a layer behind the last one, and a vector that
-# wav2vec 2.0 puts in place of what it has to guess in training.
-_UNUSED = ("pooler.", "masked_spec_embed")
+_UNUSED = "pooler."  # a layer behind the last one, which many files omit, and no attention depends on
 
 
 def open_network(
@@ -163,28 +147,6 @@ def expects(network: PreTrainedModel) -> Expects | None:
     return "masked" if name == _MASKED.get(family) else None
 
 
-def begins_with(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int | None:
-    """Return the token before the text that a decoder reads again; None: the last one of the text.
-
-    Only for a model that is not shared yet.
-
-    Args:
-        inputs: the tokens of a text, the last of which begins no text.
-    """
-    read: list[Tensor] = []
-    base: Any = network.base_model
-    hook = base.get_decoder().register_forward_pre_hook(
-        lambda _module, _inputs, given: read.append(given["input_ids"]), with_kwargs=True
-    )
-    try:
-        with torch.inference_mode():
-            network(**inputs)
-    finally:
-        hook.remove()
-    first = int(read[0][0, 0])
-    return None if first == int(inputs["input_ids"][0, -1]) else first
-
-
 def vocabulary_rows(network: PreTrainedModel) -> int:
     """How many tokens the model has a vector for; adapters and quantized tables have no `weight` to count."""
     rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
@@ -193,19 +155,14 @@ def vocabulary_rows(network: PreTrainedModel) -> int:
 
 def _with_head(config: PreTrainedConfig) -> Any:
     """The Auto class of transformers for the model with the head that it was saved with."""
-    family = config.model_type
-    if paired_family(config):
-        for classes in _WITHOUT_WORDS:
-            if (name := classes.get(family, "")) in (config.architectures or ()):
-                return getattr(transformers, name)
-    if config.is_encoder_decoder and family in _PAIRED:
+    family, saved = config.model_type, config.architectures or ()
+    if encodes_alone(config):
+        return AutoModelForTextEncoding
+    if config.is_encoder_decoder and family in _PAIRED and writes(saved):
         return AutoModelForSeq2SeqLM
-    if config.is_encoder_decoder and family in _SPOKEN:
-        return AutoModelForSpeechSeq2Seq
     if family in families.WITH_IMAGES:
         return AutoModelForImageTextToText
     heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
-    saved = config.architectures or ()
     model = getattr(transformers, families.WITHOUT_AUTO.get(family, "AutoModel"))
     return next((auto for auto, classes in heads if classes.get(family) in saved), model)
 

@@ -227,7 +227,7 @@ def attend(
     bias: Tensor | None = None,
     cap: float | None = None,
     sinks: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
     """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
 
     Of bfloat16 or float16 the softmax is taken in float32 and rounded, as Llama and most others do; with
@@ -243,19 +243,22 @@ def attend(
         sinks: [head], one more score in each row, with a weight that is not returned; None: there is none.
 
     Returns:
-        The scores before the mask, and the weights, both [batch, head, query, key].
+        The weights, [batch, head, query, key].
     """
-    scores = torch.matmul(query, per_head(key, query.shape[1]).transpose(2, 3)) * scale
+    # In place, since allocating scores of long texts takes as long as computing them.
+    scores = torch.matmul(query, per_head(key, query.shape[1]).transpose(2, 3)).mul_(scale)
     if bias is not None:
         scores = scores + bias
     if cap is not None:
         scores = torch.tanh(scores / cap) * cap
-    masked = scores if mask is None else scores + mask
+    if mask is not None:
+        # A mask of another dtype, as under autocast, changes the scores' own.
+        scores = scores.add_(mask) if mask.dtype == scores.dtype else scores + mask
     if sinks is None:
-        return scores, nn.functional.softmax(masked, dim=-1, dtype=torch.float32).to(query.dtype)
-    masked = torch.cat([masked, sinks.reshape(1, -1, 1, 1).expand(*masked.shape[:3], 1)], dim=-1)
-    below_largest = masked - masked.max(dim=-1, keepdim=True).values
-    return scores, below_largest.softmax(dim=-1)[..., :-1].to(query.dtype)
+        return nn.functional.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
+    scores = torch.cat([scores, sinks.reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)], dim=-1)
+    below_largest = scores - scores.max(dim=-1, keepdim=True).values
+    return below_largest.softmax(dim=-1)[..., :-1].to(query.dtype)
 
 
 def _recorded_attention(
@@ -281,7 +284,7 @@ def _recorded_attention(
     if takes_rules():
         output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
         return output.transpose(1, 2).contiguous(), None
-    _, weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
+    weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
     weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
     keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights

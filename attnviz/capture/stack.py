@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.transformer.layers import Encoder
-from attnviz.transformer.masks import causal_mask, padding_mask
+from attnviz.transformer.masks import causal_mask
 
 TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
@@ -48,18 +48,6 @@ class StackForward(NamedTuple):
     logits: Tensor | None = None
 
 
-class Run(Protocol):
-    """The layers as a function."""
-
-    def __call__(self, words: Tensor, seen: Tensor | None = None) -> StackForward:
-        """What they make of some sentences.
-
-        Args:
-            words: [sentence, token, d_word], the vectors of as many tokens as the text has, or of fewer.
-            seen: [sentence, token], which tokens may be attended to; None: all.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class Stack:
     """One text before the layers of one model; of an encoder–decoder, before its encoder's.
@@ -68,7 +56,7 @@ class Stack:
         tokens: what is read.
         words: [token, d_word], their vectors in the model's table of words. Positions are added later.
         stand_ins: [d_word] each, what takes a word's place in the ways that put something there.
-        run: from words to what the layers make of them.
+        run: from the words of some sentences, [sentence, token, d_word], to what the layers make of them.
         expects: what the model's head predicts at a place, if anything.
         mask_token: how the masked token is written, if there is one.
         mask_id: its row in the vocabulary.
@@ -78,7 +66,7 @@ class Stack:
     tokens: tuple[Token, ...]
     words: Tensor
     stand_ins: Mapping[OcclusionMethod, Tensor]
-    run: Run
+    run: Callable[[Tensor], StackForward]
     expects: Expects | None = None
     mask_token: str | None = None
     mask_id: int | None = None
@@ -87,7 +75,7 @@ class Stack:
     @property
     def ways(self) -> tuple[OcclusionMethod, ...]:
         """How a token can be removed."""
-        return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "key masked", "deleted"))
+        return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "deleted"))
 
 
 def stack_of(model: Model, text: str | ModelInput) -> Stack:
@@ -99,7 +87,7 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
             the tokens.
     """
     model.need_processor()
-    if (given := as_model_input(text)).second is not None or given.segments is not None:
+    if as_model_input(text).second is not None:
         raise ModelNotSupported(
             "One text is needed here, not two sentences together. Leave the second one out."
         )
@@ -121,7 +109,7 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
     table = network.get_input_embeddings()
     ids = torch.tensor([[token.id for token in tokens]])
 
-    def run(**given: Tensor | None) -> StackForward:
+    def run(**given: Tensor) -> StackForward:
         found = layers(**given, output_attentions=True, output_hidden_states=True)
         return StackForward(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
 
@@ -144,9 +132,7 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
         tokens,
         words[0],
         _stand_ins(tokenizer, table),
-        lambda words, seen=None: run(
-            inputs_embeds=words, attention_mask=None if seen is None else seen.long()
-        ),
+        lambda words: run(inputs_embeds=words),
         None if paired else expects(network),
         tokenizer.mask,
         tokenizer.mask_id,
@@ -161,8 +147,8 @@ def _from_scratch(model: ScratchModel, text: str | ModelInput) -> Stack:
     )
     added = (steps.positions + steps.segments).detach()
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
+    def run(words: Tensor) -> StackForward:
+        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]))
 
     stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
     return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
@@ -174,8 +160,8 @@ def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        return _ran(network.encoder, words + steps.positions[: words.shape[1]], seen)
+    def run(words: Tensor) -> StackForward:
+        return _ran(network.encoder, words + steps.positions[: words.shape[1]])
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)
 
@@ -184,11 +170,8 @@ def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
     tokens, network = model.tokens(text), model.storyteller.model
     table = network.table.weight
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        mask = causal_mask(words.shape[1])
-        if seen is not None:  # a token that no other may attend to still attends to itself
-            mask = mask & (seen.unsqueeze(-2) | torch.eye(words.shape[1], dtype=torch.bool))
-        found = network.read(words, mask)
+    def run(words: Tensor) -> StackForward:
+        found = network.read(words, causal_mask(words.shape[1]))
         return StackForward(
             found.output, tuple(layer.attention.attention.weights for layer in found.layers), found.logits
         )
@@ -203,8 +186,8 @@ def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
     )
 
 
-def _ran(encoder: Encoder, embedded: Tensor, seen: Tensor | None) -> StackForward:
-    found = encoder(embedded, None if seen is None else padding_mask(seen, embedded.shape[1]))
+def _ran(encoder: Encoder, embedded: Tensor) -> StackForward:
+    found = encoder(embedded)
     return StackForward(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 

@@ -150,7 +150,7 @@ class DistanceBias:
         return self.line.any()
 
 
-Attend = Callable[..., tuple[Tensor, Tensor]]
+Attend = Callable[..., Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class VectorWeights:
                 mask = additive(self.mask.rows(places), self.query.dtype)[None, None]
             sinks = None if self.sinks is None else self.sinks[head : head + 1]
             query, key = self.query[None, head : head + 1, [*queries]], self.key[None, group : group + 1]
-            _, weights = self.attend(query, key, mask, self.scale, bias, self.cap, sinks)
+            weights = self.attend(query, key, mask, self.scale, bias, self.cap, sinks)
             found: Floats = as_numpy(weights[0, 0])
         return found
 
@@ -328,7 +328,7 @@ def fast_attention(
                 kernel(part, part_key, part_value, attn_mask=added, scale=scale, enable_gqa=groups > 1)
             )
             continue
-        _, weights = attend(part, part_key, added, scale, of_part, cap, sinks)
+        weights = attend(part, part_key, added, scale, of_part, cap, sinks)
         outputs.append(weights @ part_value.repeat_interleave(groups, dim=1))
     return torch.cat(outputs, dim=2)
 

@@ -13,9 +13,10 @@ import typer
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.capture import loading
 from attnviz.cli import app, output, reading
-from attnviz.experiments import head_tests
+from attnviz.errors import AttnvizError
+from attnviz.experiments import head_tests, on_ray
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.scoring import COLUMNS, HeadTest, Scores, measure, rows
+from attnviz.experiments.scoring import COLUMNS, HeadTest, Scores, Share, measure, rows
 from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
@@ -50,8 +51,10 @@ def run(
     out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
-    ray: reading.Ray = None,
-    address: reading.RayAddress = None,
+    ray: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use N processes with Ray.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
+    ] = None,
 ) -> None:
     """Score every head by a test, over many examples.
 
@@ -60,9 +63,8 @@ def run(
     """
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
-    share = reading.share(ray, address)
-    inputs = [] if text is None else [text]
-    output.check_out(out, force, output.begins_with(COLUMNS), "table of attnviz heads", ".csv", inputs=inputs)
+    share = _share(ray, address)
+    output.check_out(out, force)
     corpus = _corpus(text, tests[0])
     with output.progress() as report:
         entry = loading.open_model(model, report)
@@ -111,3 +113,16 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
     if str(text) == reading.STDIN:
         return Corpus.from_text(sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape"), PIPED)
     return Corpus.from_file(text)
+
+
+def _share(ray: int | None, address: str | None) -> Share:
+    """Return how parts of a text are distributed.
+
+    Raises:
+        AttnvizError: there is an address without `--ray`, or Ray is not installed.
+    """
+    if ray is not None:
+        return on_ray.share(ray, address)
+    if address is not None:
+        raise AttnvizError("--address requires --ray N.")
+    return map

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -76,10 +77,7 @@ def described(entry: Entry) -> str:
         "expects": f"{_expects(entry)}{_required_packages(entry)}",
         "files": _files(entry),
     }
-    lines = [
-        entry.title,
-        *output.wrapped(entry.description, indent="  "),
-    ]
+    lines = [entry.title, *textwrap.wrap(entry.description, 100, initial_indent="  ", subsequent_indent="  ")]
     lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
     return output.as_text(lines)
 

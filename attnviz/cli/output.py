@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +19,13 @@ from attnviz.capture.loading import OnProgress
 from attnviz.errors import AttnvizError
 from attnviz.experiments.sentences import SkippedSentence
 
-_WIDTH = 100  # characters of a line
-
 MAX_LISTED = 3
 """Maximum number of skipped sentences that are listed."""
 
 TableFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Output file with the whole table (.csv).")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 AsJson = Annotated[
     bool,
     typer.Option(
@@ -39,70 +36,20 @@ AsJson = Annotated[
 ]
 
 
-def check_out(
-    out: Path | None,
-    force: bool,
-    ours: Callable[[Path], bool],
-    what: str,
-    *suffixes: str,
-    inputs: Iterable[Path] = (),
-) -> None:
+def check_out(out: Path | None, force: bool) -> None:
     """Check that the output file may be written, before any slow work.
 
-    Args:
-        out: Output file; None for no output.
-        force: Overwrite a file of another kind, and accept any suffix.
-        ours: Returns whether an existing file is of the command's kind; may raise the reason.
-        what: Name of that kind: "trace of this attnviz".
-        suffixes: Allowed suffixes, the usual one first.
-        inputs: Input files, which are never overwritten, not even with `force`.
-
     Raises:
-        AttnvizError: there is no such folder, the suffix is wrong, or another file would be overwritten.
+        AttnvizError: there is no such folder, or the file exists and `force` is False.
     """
     if out is None:
         return
-    if any(out.exists() and each.exists() and out.samefile(each) for each in inputs):
-        raise AttnvizError(f"{out} is an input file and would be overwritten. Choose another file for --out.")
-    if str(out) == "-":
-        raise AttnvizError(f"--out requires a file name, such as attention{suffixes[0]}.")
-    if out.suffix.lower() not in ("", *suffixes) and not force:
-        better = " or ".join(str(out.with_suffix(suffix)) for suffix in suffixes)
-        raise AttnvizError(
-            f"The suffix of a {what} is {' or '.join(suffixes)}, not that of {out}. Choose {better}, or use "
-            "--force."
-        )
     if not out.parent.is_dir():
         raise AttnvizError(f"There is no folder {out.parent}. Create it, or choose another --out.")
     if out.is_dir():
         raise AttnvizError(f"{out} is a folder. Choose a file name for --out.")
-    if out.exists() and not force and not ours(out):
-        raise AttnvizError(
-            f"{out} already exists and is not a {what}. Choose another --out, or use --force to overwrite it."
-        )
-
-
-def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
-    """Return whether an existing file is a CSV table whose header begins with these columns."""
-
-    def is_table(file: Path) -> bool:
-        with file.open("rb") as opened:
-            return opened.readline().startswith(",".join(header).encode())
-
-    return is_table
-
-
-def readable(read: Callable[[Path], object]) -> Callable[[Path], bool]:
-    """Raise an `AttnvizError` with the reason if an existing file cannot be read."""
-
-    def is_readable(file: Path) -> bool:
-        try:
-            read(file)
-        except AttnvizError as error:
-            raise AttnvizError(f"{file} already exists. {error} Use --force to overwrite it.") from error
-        return True
-
-    return is_readable
+    if out.exists() and not force:
+        raise AttnvizError(f"{out} already exists. Choose another --out, or use --force to overwrite it.")
 
 
 def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> None:
@@ -152,17 +99,8 @@ def as_text(lines: Iterable[str]) -> str:
     return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
-def wrapped(paragraph: str, indent: str = "") -> list[str]:
-    """Wrap a paragraph into lines."""
-    return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
-
-
-def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
-    """Yield the number of skipped sentences and the first of them, a line each.
-
-    `total` is their number, if `unread` has only some.
-    """
-    total = len(unread) if total is None else total
+def omitted(unread: Sequence[SkippedSentence], total: int) -> Iterator[str]:
+    """Yield the number of skipped sentences and the first of them, a line each."""
     if total:
         yield f"Skipped: {text.plural(total, 'more sentence')}."
         yield from (f"  {each.text} {each.why}" for each in unread[:MAX_LISTED])

@@ -12,23 +12,18 @@ from attnviz.atomic_file import atomic_file
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, written
 from attnviz.errors import AttnvizError
-from attnviz.export.report.page import MARK, InitialView, View, report
+from attnviz.export.report.page import InitialView, View, report
 from attnviz.models.resolve import with_settings
 from attnviz.trace import Kind, Trace
-
-_HEAD = 4096  # bytes that identify a page
 
 
 @app.command(
     "report",
-    cls=reading.TextCommand,
-    context_settings=reading.TAKES_DASHES,
     epilog='Example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
 )
 def run(
-    ctx: typer.Context,
     text: reading.TextOrNone = None,
-    model: reading.Model = "minilm",
+    model: reading.ModelOrNone = None,
     dtype: reading.DType = None,
     device: reading.Device = None,
     trace: Annotated[
@@ -59,15 +54,14 @@ def run(
     and as a matrix, and every number. For more input options, pass a file written by `trace`.
     """
     files = trace or []
-    check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
+    check_out(out, force)
     if (text is None) == (not files):
         raise AttnvizError('Pass a text, as in report "The dog slept.", or files with --trace, but not both.')
-    unread = [f"--{name}" for name in ("model", "dtype", "device") if _typed(ctx, name)]
-    if files and unread:
-        raise AttnvizError(f"--trace cannot be combined with {', '.join(unread)}.")
+    if files and (model or dtype or device):
+        raise AttnvizError("--trace cannot be combined with --model, --dtype or --device.")
     traces = [_loaded(file) for file in files]
     if text is not None:
-        traces = [reading.read(with_settings(model, dtype, device), text)]
+        traces = [reading.read(with_settings(model or "minilm", dtype, device), text)]
     opening = InitialView(
         kind=kind,
         layer=layer - 1,
@@ -82,21 +76,9 @@ def run(
     sys.stdout.write(written(out))
 
 
-def _typed(ctx: typer.Context, name: str) -> bool:
-    """Return whether the option was used."""
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def _loaded(file: Path) -> Trace:
     """Load a trace; errors name the file."""
     try:
         return Trace.load(file)
     except AttnvizError as error:
         raise AttnvizError(f"{file}: {error}") from error
-
-
-def is_page(file: Path) -> bool:
-    """Return whether a file is a page that attnviz wrote."""
-    with file.open("rb") as opened:
-        return MARK.encode() in opened.read(_HEAD)

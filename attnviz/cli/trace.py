@@ -13,10 +13,11 @@ from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
 from attnviz.capture import loading
+from attnviz.capture.model import Writing
 from attnviz.capture.selection import MAX_WEIGHT_BYTES
 from attnviz.capture.selection import selection as select
 from attnviz.cli import app, reading
-from attnviz.cli.output import Force, as_text, check_out, readable, written
+from attnviz.cli.output import Force, as_text, check_out, written
 from attnviz.interventions.edit import Edit
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
@@ -28,8 +29,6 @@ MAX_LINKS = 3
 
 @app.command(
     "trace",
-    cls=reading.TextCommand,
-    context_settings=reading.TAKES_DASHES,
     epilog='Example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz',
 )
 def run(
@@ -40,10 +39,6 @@ def run(
     second: reading.Second = None,
     target: reading.Target = None,
     write: reading.Write = None,
-    temperature: reading.Temperature = None,
-    top_k: reading.TopK = None,
-    top_p: reading.TopP = None,
-    seed: reading.Seed = None,
     edit: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,11 +66,9 @@ def run(
     The file has all queries, keys, values and weights of all heads. Load it with attnviz.Trace.load, which
     also computes scores, or with numpy.load.
     """
-    check_out(
-        out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)
-    )
+    check_out(out, force)
     model = with_settings(model, dtype, device)
-    writing = reading.writing_of(write, temperature, top_k, top_p, seed)
+    writing = None if write is None else Writing(write)
     edits = [Edit.parse(each) for each in edit or ()]
     layers, heads = ([number - 1 for number in numbers] if numbers else None for numbers in (layer, head))
     selection = select(layers, heads, None, "weights", MAX_WEIGHT_BYTES)

@@ -198,7 +198,7 @@ def occlusion(
             text.
         place: Position of the token whose output is measured, from 0, or its text if that is there once.
         way: "mask vector" or "mean vector" replace the token's embedding with that of the mask token or with
-            the mean of all embeddings; "key masked" masks the token for all others; "deleted" removes it.
+            the mean of all embeddings; "deleted" removes it.
             None selects the first of these that the model supports.
 
     Returns:

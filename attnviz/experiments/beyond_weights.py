@@ -246,12 +246,8 @@ def _left_out(
         if way not in stack.ways:
             found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
             continue
-        try:
-            for each in occlusion(stack, found.place, followed, way):
-                yield number * len(stack.tokens) + len(each.cosine_change), found
-        except ModelNotSupported as error:
-            found = found.without((way,), error)
-            continue
+        for each in occlusion(stack, found.place, followed, way):
+            yield number * len(stack.tokens) + len(each.cosine_change), found
         moved[way] = each.cosine_change
         if followed is not None and each.log_probability is not None:
             moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))

@@ -296,7 +296,7 @@ def read_corpus(
         if found.nbytes > max_bytes:
             raise AttnvizError(
                 f"The vectors of this text take more than {max_bytes / 1e6:,.0f} MB. Use at most "
-                f"{max(1, done):,} of its lines here, or search it on the command line: attnviz find"
+                f"{max(1, done):,} of its lines here, or search it in Python: attnviz.experiments.find"
             )
         done += len(lines)
         if done < corpus.lines:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
+from attnviz.errors import ModelFilesDamaged, UnknownModel, quoted
 from attnviz.models.limits import DType
 from attnviz.trace import Kind
 from attnviz.trained.storyteller import grammar
@@ -122,15 +122,6 @@ class Hub:
     commit: str
     size: int
 
-    @property
-    def folder(self) -> Path:
-        """Nowhere, until it is downloaded.
-
-        Raises:
-            ModelNotReachable: always.
-        """
-        raise ModelNotReachable(f"{quoted(self.repository)} is not downloaded yet.")
-
 
 @dataclass(frozen=True)
 class Borrowed:
@@ -138,20 +129,9 @@ class Borrowed:
 
     Attributes:
         number: which loan of an object it is.
-        attention: the name of the attention function that its owner has registered for it, or None.
     """
 
     number: int
-    attention: str | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Nowhere.
-
-        Raises:
-            ModelNotReachable: always.
-        """
-        raise ModelNotReachable("A model in memory has no files.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,8 +63,7 @@ class Facts:
         without_weights: what the layers without attention weights are, by number from 0.
         part: what the names of its weights begin with, in a file that also holds those of another model.
         images: whether it reads pictures together with a text.
-        joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
-            of sentences.
+        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
     family: str
@@ -238,8 +237,7 @@ def facts_of(
         images=False,
         without_weights=tuple(others.items()),
         part="",
-        joins=not (grid or config.model_type in families.TEXT_TOWERS)
-        and (not decoder_layers or (layers > 0 and reads_twice(config.architectures or ()))),
+        joins=not (grid or config.model_type in families.TEXT_TOWERS) and not decoder_layers,
     )
 
 
@@ -327,15 +325,9 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
     return config
 
 
-def reads_twice(architectures: Sequence[str]) -> bool:
-    """Whether the decoder of an encoder–decoder reads the text of its encoder, to sort it."""
-    return any(name.endswith(("ForSequenceClassification", "ForQuestionAnswering")) for name in architectures)
-
-
 def encodes_alone(config: PreTrainedConfig) -> bool:
     """Whether the encoder of an encoder–decoder was saved without its decoder."""
-    encoders = ("EncoderModel", "ForTokenClassification")
-    return paired_family(config) and any(name.endswith(encoders) for name in config.architectures or ())
+    return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
 
 def paired_family(config: PreTrainedConfig) -> bool:
@@ -437,10 +429,15 @@ def _senseless(attribute: str, name: str) -> ModelFilesDamaged:
     )
 
 
-def _expects(architectures: list[str] | tuple[str, ...], reads_on: bool) -> Expects | None:
+def writes(architectures: Sequence[str]) -> bool:
+    """Whether a model was saved with the head of a decoder, by transformers' names of its classes."""
+    heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
+    return any(name.endswith(heads) for name in architectures)
+
+
+def _expects(architectures: Sequence[str], reads_on: bool) -> Expects | None:
     """Which tokens the model that was saved has a head for, by transformers' names of its classes."""
     if reads_on:
-        heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
-        return "next" if any(name.endswith(heads) for name in architectures) else None
+        return "next" if writes(architectures) else None
     masked = ("ForMaskedLM", "BertForPreTraining")
     return "masked" if any(name.endswith(masked) for name in architectures) else None

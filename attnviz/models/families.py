@@ -36,22 +36,6 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
-_RETURN_WEIGHTS = frozenset({"convbert", "xlnet"})
-"""Those of which transformers returns weights."""
-
-_WEIGHTS = (
-    'The weights of its attention can be shown alone: load it with attn_implementation="eager" and give '
-    "attnviz.Trace.from_weights(model(**inputs, output_attentions=True).attentions, tokens)."
-)
-_PARTS: Mapping[str, str] = {
-    "encoder-decoder": "attnviz.trace(text, model.encoder, tokenizer=…)",
-    "vision-encoder-decoder": "attnviz.look(picture, model.encoder, processor=…)",
-}
-"""How a part of a model that joins two is shown."""
-
-_LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
-
-
 QUANTIZERS: Mapping[object, str] = {
     "torchao": "torchao",
     "bitsandbytes": "bitsandbytes",
@@ -137,11 +121,10 @@ NOTES: Mapping[str, str] = {
 }
 """Notes on a family besides its sizes."""
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
-_SEVERAL_SENSES = "it reads pictures or sounds together with text, and attnviz reads the one or the other"
 
 
-def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None) -> str | None:
-    """Return why a model of this family cannot be shown exactly, and what can; None if nothing is against it.
+def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
+    """Return why a model of this family cannot be shown exactly; None if nothing is against it.
 
     What is not in a config is found when the model is loaded: it is checked against transformers' own
     attention, and `ModelNotSupported` is raised where the two differ.
@@ -149,7 +132,6 @@ def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None)
     Args:
         model_type: transformers' name of the family.
         config: what `config.json` holds.
-        part: of a model that is loaded, the call that shows a part of it; "" if there is none.
     """
     if quantized := config.get("quantization_config"):
         method = quantized.get("quant_method")
@@ -164,15 +146,7 @@ def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None)
                 f"reads it is missing: pip install {package}. Or take the model that is not quantized."
             )
     reason = _reason(model_type, config)
-    if reason is None:
-        return None
-    way_out = _WEIGHTS if model_type in _RETURN_WEIGHTS else ""
-    call = (
-        _PARTS.get(model_type, _LANGUAGE_MODEL if reason == _SEVERAL_SENSES else "") if part is None else part
-    )
-    if call:
-        way_out = f"{'Load it with transformers and give' if part is None else 'Give'} a part of it: {call}."
-    return f"A model of the family “{model_type}” cannot be shown: {reason}. {way_out}".rstrip()
+    return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
 def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
@@ -203,7 +177,7 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
     if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
-        return _SEVERAL_SENSES
+        return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
     return None
 
 

@@ -102,7 +102,7 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
         )
     facts = config.facts(folder, name)
     learned: Counter[str] = Counter()
-    for file in weights.files_of_weights(files, folder, name, facts):
+    for file in weights.files_of_weights(files, folder, name):
         _check_place(folder, file, name)
         learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))

@@ -115,13 +115,14 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
     while not _one_at_a_time.acquire(timeout=0.2):
         report(0)  # may end it while it waits
     try:
-        for file, size in listing.files:
-            report(0)
-            if (file, size) == listing.weights[0] and listing.facts.words:
-                # Before gigabytes come for nothing: can the model's texts be read?
-                tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
-            hub_files.fetched(repository, file, listing.commit, name, report)
-            before += size
+        with hub_files.plain_http():
+            for file, size in listing.files:
+                report(0)
+                if (file, size) == listing.weights[0] and listing.facts.words:
+                    # Before gigabytes come for nothing: can the model's texts be read?
+                    tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
+                hub_files.fetched(repository, file, listing.commit, name, report)
+                before += size
         report(0)
     finally:
         _one_at_a_time.release()
@@ -165,10 +166,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
         ),
         weights=tuple((file, sizes[file]) for file in parts),
         learned=sum(
-            (
-                hub_files.learned_numbers(repository, file, sizes[file], commit, name, facts.part)
-                for file in parts
-            ),
+            (hub_files.learned_numbers(repository, file, commit, name, facts.part) for file in parts),
             Counter(),
         ),
         snapshot=snapshot,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,8 +20,6 @@ ProgressCallback = Callable[[int], None]
 
 _LOG_IN = "log in on this machine with “hf auth login”"
 _LIBRARY_NAME = "attnviz"
-_FIRST_BYTES = 100_000  # of a weights file, in the first request: most headers are shorter
-_A_PART = 206  # HTTP's status for an answer with a part of a file
 
 
 def endpoint() -> str:
@@ -70,7 +66,7 @@ def fetched(
     """
     from huggingface_hub import constants, hf_hub_download
 
-    with in_our_words(name), _by_plain_http:
+    with in_our_words(name):
         found = hf_hub_download(
             repository,
             file,
@@ -84,85 +80,41 @@ def fetched(
     return Path(found)
 
 
-def learned_numbers(repository: str, file: str, size: int, commit: str, name: str, part: str) -> Counter[str]:
+def learned_numbers(repository: str, file: str, commit: str, name: str, part: str) -> Counter[str]:
     """How many learned numbers a file of weights on the hub holds, by precision; only its header comes.
-
-    The header is put before as many empty bytes as the file has (on common disks these take no room), so that
-    `weights.learned_numbers` checks it as it checks a whole file.
 
     Raises:
         ModelFilesDamaged, ModelNotSupported: as `weights.learned_numbers`.
         UnknownModel, ModelNotReachable: see `in_our_words`.
     """
-    from huggingface_hub import hf_hub_url
+    from huggingface_hub import HfApi, errors
 
-    with in_our_words(name), tempfile.TemporaryDirectory() as folder:
-        url = hf_hub_url(repository, file, revision=commit, endpoint=endpoint())
-        start = _read_part(url, 0, min(size, _FIRST_BYTES))
-        end = 8 + int.from_bytes(start[:8], "little")  # a header begins with its own length
-        if end > size:
-            raise ModelFilesDamaged(
-                f"{file} of {quoted(name)} is damaged: its header claims {end:,} bytes. Download it again."
-            )
-        if end > weights.MAX_HEADER_BYTES:
-            raise weights.too_many_tensors(f"{file} of {quoted(name)}")
-        if end > len(start):
-            start += _read_part(url, len(start), end)
-        copy = Path(folder) / "model.safetensors"
-        with copy.open("wb") as opened:
-            opened.write(start[:end])
-            opened.truncate(size)
-        return weights.learned_numbers(copy, f"{file} of {quoted(name)}", part)
+    called = f"{file} of {quoted(name)}"
+    with in_our_words(name):
+        api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
+        try:
+            header = api.parse_safetensors_file_metadata(repository, file, revision=commit)
+        except errors.SafetensorsParsingError as error:
+            raise ModelFilesDamaged(f"{called} is damaged. Download it again.") from error
+    if len(header.tensors) > weights.MAX_TENSORS:
+        raise weights.too_many_tensors(called)
+    tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())
+    return weights.counted(tensors, called, part)
 
 
-def _read_part(url: str, begin: int, end: int) -> bytes:
-    """These bytes of a file on the hub, and no others: it may have gigabytes."""
-    from huggingface_hub import get_session, hf_raise_for_status
-    from huggingface_hub.utils._headers import build_hf_headers
+@contextmanager
+def plain_http() -> Iterator[None]:
+    """In this block, files come by plain HTTP; only one thread at a time may be in it.
 
-    headers = {
-        **build_hf_headers(library_name=_LIBRARY_NAME),
-        "Range": f"bytes={begin}-{end - 1}",
-        "Accept-Encoding": "identity",
-    }
-    part = b""
-    with get_session().stream("GET", url, headers=headers, timeout=TIMEOUT_SECONDS) as answer:
-        hf_raise_for_status(answer)
-        if answer.status_code != _A_PART:
-            raise OSError("the hub does not send parts of files")
-        for chunk in answer.iter_bytes():
-            part += chunk
-            if len(part) >= end - begin:
-                break
-    return part[: end - begin]
+    The hub's faster way has threads of its own, which nothing stops.
+    """
+    from huggingface_hub import constants
 
-
-class _ByPlainHttp:
-    """Inside, files come by plain HTTP: the hub's faster way has threads of its own, which nothing stops."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before = False
-
-    def __enter__(self) -> None:
-        from huggingface_hub import constants
-
-        with self._lock:
-            if not self._inside:
-                self._before, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        from huggingface_hub import constants
-
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                constants.HF_HUB_DISABLE_XET = self._before
-
-
-_by_plain_http = _ByPlainHttp()
+    before, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_DISABLE_XET = before
 
 
 def _bar(came: ProgressCallback | None) -> type[Any]:
@@ -209,43 +161,35 @@ def in_our_words(name: str) -> Iterator[None]:
             f"{model} is given only to those who have agreed to its conditions. Agree to them on its page on "
             f"the hub, {_LOG_IN}, and try again."
         ) from error
-    except errors.RevisionNotFoundError as error:
-        raise UnknownModel(f"The hub has this model, but no such revision of it: {model}.") from error
-    except errors.RepositoryNotFoundError as error:
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise UnknownModel(
-            f"The hub has no model {model}, or it is private. Check the spelling; for a private one, "
-            f"{_LOG_IN}."
+            f"The hub has no model {model}, no such revision of it, or it is private. Check the spelling; "
+            f"for a private one, {_LOG_IN}."
         ) from error
-    except errors.RemoteEntryNotFoundError as error:
-        raise ModelNotReachable(f"A file of {model} has just gone from the hub. Try again.") from error
     except errors.HfHubHTTPError as error:
-        raise ModelNotReachable(_refused(model, error.response.status_code)) from error
+        raise ModelNotReachable(
+            f"The hub does not give {model} to this machine (error {error.response.status_code}). If it "
+            f"needs a token that may read it, {_LOG_IN}; or else try again later."
+        ) from error
     except errors.OfflineModeIsEnabled as error:
         raise ModelNotReachable(
             f"{model} is not on this machine, and attnviz is offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
     # `errors.HTTPError` is httpx's in huggingface_hub 1 and httpx2's in 2, and is not exported.
-    except (errors.HTTPError, errors.LocalEntryNotFoundError) as error:  # type: ignore[attr-defined]
+    except (
+        errors.HTTPError,  # type: ignore[attr-defined]
+        errors.LocalEntryNotFoundError,
+        errors.FileMetadataError,
+        json.JSONDecodeError,
+    ) as error:
         raise ModelNotReachable(
-            f"The hub cannot be reached, so {model} cannot be fetched. Check the network. Without one, "
-            "attnviz shows what is on this machine: its own models, folders, and what was downloaded before."
-        ) from error
-    except (errors.FileMetadataError, json.JSONDecodeError) as error:
-        raise ModelNotReachable(
-            f"Something else answers in the hub's place, so {model} cannot be fetched. Perhaps this network "
-            "wants you to log in first."
+            f"The hub cannot be reached, or something else answers in its place, so {model} cannot be "
+            "fetched. Check the network. Without one, attnviz shows what is on this machine: its own models, "
+            "folders, and what was downloaded before."
         ) from error
     except OSError as error:
         raise ModelNotReachable(
             f"{model} cannot be downloaded: {(error.strerror or str(error)).rstrip('.')}. Its files go to "
             "the folder that HF_HOME names; there must be room, and attnviz must be allowed to write there."
         ) from error
-
-
-def _refused(model: str, status: int) -> str:
-    if status in {401, 403}:
-        return f"The hub does not give {model} to this machine. With a token that may read it, {_LOG_IN}."
-    if status == 429:
-        return f"The hub was asked too often, and does not give {model} now. Wait some minutes."
-    return f"The hub fails (error {status}), so {model} cannot be fetched. Try again later."

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,22 +23,22 @@ from attnviz.errors import (
     quoted,
 )
 from attnviz.importing import gate, need_extra
-from attnviz.models import allowed, catalogue, marian
-from attnviz.models.python_tokenizer import Encoded, PythonTokenizer, is_tokenizer, spans_of_steps
-from attnviz.models.tokenizer_client import Client, RemoteTokenizer, Side
+from attnviz.models import allowed, catalogue
+from attnviz.models.tokenizer_client import RemoteTokenizer
+from attnviz.models.wrapped_tokenizer import Encoded, WrappedTokenizer, is_tokenizer, spans_of_steps
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-    from attnviz.models.tokenizer_client import Encoding as RemoteEncoding
-
 FILE = "tokenizer.json"
+
+_OF_MARIAN = "source.spm"
 
 FILES = (
     *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
-    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", marian.SOURCE, "target.spm"),
+    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", _OF_MARIAN, "target.spm"),
 )
 """What tokenizers are saved as; one of these is needed, and all that are there are read."""
 
@@ -59,20 +58,10 @@ _NO_TOKENIZER = (
     "A model object reads a text with its tokenizer: pass tokenizer=…. Without one it reads tokens, as "
     "tokenizer(text) returns them."
 )
-_NO_LANGUAGE = (
-    "This tokenizer has no target language, so the target would begin with the code of the source language. "
-    'Set it: tokenizer.tgt_lang = "…".'
-)
-_SWITCH = "_switch_to_target_mode"
-"""The method by which tokenizers of transformers begin to read the decoder's targets."""
-
 _SETTINGS = "tokenizer_config.json"
 
 _NO_FILES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
 """Classes of tokenizers that need no vocabulary: their tokens are bytes or characters."""
-
-Reads = Callable[..., Mapping[str, Any]]
-"""From a text or a pair to token ids, as a tokenizer of transformers makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,54 +107,51 @@ class TextTokenizer:
         tokenizer: the inner tokenizer, not shared, or one in a process of its own.
         types: the number of sentences that the model distinguishes, if its config has it.
         mask: the spelling of the masked token, if it is known.
-        reads: what transformers' tokenizer around it makes of a text or a pair, where that is a caller's:
-            both must agree on each text. Its `token_type_ids` are the model's; without them all are 0.
     """
 
     def __init__(
         self,
-        tokenizer: Tokenizer | PythonTokenizer | RemoteTokenizer,
+        tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer,
         token_limit: int,
         types: object = None,
         mask: object = None,
-        reads: Reads | None = None,
     ) -> None:
         self.token_limit = token_limit
         self._tokenizer = tokenizer
         self._types = types
-        self._reads = reads
-        self._lock = threading.Lock()  # transformers' tokenizers change on every call
-        self.of_target: TextTokenizer = self
-        """What reads an encoder–decoder's target."""
         self._special = special_ids(tokenizer)
         masks = (each for each in (mask, *_MASKS) if isinstance(each, str) and self.id_of(each) is not None)
         self.mask: str | None = next(masks, None)
         """How the masked token is typed; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
-    def side(self) -> Side:
-        """Describe it to a process that applies it from outside."""
-        return Side(sorted(self._special), self.mask, self._types, self._reads is not None)
-
     @property
     def inner(self) -> Any:
         """The inner tokenizer."""
         return self._tokenizer
 
-    @property
-    def reads(self) -> Reads | None:
-        """As the argument."""
-        return self._reads
+    def described(self) -> tuple[list[int], str | None, object]:
+        """Its special tokens, the masked one and the number of sentences, as `RemoteTokenizer` has them."""
+        return sorted(self._special), self.mask, self._types
 
-    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding | Encoded | RemoteEncoding:
+    def encoded(self, *texts: str, target: bool = False) -> Encoding | Encoded:
+        """The tokens of a text or a pair, as the inner tokenizer returns them.
+
+        Args:
+            target: whether a decoder reads the text; a translator's tokenizer reads it in another language.
+        """
+        encode: Any = self._tokenizer.encode
+        if target:
+            encode = getattr(self._tokenizer, "encode_target", encode)
         with _panics_as_errors():
-            return self._tokenizer.encode(*texts)
+            found: Encoding | Encoded = encode(*texts)
+        return found
 
-    def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
+    def tokens(self, text: str, second: str | None = None, *, target: bool = False) -> tuple[Token, ...]:
         """The text's tokens, special tokens included; see `tokenized`."""
-        return self.tokenized(text, second).tokens
+        return self.tokenized(text, second, target=target).tokens
 
-    def tokenized(self, text: str, second: str | None = None) -> TokenizedText:
+    def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:
         """The tokens of a text, or of a pair of sentences, special tokens included.
 
         A special token that was typed ("[MASK]", "</s>") is what the model reads there, and belongs to
@@ -177,6 +163,9 @@ class TextTokenizer:
         A special token that the tokenizer added belongs to the sentence before it; one before
         all others, to the first.
 
+        Args:
+            target: as of `encoded`.
+
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
             TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
@@ -186,36 +175,18 @@ class TextTokenizer:
         most = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
         for each in texts:
             readable.check(each, most)
-        encoding = self._encoded(texts)
+        encoding = self.encoded(*texts, target=target)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
-        type_ids = encoding.type_ids
-        if self._reads is not None:
-            with self._lock:
-                found = self._reads(*texts)
-            type_ids = found.get("token_type_ids", [0] * len(encoding))
-        if self._reads is not None and found["input_ids"] != encoding.ids:
-            raise ModelNotSupported(
-                "The tokenizer makes other tokens of this text than the fast tokenizer inside of it, which "
-                "has their offsets. Give the tokens, as tokenizer(text) returns them, and not the text."
-            )
         tokens = self._placed(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
                 raise nothing_to_read("in the second sentence" if number else "here")
         learned = self._types if isinstance(self._types, int) else 2
-        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in type_ids))
+        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
 
-    def of_ids(
-        self, ids: Sequence[int], segments: Sequence[int] | None = None
-    ) -> tuple[str, str | None, tuple[Token, ...]]:
-        """The text that these tokens make, and their spans.
-
-        Args:
-            segments: of a pair, 0 for those of the first sentence, then 1; None: it is one text.
-
-        Returns:
-            The text, the second sentence if it is a pair, and the tokens.
+    def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+        """The text that these tokens make, and the tokens with their spans.
 
         Raises:
             EmptyText: there are none.
@@ -225,21 +196,7 @@ class TextTokenizer:
             raise EmptyText("There are no tokens for the model to read. Give one at least.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
-        if segments is None:
-            text, tokens = self.written("", (), ids)
-            return text, None, tokens
-        (text, one), (second, other) = (
-            self.written(
-                "", (), [number for number, its in zip(ids, segments, strict=True) if its == sentence]
-            )
-            for sentence in (0, 1)
-        )
-        words = 1 + max((token.word for token in one if token.word is not None), default=-1)
-        moved = (
-            replace(token, sentence=1, word=None if token.word is None else token.word + words)
-            for token in other
-        )
-        return text, second, (*one, *moved)
+        return self.written("", (), ids)
 
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
@@ -301,9 +258,7 @@ class TextTokenizer:
         with _panics_as_errors():
             return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _placed(
-        self, encoding: Encoding | Encoded | RemoteEncoding, texts: tuple[str, ...]
-    ) -> tuple[Token, ...]:
+    def _placed(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
         """The tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
         placed: list[Token] = []
@@ -330,7 +285,7 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
     Raises:
         ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
     """
-    assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has none; for the type checker
+    assert isinstance(entry.origin, catalogue.Package | catalogue.Folder)  # noqa: S101 - it has files
     guarded = isinstance(entry.origin, catalogue.Folder)
     return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint, guarded=guarded)
 
@@ -346,19 +301,8 @@ def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     Raises:
         ModelFilesDamaged, ModelNotSupported: as `in_folder`, or it needs too much time or memory.
     """
-    client = Client(folder, token_limit)
-    found = [_remote(client, number, token_limit) for number in range(len(client.sides))]
-    found[0].of_target = found[-1]
-    return found[0]
-
-
-def _remote(client: Client, number: int, token_limit: int) -> TextTokenizer:
-    """One side of a tokenizer in a process: it reads every text, or the source or the target."""
-    side = client.sides[number]
-    if side.refusal:
-        return _Refusing(side.refusal, {"0": 0}, token_limit)
-    remote = RemoteTokenizer(client, number)
-    return TextTokenizer(remote, token_limit, side.types, side.mask, remote.reference if side.reads else None)
+    remote = RemoteTokenizer(folder, token_limit)
+    return TextTokenizer(remote, token_limit, remote.types, remote.mask)
 
 
 def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
@@ -390,15 +334,7 @@ def _switches_languages(settings: dict[str, Any]) -> bool:
         import transformers
 
         found = getattr(transformers, str(settings.get("tokenizer_class")).removesuffix("Fast"), None)
-    return hasattr(found, _SWITCH)
-
-
-def _of_languages(wrapper: object, token_limit: int) -> TextTokenizer:
-    source, target = (
-        TextTokenizer(cuts, token_limit, reads=reads) for cuts, reads in marian.languages(wrapper)
-    )
-    source.of_target = target
-    return source
+    return hasattr(found, "_switch_to_target_mode")
 
 
 def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
@@ -417,66 +353,35 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
             "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
             f"{wrapper!r:.40}."
         )
-    if marian.is_marian(wrapper):
-        return _of_languages(wrapper, token_limit)
-    reads = _reading(wrapper, token_limit, types, target=False)
-    if hasattr(wrapper, _SWITCH):
-        reads.of_target = (
-            _Refusing(_NO_LANGUAGE, {"0": 0}, token_limit)
-            if getattr(wrapper, "tgt_lang", "") is None
-            else _reading(wrapper, token_limit, types, target=True)
-        )
-    return reads
-
-
-def _reading(wrapper: Any, token_limit: int, types: object, *, target: bool) -> TextTokenizer:
-    """Return what reads the source of a translator, or any other text, or its target."""
-    from tokenizers import Tokenizer
-
     mask = getattr(wrapper, "mask_token", None)
-    if not isinstance(getattr(wrapper, "backend_tokenizer", None), Tokenizer):
-        return TextTokenizer(PythonTokenizer(wrapper, target=target), token_limit, types, mask)
-    own = copy.deepcopy(wrapper)
-    if not target:
-        inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
-        return TextTokenizer(inner, token_limit, types, mask, own)
-    getattr(own, _SWITCH)()  # transformers has no public way that lasts
-    inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
-    return TextTokenizer(inner, token_limit, types, mask, lambda text: own(text_target=text))
+    return TextTokenizer(WrappedTokenizer(wrapper), token_limit, types, mask)
 
 
 @lru_cache(maxsize=4)
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
     """In place of a tokenizer, for a model that gets tokens without one: each is shown as its number."""
-    return _Refusing(_NO_TOKENIZER, {str(row): row for row in range(rows)}, token_limit)
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return _Numbers(tokenizer, token_limit)
 
 
-class _Refusing(TextTokenizer):
-    """Reads no text: of a model without its tokenizer, or of a translator without its target language."""
+class _Numbers(TextTokenizer):
+    """Reads no text: of a model without its tokenizer."""
 
-    def __init__(self, reason: str, vocabulary: dict[str, int], token_limit: int) -> None:
-        from tokenizers import Tokenizer, models, pre_tokenizers
-
-        tokenizer = Tokenizer(models.WordLevel(vocabulary, "0"))
-        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-        super().__init__(tokenizer, token_limit)
-        self._reason = reason
-
-    def side(self) -> Side:
-        return super().side()._replace(refusal=self._reason)
-
-    def tokenized(self, text: str, second: str | None = None) -> TokenizedText:  # noqa: ARG002 - it reads none
+    def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads none
         """Raises ModelNotSupported, always."""
-        raise ModelNotSupported(self._reason)
+        raise ModelNotSupported(_NO_TOKENIZER)
 
 
-def special_ids(tokenizer: Tokenizer | PythonTokenizer | RemoteTokenizer) -> frozenset[int]:
+def special_ids(tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer) -> frozenset[int]:
     """Switch truncation and padding off, and return the ids of the special tokens.
 
     A published file truncates and pads for its training batches; here nothing is truncated silently.
     """
     if isinstance(tokenizer, RemoteTokenizer):
-        return frozenset(tokenizer.special_ids)
+        return frozenset(tokenizer.special)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     added = tokenizer.get_added_tokens_decoder().items()
@@ -544,12 +449,13 @@ def _tokenizer(file: Path) -> Tokenizer:
 
 def _built(folder: Path) -> Any:
     """What transformers makes of a tokenizer's files."""
-    if (folder / marian.SOURCE).is_file():
+    if (folder / _OF_MARIAN).is_file():
         need_extra("sentencepiece")
     with gate:
         from transformers import AutoTokenizer
     try:
-        with marian.quiet():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Marian's recommends a package
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
         raise ModelNotSupported(_NOT_BUILT) from error

@@ -7,13 +7,12 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, UnreadableText
+from attnviz.models.wrapped_tokenizer import Encoded
 
 TIMEOUT_SECONDS = 10.0
 """Wall time of one request, after which the process is killed."""
@@ -34,44 +33,11 @@ class _Ended(Exception):
     """The process has ended, or was killed."""
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """The fields of a `tokenizers.Encoding`; without its lists if there are too many tokens."""
-
-    count: int
-    ids: list[int] = field(default_factory=list)
-    offsets: list[tuple[int, int]] = field(default_factory=list)
-    word_ids: list[int | None] = field(default_factory=list)
-    sequence_ids: list[int | None] = field(default_factory=list)
-    special_tokens_mask: list[int] = field(default_factory=list)
-    type_ids: list[int] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return self.count
-
-
-class Side(NamedTuple):
-    """A tokenizer in the process: the only one, or those of a translator's source and target.
-
-    Attributes:
-        special: the ids of the special tokens.
-        mask, types: as `TextTokenizer` takes them.
-        reads: whether transformers' own tokenizer reads each text, too.
-        refusal: why it reads no text; "" if it does.
-    """
-
-    special: list[int]
-    mask: str | None
-    types: object
-    reads: bool
-    refusal: str = ""
-
-
 class Client:
     """The process of one folder. It is started with the first request, and again after it has ended.
 
     Attributes:
-        sides: the tokenizers in the process.
+        described: as `TextTokenizer.described`.
     """
 
     def __init__(self, folder: Path, token_limit: int) -> None:
@@ -79,8 +45,7 @@ class Client:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         with self._lock:
-            described = self._start()
-        self.sides = [Side(*side) for side in described]
+            self.described = self._start()
 
     def call(self, method: str, *arguments: object) -> Any:
         """Return what a method of `tokenizer_worker.Worker` returns.
@@ -99,13 +64,15 @@ class Client:
                     "choose another model."
                 ) from error
         if state != "done":
-            raise UnreadableText(
-                "This model's tokenizer gave up on the text: a rule in its tokenizer.json fails, or takes "
+            name, message = result
+            raise _ERRORS.get(name, UnreadableText)(
+                message
+                or "This model's tokenizer gave up on the text: a rule in its tokenizer.json fails, or takes "
                 "too long. Shorten the text, or choose another model."
             )
         return result[0]
 
-    def _start(self) -> list[list[Any]]:
+    def _start(self) -> list[Any]:
         """Start the process and let it open the tokenizer."""
         command = [sys.executable, "-c", _COMMAND, json.dumps(sys.path)]
         # What Rust writes to stderr when memory is short may quote the text.
@@ -130,7 +97,7 @@ class Client:
             raise _ERRORS.get(name, ModelFilesDamaged)(
                 message or "The tokenizer of this model cannot be opened: its files are damaged."
             )
-        described: list[list[Any]] = result[0]
+        described: list[Any] = result[0]
         return described
 
     def _ask(self, seconds: float, *request: object) -> list[Any]:
@@ -171,45 +138,40 @@ class Client:
 class RemoteTokenizer:
     """What `TextTokenizer` needs of `tokenizers.Tokenizer`, from a process.
 
-    Args:
-        client: the process.
-        side: 0, or 1 for the target of a translator.
+    Attributes:
+        special: the ids of the special tokens.
+        mask, types: as `TextTokenizer` takes them.
     """
 
-    def __init__(self, client: Client, side: int) -> None:
-        self._client, self._side = client, side
+    def __init__(self, folder: Path, token_limit: int) -> None:
+        self.client = Client(folder, token_limit)
+        self.special, self.mask, self.types = self.client.described
         self._spellings: dict[int, str | None] = {}
 
-    def encode(self, *texts: str) -> Encoding:
-        """Encode a text or a pair."""
-        return Encoding(*self._client.call("encode", self._side, *texts))
+    def encode(self, *texts: str) -> Encoded:
+        """Encode a text or a pair; of too many tokens, it has their number alone."""
+        return Encoded(*self.client.call("encode", False, *texts))
 
-    def reference(self, *texts: str) -> dict[str, list[int]]:
-        """Return what transformers' own tokenizer makes of a text."""
-        found: dict[str, list[int]] = self._client.call("reference", self._side, *texts)
-        return found
+    def encode_target(self, text: str) -> Encoded:
+        """Encode what a decoder reads; as `encode`."""
+        return Encoded(*self.client.call("encode", True, text))
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
         """Decode ids; special tokens are always skipped."""
         assert skip_special_tokens  # noqa: S101 - as `TextTokenizer` calls it
-        text: str = self._client.call("decode", self._side, [int(each) for each in ids])
+        text: str = self.client.call("decode", [int(each) for each in ids])
         return text
 
     def token_to_id(self, spelling: str) -> int | None:
         """Return the id of a token; None if the vocabulary does not contain it."""
-        number: int | None = self._client.call("token_to_id", self._side, spelling)
+        number: int | None = self.client.call("token_to_id", spelling)
         return number
 
     def id_to_token(self, number: int) -> str | None:
         """Return the token of an id; None if the vocabulary does not contain it."""
         if number not in self._spellings:
-            self._spellings[number] = self._client.call("id_to_token", self._side, int(number))
+            self._spellings[number] = self.client.call("id_to_token", int(number))
         return self._spellings[number]
-
-    @property
-    def special_ids(self) -> Sequence[int]:
-        """The ids of the special tokens."""
-        return self._client.sides[self._side].special
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -17,8 +17,6 @@ from typing import Any
 
 from attnviz.errors import AttnvizError
 from attnviz.models import tokenizer
-from attnviz.models.tokenizer import TextTokenizer
-from attnviz.models.tokenizer_client import Side
 
 CPU_SECONDS = 10
 """Processor time of one request."""
@@ -58,43 +56,34 @@ class Worker:
 
     def __init__(self, folder: Path, token_limit: int) -> None:
         self._folder, self._token_limit = folder, token_limit
-        self._sides: list[TextTokenizer] = []
 
-    def open(self) -> list[Side]:
-        """Open the tokenizer, and describe each of its sides."""
-        found = tokenizer.in_folder(self._folder, self._token_limit)
-        self._sides = [found] if found.of_target is found else [found, found.of_target]
-        return [side.side() for side in self._sides]
+    def open(self) -> tuple[object, ...]:
+        """Open the tokenizer, and describe it."""
+        self._tokenizer = tokenizer.in_folder(self._folder, self._token_limit)
+        return self._tokenizer.described()
 
-    def encode(self, side: int, *texts: str) -> list[Any]:
-        """Encode a text or a pair; of too many tokens, return their number alone."""
-        found = self._sides[side].inner.encode(*texts)
+    def encode(self, target: bool, *texts: str) -> list[list[Any]]:
+        """Encode a text or a pair as the fields of `Encoded`; of too many tokens, return the ids alone."""
+        found = self._tokenizer.encoded(*texts, target=target)
         if len(found) > self._token_limit:
-            return [len(found)]
+            return [found.ids]
         return [
-            *(len(found), found.ids, found.offsets, found.word_ids, found.sequence_ids),
-            *(found.special_tokens_mask, found.type_ids),
+            *(found.ids, found.type_ids, found.offsets),
+            *(found.word_ids, found.sequence_ids, found.special_tokens_mask),
         ]
 
-    def reference(self, side: int, *texts: str) -> dict[str, list[int]]:
-        """Return what transformers' own tokenizer makes of a text."""
-        reads = self._sides[side].reads
-        assert reads is not None  # noqa: S101 - as `Side.reads`
-        found = reads(*texts)
-        return {name: list(found[name]) for name in ("input_ids", "token_type_ids") if name in found}
-
-    def decode(self, side: int, ids: list[int]) -> str:
+    def decode(self, ids: list[int]) -> str:
         """Decode ids without special tokens."""
-        return str(self._sides[side].inner.decode(ids, skip_special_tokens=True))
+        return str(self._tokenizer.inner.decode(ids, skip_special_tokens=True))
 
-    def token_to_id(self, side: int, spelling: str) -> int | None:
+    def token_to_id(self, spelling: str) -> int | None:
         """Return the id of a token; None if the vocabulary does not contain it."""
-        found: int | None = self._sides[side].inner.token_to_id(spelling)
+        found: int | None = self._tokenizer.inner.token_to_id(spelling)
         return found
 
-    def id_to_token(self, side: int, number: int) -> str | None:
+    def id_to_token(self, number: int) -> str | None:
         """Return the token of an id; None if the vocabulary does not contain it."""
-        found: str | None = self._sides[side].inner.id_to_token(number)
+        found: str | None = self._tokenizer.inner.id_to_token(number)
         return found
 
 

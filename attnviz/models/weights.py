@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
-from attnviz.models import config, families
-from attnviz.models.config import Facts
+from attnviz.models import config
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -27,9 +26,11 @@ MAX_HEADER_BYTES = 10_000_000
 
 _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 
-# Weights that attnviz does not read, by the ends of their files' names.
-_PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
-_OF_OTHERS = {".gguf": "llama.cpp", ".h5": "TensorFlow", ".msgpack": "JAX", ".onnx": "ONNX", ".npz": "numpy"}
+_CONVERT = (
+    "import transformers; kind = transformers.AutoConfig.from_pretrained(old).architectures[0]; "
+    "getattr(transformers, kind).from_pretrained(old).save_pretrained(new); "
+    "transformers.AutoProcessor.from_pretrained(old).save_pretrained(new)"
+)
 
 # The kinds of numbers that are read, as safetensors names them. Whole ones (place tables) are not learned;
 # quantized ones are.
@@ -62,22 +63,35 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
             if len(names) > MAX_TENSORS:
                 raise too_many_tensors(name)
             arrays = {array: opened.get_slice(array) for array in names}
-            kinds = {array: part.get_dtype() for array, part in arrays.items()}
-            counts = {array: math.prod(part.get_shape()) for array, part in arrays.items()}
+            tensors = [
+                (array, found.get_dtype(), math.prod(found.get_shape())) for array, found in arrays.items()
+            ]
     except OSError as error:  # its own message contains the path
         raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
-    for array, kind in kinds.items():
+    return counted(tensors, name, part)
+
+
+def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Counter[str]:
+    """How many learned numbers there are, by their precision.
+
+    Args:
+        tensors: (name, dtype as safetensors has it, how many numbers) of each.
+        name, part: as `learned_numbers` takes them.
+
+    Raises:
+        ModelFilesDamaged: a dtype is unsupported.
+    """
+    learned: Counter[str] = Counter()
+    for array, kind, count in tensors:
         if kind not in _LEARNED.keys() | _WHOLE:
             raise ModelFilesDamaged(
                 f"{name} stores numbers of a kind that attnviz does not read (in {quoted(array)}). "
                 "Take the model as float32, float16 or bfloat16, not a compressed one."
             )
-    learned: Counter[str] = Counter()
-    for array, count in counts.items():
-        if kinds[array] in _LEARNED and array.startswith(part):
-            learned[_LEARNED[kinds[array]]] += count
+        if kind in _LEARNED and array.startswith(part):
+            learned[_LEARNED[kind]] += count
     return learned
 
 
@@ -90,15 +104,12 @@ def too_many_tensors(name: str) -> ModelNotSupported:
     return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} of a file.")
 
 
-def files_of_weights(
-    files: Iterable[str], folder: Path, name: str, facts: Facts | None = None
-) -> tuple[str, ...]:
+def files_of_weights(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
     """The names of the files that hold a model's weights: one, or those that the index in the folder lists.
 
     Args:
         folder: where the index lies, if there is one.
         name: what a message calls the model.
-        facts: the contents of its config, if known.
 
     Raises:
         ModelFilesDamaged: there are no weights, a part is missing, or the index names other files.
@@ -108,7 +119,7 @@ def files_of_weights(
     if FILE in files:
         return (FILE,)
     if INDEX not in files:
-        raise without_weights(files, name, facts)
+        raise without_weights(files, name)
     parts = config.read_json(folder / INDEX, name).get("weight_map")
     listed = {str(part) for part in parts.values()} if isinstance(parts, dict) else set()
     if not listed or not all(_PART.fullmatch(part) for part in listed):
@@ -122,61 +133,25 @@ def files_of_weights(
     return tuple(sorted(listed))
 
 
-def without_weights(
-    files: Iterable[str], name: str, facts: Facts | None = None
-) -> ModelFilesDamaged | ModelNotSupported:
+def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | ModelNotSupported:
     """The error for a model without safetensors.
 
     Args:
         files: the names of those that there are.
         name: what the message calls the model.
-        facts: the contents of its config, if known.
     """
-    ends = {Path(file).suffix.lower() for file in files}
     if ADAPTER in files:
         return ModelNotSupported(
             f"{quoted(name)} is an adapter, which changes another model. Merge the two (merge_and_unload in "
             "peft), save the result, and open that."
         )
-    if ends & set(_PICKLES):
+    if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
             f"reads none. Look for a version with {FILE}. Or, if you trust this one, convert it once in "
-            f"Python, from the old folder or id to a new folder: {conversion(facts)}"
-        )
-    others = sorted(_OF_OTHERS[end] for end in ends & set(_OF_OTHERS))
-    if others:
-        return ModelNotSupported(
-            f"The weights of {quoted(name)} are made for {others[0]}. attnviz reads {FILE}; look for a "
-            "version that has it."
+            f"Python, from the old folder or id to a new folder: {_CONVERT}"
         )
     return ModelFilesDamaged(
-        f"There are no weights in {quoted(name)}: no {FILE}. Save the model there with save_pretrained."
+        f"There are no weights in {quoted(name)} that attnviz reads: no {FILE}. Save the model there with "
+        "save_pretrained, or look for a version that has this file."
     )
-
-
-def conversion(facts: Facts | None) -> str:
-    """Python code that saves the model `old` in the folder `new` with all that it needs, its head too.
-
-    Args:
-        facts: the contents of its config; None: read it.
-    """
-    save = "{}.from_pretrained(old).save_pretrained(new)"
-    if facts is None:
-        begin = "import transformers; kind = transformers.AutoConfig.from_pretrained(old).architectures[0]"
-        names = ["getattr(transformers, kind)", "transformers.AutoTokenizer"]
-    else:
-        names = [_auto_class(facts)]
-        names += ["AutoImageProcessor"] if facts.grid else []
-        names += ["AutoTokenizer"] if facts.words else []
-        begin = f"from transformers import {', '.join(names)}"
-    return "; ".join([begin, *(save.format(name) for name in names)])
-
-
-def _auto_class(facts: Facts) -> str:
-    """The class of transformers that reads a model together with the head with which it was saved."""
-    if facts.expects is None:
-        return families.WITHOUT_AUTO.get(facts.family, "AutoModel")
-    if facts.expects == "masked":
-        return "AutoModelForMaskedLM"
-    return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"

@@ -63,7 +63,7 @@ function frame(text, count, { model, layers, heads }, weights, ways, high = null
     ways,
   };
   const texts = [{ name: "", typed: text, written: "" }];
-  return { model, given: false, names_kinds: false, texts, sees: false, edits: [], difference: "", pictures: [], kinds: [kind] };
+  return { model, given: false, names_kinds: false, texts, edits: [], difference: "", pictures: [], kinds: [kind] };
 }
 
 function reading(run, sizes, add) {

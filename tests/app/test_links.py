@@ -75,7 +75,7 @@ IN_VAIN = {
         "shift": "-1",
         "slopes": "0",
     },
-    "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
+    "translate": {"french": "99 chat", "translator": "nobody"},
     "write": {"written_word": "99", "top_p": "0", "temperature": "cold", "write": "101", "seed": "-1"},
 }
 

@@ -91,28 +91,21 @@ def test_the_page_is_accessible(open_file: Open) -> None:
 
 
 @pytest.mark.parametrize("colour_scheme", ["dark"])
-def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Open) -> None:
+def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> None:
     trace = encoder()
     page = open_file(report(trace, FIRST))
     assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="print")
-    expect(page.locator(".parts")).to_be_hidden()
-    paper = page.locator(".paper")
-    expect(paper.locator(".open svg")).to_be_visible()
-    expect(paper.locator("svg text").first).to_have_text("Layer 2 · Head 3")
-    expect(paper.locator(".open svg")).to_contain_text(f"“{TEXT}” · made · head 2-3 · weights")
-    rows = [row.locator("td").all_text_contents() for row in paper.locator("tbody tr").all()]
+    expect(page.locator(".top > .tools")).to_be_hidden()
+    expect(head_title(page)).to_be_visible()
+    for canvas in page.locator(".parts canvas").all():
+        expect(canvas).to_be_visible()
+    rows = [row.locator("td").all_text_contents() for row in page.locator("tbody tr").all()]
     assert rows == [[tenths(share) for share in row] for row in trace.stack("encoder")[1, 2]]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-    page = open_file(report(translator(), InitialView(kind="cross")))
-    page.emulate_media(media="print")  # without an event before printing
-    paper = page.locator(".paper")
-    expect(paper.locator("svg text").first).to_have_text("Cross-attention · Layer 1 · Head 1")
-    expect(paper.locator("caption")).to_contain_text("Cross-attention · Layer 1 · Head 1, in percent")
-    expect(paper.locator(".overview image")).to_have_count(6)
-    paper.evaluate("paper => paper.replaceChildren()")
-    expect(page.locator(".parts")).to_be_visible()
+    assert page.locator(".root").first.evaluate("root => root.dataset.theme") == "light"
+    page.emulate_media(media="screen")
+    expect(page.locator(".top > .tools")).to_be_visible()
 
 
 # Two fingers that come together.

@@ -134,9 +134,7 @@ def follow(lesson: Lesson) -> None:
     reveal(teacher)
     for page in students:
         expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
-    menu(teacher).filter(has_text="Classroom").click()
-    teacher.get_by_role("button", name="Cover all answers again").click()
-    expect(teacher.get_by_text("All answers are covered")).to_be_visible()
+    teacher.get_by_role("button", name="Cover the answer").click()
     for page in students:
         expect(page.get_by_text("Your teacher reveals the answer.")).to_be_visible()
     menu(teacher).filter(has_text="Explore").click()
@@ -222,7 +220,7 @@ def leave(lesson: Lesson) -> None:
     menu(lesson.teacher).filter(has_text="Learn").click()
     expect(other.get_by_role("heading", name=title)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
-    lesson.teacher.get_by_role("button", name="Call all back").click()
+    press(student, "Follow again")
     lesson.everybody_sees(title)
     bar(lesson.teacher, "3 here · 3 follow.")
 

@@ -11,7 +11,6 @@ from playwright.sync_api import ViewportSize
 from tests.browser import test_widgets_atlas as atlas
 from tests.browser import test_widgets_head_view as head_view
 from tests.browser import test_widgets_tables as tables
-from tests.browser import test_widgets_translation as translation
 from tests.browser.explore import svg
 from tests.browser.visit import DESKTOP, PHONE, axe, fits, save
 from tests.browser.widgets import Widgets
@@ -62,7 +61,6 @@ DRAW: dict[str, Draw] = {
     "matrices of several heads": draw_heads("matrix", 1, 2, 3),
     "atlas": draw_atlas,
     "sorted atlas": draw_sorted_atlas,
-    "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
     "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),
 }

@@ -19,7 +19,6 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ExpectedToken, Model, OcclusionMethod
 from attnviz.capture.stack import Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel, words
-from attnviz.errors import ModelNotSupported
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -143,8 +142,8 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
-        ran = stack.run(words, seen)
+    def run(words: Tensor) -> StackForward:
+        ran = stack.run(words)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
 
@@ -212,30 +211,24 @@ def test_a_decoder_reads_an_average_word_in_place_of_each(folder_of: FolderOf) -
     np.testing.assert_allclose(found.cosine_change[place + 1 :], 0, atol=1e-6)  # it does not see them
 
 
-@pytest.mark.parametrize("way", ["key masked", "deleted"])
 @pytest.mark.parametrize(("family", "text", "place"), [("bert", MASKED, 5), ("gpt2", SENTENCE, 6)])
-def test_without_a_key_and_without_a_token_as_plain_transformers(
-    family: str, text: str, place: int, way: OcclusionMethod, folder_of: FolderOf
+def test_without_a_token_as_plain_transformers(
+    family: str, text: str, place: int, folder_of: FolderOf
 ) -> None:
     stack = stack_of(loading.load(str(folder_of(family))), text)
     auto = AutoModelForMaskedLM if family == "bert" else AutoModelForCausalLM
     network: Any = auto.from_pretrained(folder_of(family))
     followed = expected(stack, place)
     assert followed is not None
-    found = all_occluded(stack, place, followed, way)
+    found = all_occluded(stack, place, followed, "deleted")
     assert found.log_probability is not None
     ids = torch.tensor([[token.id for token in stack.tokens]])
     tokens = torch.arange(len(stack.tokens))
     with torch.inference_mode():
         before = network(ids, output_hidden_states=True).hidden_states[-1][0, place].double()
         for token in tokens[tokens != place]:
-            if way == "deleted":
-                at = place - int(token < place)
-                ran = network(ids[:, tokens != token], output_hidden_states=True)
-            else:
-                at = place
-                seen = (tokens != token).long()[None]
-                ran = network(ids, attention_mask=seen, output_hidden_states=True)
+            at = place - int(token < place)
+            ran = network(ids[:, tokens != token], output_hidden_states=True)
             after = ran.hidden_states[-1][0, at].double()
             assert found.cosine_change[token] == pytest.approx(one_minus_cosine(before, after), abs=1e-5)
             told = float(ran.logits[0, at].log_softmax(-1)[followed.id])
@@ -264,32 +257,10 @@ def test_the_translator_without_a_word_reads_the_shorter_sentence() -> None:
         assert found[token] == pytest.approx(one_minus_cosine(whole, after), abs=1e-5)
 
 
-def test_where_nobody_looks_the_translator_s_rows_are_rescaled() -> None:
-    stack, masked = stack_of(loading.load("translator"), TIRED), 4
-    others = torch.arange(len(stack.tokens)) != masked
-    with torch.inference_mode():
-        before, ran = stack.run(stack.words[None]), stack.run(stack.words[None], others[None])
-    for weights in ran.weights:
-        assert (weights[..., masked] == 0).all()
-        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
-    rescaled = before.weights[0] * others / (before.weights[0] * others).sum(dim=-1, keepdim=True)
-    torch.testing.assert_close(ran.weights[0], rescaled)
-
-
-@pytest.mark.parametrize("family", ["bloom", "opt"])
-def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, folder_of: FolderOf) -> None:
-    stack = stack_of(loading.load(str(folder_of(family))), SENTENCE)
-    with pytest.raises(ModelNotSupported, match="changes more than the attended keys"):
-        all_occluded(stack, 6, None, "key masked")
-
-
-@pytest.mark.parametrize("way", ["mask vector", "key masked"])
-def test_long_texts_are_read_in_several_batches(
-    way: OcclusionMethod, minilm: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_texts_are_read_in_several_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = stack_of(minilm, TIRED)
-    together = all_occluded(stack, 9, None, way)
+    together = all_occluded(stack, 9, None, "mask vector")
     monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
-    found = list(occlusion(stack, 9, None, way))
+    found = list(occlusion(stack, 9, None, "mask vector"))
     assert [len(so_far.cosine_change) for so_far in found] == [4, 8, 12, 15]
     np.testing.assert_allclose(found[-1].cosine_change, together.cosine_change, atol=1e-6)

@@ -210,7 +210,7 @@ def test_other_rules_are_those_of_transformers(rule: dict[str, Any], monkeypatch
     query = torch.randn(1, 4, 40, 8, generator=random)
     key, value = torch.randn(2, 1, 2, 40, 8, generator=random)
     found = fast_attention(query, key, value, MaskRule(given), 0.3, None, None, None, attend)
-    _, weights = attend(query, key, mask, 0.3)
+    weights = attend(query, key, mask, 0.3)
     torch.testing.assert_close(found, weights @ value.repeat_interleave(2, dim=1), atol=1e-5, rtol=0)
 
 
@@ -223,7 +223,7 @@ def test_overviews_are_those_of_the_whole_matrix(seed: int, tokens: int, size: i
     matrix = random.dirichlet(np.full(tokens, 0.5), (2, tokens)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["attnviz.trace"], "_TILE", int(random.integers(1, 40)))
-        block = attnviz.Trace.from_weights([matrix], ["a"] * tokens, normalise=True).blocks[0]
+        block = attnviz.Trace.from_weights([matrix], ["a"] * tokens).blocks[0]
         top = block.top(1, k)
         assert top.keys.shape == top.weights.shape == (tokens, min(k, tokens))
         assert np.array_equal(top.weights, -np.sort(-block.weights[1], axis=1)[:, :k])

@@ -64,7 +64,7 @@ def test_a_decoder_expects_the_token_that_follows(folder_of: FolderOf) -> None:
         candidate = prediction.actual or prediction.candidates[0]
         assert (found.id, found.kind, found.actual) == (candidate.id, "next", prediction.actual is not None)
         assert found.probability == pytest.approx(candidate.probability, abs=1e-6)
-    assert stack.ways == ("mean vector", "key masked", "deleted")
+    assert stack.ways == ("mean vector", "deleted")
 
 
 def test_bert_expects_something_where_a_token_is_masked_alone(folder_of: FolderOf) -> None:

@@ -59,14 +59,6 @@ def test_whoever_stops_reading_loses_no_table(heads: Run, unread: Unread) -> Non
     assert len(Path("heads.csv").read_text("utf-8").splitlines()) > 72
 
 
-@pytest.mark.parametrize("out", ["corpus.txt", "./corpus.txt", "link.csv"])
-def test_the_text_itself_is_never_written_over(out: str, refuse: Say) -> None:
-    Path("link.csv").symlink_to("corpus.txt")
-    for force in ([], ["--force"]):
-        assert "is an input file" in refuse("heads", "corpus.txt", "--out", out, *force)
-    assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
-
-
 def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str | None]] = []
 
@@ -89,8 +81,6 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
         (["corpus.txt", "--address", "there:6379"], "--address requires --ray"),
-        (["corpus.txt", "--out", "letter.csv"], "is not a table of attnviz heads"),
-        (["corpus.txt", "--out", "heads.xlsx"], "Choose heads.csv"),
         (["long.txt"], "cannot read any of the sentences"),
     ],
 )
@@ -98,6 +88,4 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why:
     Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
     Path("empty.txt").write_text("\n \n")
     Path("long.txt").write_text("word " * 600)
-    Path("letter.csv").write_text("Dear Ada")
     assert why in refuse("heads", *arguments)
-    assert Path("letter.csv").read_text() == "Dear Ada"

@@ -1,4 +1,4 @@
-"""`python -m attnviz report`: a page from a text or from saved traces, and nothing else written over."""
+"""`python -m attnviz report`: a page from a text or from saved traces."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
     assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *opened) == written(out)
     opening = InitialView(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
-    say("report", "--trace", saved[0], "--out", out)  # a page may be written over
+    say("report", "--trace", saved[0], "--out", out, "--force")
     assert out.read_text("utf-8") == report(translator())
 
 
@@ -39,7 +39,7 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
         (["--trace", "none.npz"], "No such file"),
         (
             ["--trace", "one.npz", "--dtype", "bfloat16", "--device", "cpu"],
-            "cannot be combined with --dtype, --device",
+            "cannot be combined with --model, --dtype or --device",
         ),
         (["--trace", "one.npz", "--trace", "bad.npz"], "bad.npz: This file is not a trace"),
     ],

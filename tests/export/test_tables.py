@@ -1,6 +1,4 @@
-"""Tokens and weights as pandas tables: every number where its labels say."""
-
-from dataclasses import replace
+"""Weights as pandas tables: every number where its labels say."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ import attnviz
 from attnviz.errors import InvalidTrace
 from attnviz.export import tables
 from attnviz.trace import Kind, Trace
-from tests.export.report.made import HEADS, LAYERS, block, tokens, translator
+from tests.export.report.made import HEADS, LAYERS, translator
 
 ENCODER = ["1:[CLS]", "2:the", "3:dog", "4:saw", "5:the", "6:cat", "7:[SEP]"]
 DECODER = ["1:[START]", "2:le", "3:chien", "4:vit"]
@@ -19,7 +17,7 @@ WEIGHTS_OF = {"encoder": HEADS * 7 * 7, "decoder": HEADS * 4 * 4, "cross": HEADS
 @pytest.fixture(scope="module")
 def both() -> Trace:
     """An encoder–decoder's; "the" stands in its text twice."""
-    return replace(translator(), written=0)
+    return translator()
 
 
 @pytest.mark.parametrize(
@@ -56,54 +54,8 @@ def test_links_take_little_memory(both: Trace) -> None:
     assert links.memory_usage(index=False).sum() <= 15 * len(links) + 2000
 
 
-def test_tokens_are_told_with_what_was_typed(both: Trace) -> None:
-    table = attnviz.tokens_table(both)
-    assert list(table.index) == ENCODER + DECODER
-    assert list(table["read_by"]) == ["encoder"] * 7 + ["decoder"] * 4
-    assert list(table["typed"]) == ["", "the", "dog", "saw", "the", "cat", "", "", "le", "chien", "vit"]
-    assert list(table["word"].fillna(0)) == [0, 1, 2, 3, 4, 5, 0, 0, 1, 2, 3]
-    assert list(table.index[table["special"]]) == ["1:[CLS]", "7:[SEP]", "1:[START]"]
-    assert table.loc["3:dog", ["spelling", "id", "start", "end", "sentence"]].tolist() == ["dog", 11, 4, 7, 1]
-    assert not table["written"].any()
-
-
-def test_both_sentences_of_a_pair_say_what_was_typed() -> None:
-    pair = (*tokens("A dog", before="[CLS]"), *tokens("A cat sat", sentence=1))
-    trace = Trace(model="m", text="A dog", second="A cat sat", blocks=(block("encoder", 0, pair, pair),))
-    table = attnviz.tokens_table(trace)
-    assert list(table["sentence"]) == [1, 1, 1, 2, 2, 2]
-    assert list(table["typed"]) == ["", "A", "dog", "A", "cat", "sat"]
-    assert list(table["spelling"]) == ["[CLS]", "a", "dog", "a", "cat", "sat"]
-    assert list(attnviz.weights_table(trace, "encoder", 0, 0).columns) == list(table.index)
-
-
-def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
-    table = attnviz.tokens_table(replace(both, written=2))
-    assert list(table.index[table["written"]]) == ["3:chien", "4:vit"]
-    assert set(table["read_by"][table["written"]]) == {"decoder"}
-
-
 def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_LINKS", 200)
     assert len(attnviz.links_table(both, "cross")) <= 200
     with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
         attnviz.links_table(both)
-
-
-def test_a_table_counts_from_0_if_it_is_asked_to(both: Trace) -> None:
-    from_0, from_1 = (attnviz.links_table(both, base=base) for base in (0, 1))
-    assert from_0["query"].iloc[0] == from_0["key"].iloc[0] == "0:[CLS]"
-    for column in ("layer", "head"):
-        assert np.array_equal(from_0[column] + 1, from_1[column])
-    assert np.array_equal(from_0["weight"], from_1["weight"])
-    tokens_from_0, tokens_from_1 = (attnviz.tokens_table(both, base=base) for base in (0, 1))
-    assert list(tokens_from_0.index[:3]) == ["0:[CLS]", "1:the", "2:dog"]
-    for column in ("word", "sentence"):
-        assert list((tokens_from_0[column] + 1).dropna()) == list(tokens_from_1[column].dropna())
-    assert list(attnviz.weights_table(both, "cross", 0, 0, base=0).index) == [
-        f"{number}:{label.partition(':')[2]}" for number, label in enumerate(DECODER)
-    ]
-    with pytest.raises(attnviz.AttnvizError, match="base must be 0 or 1, not 2"):
-        attnviz.tokens_table(both, base=2)  # type: ignore[arg-type]  # this is what must fail
-    with pytest.raises(TypeError, match=r"base must be a whole number, not 1\.0"):
-        attnviz.tokens_table(both, base=1.0)  # type: ignore[arg-type]  # and this

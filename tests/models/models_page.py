@@ -246,8 +246,8 @@ loaded. If a weight is off by more than {tolerance:g}, the weights that transfor
 {shown}
 
 The encoder of an encoder–decoder is shown alone, as `T5EncoderModel` has it, or as `model.get_encoder()`
-returns it. Of `BartForSequenceClassification`, `T5ForSequenceClassification` and `…ForQuestionAnswering`, the
-decoder reads the text of the encoder, one token later.
+returns it. Of `BartForSequenceClassification` and the like, the model without its head is shown, and its
+decoder reads the target that it is given.
 
 A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees pictures (alone:
 `clip_vision_model`, `siglip_vision_model`). Its half that reads texts opens from a folder of its own, which

@@ -163,8 +163,7 @@ def test_halves_with_different_heads(copy_of: FolderOf) -> None:
         ("config.json", None, ModelFilesDamaged, "no config.json"),
         ("tokenizer.json", None, ModelFilesDamaged, "no tokenizer"),
         ("model.safetensors", None, ModelFilesDamaged, "no weights"),
-        ("model.safetensors", "model.gguf", ModelNotSupported, "llama.cpp"),
-        ("model.safetensors", "tf_model.h5", ModelNotSupported, "TensorFlow"),
+        ("model.safetensors", "model.gguf", ModelFilesDamaged, "that attnviz reads"),
     ],
 )
 def test_a_missing_file_is_named(
@@ -200,23 +199,15 @@ def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_o
     assert folder.entry(where, "vit").grid == (14, 14)
 
 
-@pytest.mark.parametrize(
-    ("family", "saved_by"),
-    [
-        ("bert", "AutoModelForMaskedLM"),
-        ("gpt2", "AutoModelForCausalLM"),
-        ("t5", "AutoModelForSeq2SeqLM"),
-        ("vit", "AutoImageProcessor"),
-    ],
-)
+@pytest.mark.parametrize("family", ["bert", "t5", "vit"])
 def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
-    family: str, saved_by: str, folder_of: FolderOf, tmp_path: Path
+    family: str, folder_of: FolderOf, tmp_path: Path
 ) -> None:
     whole = folder_of(family)
     old, new = Path(shutil.copytree(whole, tmp_path / "old")), tmp_path / "new"
     torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
     (old / "model.safetensors").unlink()
-    code = refused(old, ModelNotSupported, f"{saved_by}.from_pretrained(old)").rpartition("new folder: ")[2]
+    code = refused(old, ModelNotSupported, "from_pretrained(old)").rpartition("new folder: ")[2]
     exec(code, {"old": old, "new": new})  # noqa: S102 - our own advice
     assert_same_model(new, whole)
 

@@ -39,7 +39,7 @@ def sequence(*normalizers: object) -> dict[str, object]:
 
 def process_of(reads: TextTokenizer) -> Any:
     assert isinstance(reads._tokenizer, RemoteTokenizer)
-    return reads._tokenizer._client._process
+    return reads._tokenizer.client._process
 
 
 @pytest.mark.parametrize("kind", get_args(KindOfTokenizer))

@@ -106,7 +106,7 @@ def _unigram() -> Tokenizer:
     return tokenizer
 
 
-def saved_marian(folder: Path, model_type: str = "unigram") -> Path:
+def saved_marian(folder: Path) -> Path:
     """Writes Marian's files: a SentencePiece model for each language, and the numbers of all pieces."""
     from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
@@ -118,7 +118,6 @@ def saved_marian(folder: Path, model_type: str = "unigram") -> Path:
         SentencePieceTrainer.train(
             sentence_iterator=iter(read),
             model_prefix=str(folder / name),
-            model_type=model_type,
             vocab_size=120,
             hard_vocab_limit=False,
             required_chars=string.ascii_letters,

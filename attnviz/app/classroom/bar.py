@@ -65,8 +65,8 @@ def seat() -> Seat:
     return found
 
 
-def wish(what: Literal["open", "join", "leave", "cover"], code: str = "") -> None:
-    """Request that the browser opens, joins or leaves a room, or covers the answers of followers."""
+def wish(what: Literal["open", "join", "leave"], code: str = "") -> None:
+    """Request that the browser opens, joins or leaves a room."""
     memory.put(_WISH, (secrets.token_hex(4), what, code))
 
 

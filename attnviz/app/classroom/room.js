@@ -9,14 +9,12 @@
  *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are counted from 0;
  *   null: unknown
  * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll,
- *   people: { here: number, following: number }, leads: boolean, calls: number }} State `leads`: the teacher, from this
- *   window; `calls`: how often all were called back
- * @typedef {{ room: string, key?: string, voter?: string, left?: boolean, calls?: number }} Seat the teacher's has a
- *   key; `left`: does not follow, since so many `calls`
+ *   people: { here: number, following: number } }} State
+ * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
+ *   not follow
  */
 
 const KEPT = "attnviz:room";
-const WINDOW = "attnviz:window";
 const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
 const MAX_RETRY_DELAY = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
@@ -37,22 +35,6 @@ export function inOrder(query) {
 /** A random token. */
 const token = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** The name of this window, which a reload keeps. While the page is open it is stored nowhere: whoever copies the
- * window would copy it, too. */
-function nameOfWindow() {
-  let name = token();
-  try {
-    name = sessionStorage.getItem(WINDOW) ?? name;
-    const forget = () => sessionStorage.removeItem(WINDOW);
-    forget();
-    window.addEventListener("pageshow", forget);
-    window.addEventListener("pagehide", () => sessionStorage.setItem(WINDOW, name));
-  } catch {
-    // Storage is shut: after a reload it is another window.
-  }
-  return name;
-}
-
 /** Dispatches "change" whenever something is different. */
 class Room extends EventTarget {
   /** @type {Seat} null: in no room */
@@ -63,7 +45,6 @@ class Room extends EventTarget {
   trouble = "";
   connected = false;
   failures = 0; // in a row
-  #window = "";
   /** @type {WebSocket} */
   #socket;
   /** @type {PlaceOfTeacher} */
@@ -73,7 +54,6 @@ class Room extends EventTarget {
 
   /** Takes the seat again that this browser had; call it once. */
   begin() {
-    this.#window = nameOfWindow();
     try {
       this.seat = JSON.parse(localStorage.getItem(KEPT));
     } catch {
@@ -89,18 +69,8 @@ class Room extends EventTarget {
     return Boolean(this.seat?.key);
   }
 
-  /** Whether what is done here is what the students see. */
-  get leads() {
-    return this.teaches && Boolean(this.state?.leads);
-  }
-
   get follows() {
     return Boolean(this.seat?.voter) && !this.seat.left;
-  }
-
-  /** Whether the teacher has called back, since this browser left, those who look around on their own. */
-  get called() {
-    return Boolean(this.seat?.left) && this.state?.calls > (this.seat.calls ?? 0);
   }
 
   /** Opens a room of one's own. */
@@ -139,7 +109,7 @@ class Room extends EventTarget {
 
   /** @param {boolean} on */
   follow(on) {
-    this.#sit({ ...this.seat, left: !on, calls: this.state?.calls });
+    this.#sit({ ...this.seat, left: !on });
     this.#send({ do: "follow", on });
     this.#changed();
   }
@@ -149,12 +119,6 @@ class Room extends EventTarget {
   show(view) {
     this.#view = view;
     this.pushing ??= setTimeout(() => this.#push(), VIEWS_APART);
-  }
-
-  /** Covers the answers of those who follow; where they are, they stay. */
-  cover() {
-    const view = this.#view ?? this.state?.view;
-    if (view) this.show({ ...view, reveal: [] });
   }
 
   /** What the teacher, or a student, does in the room.
@@ -172,7 +136,7 @@ class Room extends EventTarget {
 
   #push() {
     this.pushing = undefined;
-    if (!this.leads || !this.#view || JSON.stringify(this.#view) === JSON.stringify(this.state.view)) return;
+    if (!this.state || !this.#view || JSON.stringify(this.#view) === JSON.stringify(this.state.view)) return;
     if (this.#view.query.length <= MAX_QUERY) {
       this.#send({ do: "view", view: this.#view });
     } else if (this.#view !== this.#tooLong) {
@@ -204,7 +168,7 @@ class Room extends EventTarget {
     socket.onopen = () => {
       const { room, key, voter } = this.seat;
       if (voter) this.#send({ do: "join", room, voter });
-      else this.#send({ ...(key ? { do: "teach", room, key } : { do: "open" }), window: this.#window });
+      else this.#send(key ? { do: "teach", room, key } : { do: "open" });
       if (this.seat.left) this.#send({ do: "follow", on: false });
     };
     socket.onmessage = ({ data }) => socket === this.#socket && this.#hear(JSON.parse(data));
@@ -220,10 +184,11 @@ class Room extends EventTarget {
       this.#sit({ room: message.room, key: message.key });
     } else {
       if (message.n === this.state?.n) this.trouble = ""; // repeated: the store was away, and is back
+      const returned = !this.connected;
       this.state = message;
       this.connected = true;
       this.failures = 0;
-      this.#push();
+      if (returned && !document.hidden) this.#push();
     }
     this.#changed();
   }

@@ -41,15 +41,13 @@ class RoomBar extends View {
     };
     this.fold = button("", fold, "Show question");
     this.follow = button("", () => this.turn(!room.follows));
-    this.call = button("Call all back", () => room.act({ do: "call" }));
-    this.lead = button("Lead from here", () => room.act({ do: "lead" }));
     this.pollButton = button("", () => room.act({ do: "poll", ...this.data.question }), POLL);
     this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.leading = places(this.pollButton, this.point, this.end);
-    this.row.append(this.lead, this.follow, this.fold, this.call, this.leading);
+    this.row.append(this.follow, this.fold, this.leading);
     this.poll = new PollPanel(() => this.showVotes());
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
@@ -58,7 +56,7 @@ class RoomBar extends View {
     this.aiming = false;
     this.clicked = (event) => this.pointAt(event);
     for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
-    this.changed = () => this.data && (room.called ? this.turn(true) : this.draw());
+    this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
       const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
@@ -84,10 +82,9 @@ class RoomBar extends View {
       const [, what, code] = data.wish;
       if (what === "open") room.open();
       else if (what === "join") room.join(code);
-      else if (what === "cover") room.cover();
       else room.leave();
     }
-    if (room.teaches && data.page !== "classroom") {
+    if (room.teaches && data.page !== "classroom" && !document.hidden) {
       room.show({ path: data.page, query: data.query, reveal: data.revealed });
     }
     this.draw();
@@ -102,8 +99,9 @@ class RoomBar extends View {
   }
 
   draw() {
-    const { seat, state, trouble, teaches, leads, follows } = room;
-    const { poll, point } = (!teaches || leads ? state : null) ?? {};
+    const { seat, state, trouble, teaches, follows } = room;
+    const { poll, point } = state ?? {};
+    const leads = teaches && Boolean(state);
     this.root.hidden = !seat && (!trouble || this.atEntrance);
     this.root.dataset.role = teaches ? "teacher" : "student";
     this.code.textContent = seat?.room ? `Room ${seat.room}` : "";
@@ -112,10 +110,7 @@ class RoomBar extends View {
     this.understood.hidden = !trouble;
     this.follow.hidden = !seat?.voter;
     this.follow.textContent = follows ? "Stop following" : "Follow again";
-    this.lead.hidden = !teaches || !state || leads;
-    if (!leads) this.aiming = false;
     this.leading.hidden = !leads;
-    this.call.hidden = !leads || state.people.here === state.people.following;
     this.pollButton.hidden = !this.data.question;
     this.pollButton.textContent = this.data.question?.own ? "Poll your question" : POLL;
     this.point.hidden = this.data.page === "classroom"; // students stay where they are
@@ -145,7 +140,6 @@ class RoomBar extends View {
       if (failures > 2 && !state) return "The room cannot be reached. Trying again …";
       return state ? "Connecting again …" : "Connecting …";
     }
-    if (room.teaches && !room.leads) return "This room is led from another window.";
     const { people, point, poll, view } = state;
     const pointed = point ? ` Look: ${point.words || "at the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
@@ -176,7 +170,7 @@ class RoomBar extends View {
 
   /** Whether a click in a picture points, and does nothing else there. */
   get points() {
-    return room.leads && (this.aiming || Boolean(room.state.point));
+    return room.teaches && Boolean(room.state) && (this.aiming || Boolean(room.state.point));
   }
 
   aim() {

@@ -142,26 +142,22 @@ class Room:
         ends: Latest end, in seconds since 1970.
         key: Hash of the teacher's key.
         salt: Salt of the voters' hashes, which differ between rooms.
-        leader: The teacher's leading window: the one that opened the room, until another takes over.
         view: The teacher's view: page, URL query, and revealed lessons.
         point: What the teacher points at: text, part of the page, and position in it; see `room.js`.
         rounds: Number of rounds of voting so far.
         people: Students in the room, by the hashes of their tokens.
         last_led: Time of the last message from a teacher's window, in seconds since 1970.
-        calls: Number of times that the teacher called back students who do not follow.
     """
 
     ends: float
     key: str
     salt: str
-    leader: str
     view: dict[str, Any] | None = None
     point: dict[str, str] | None = None
     rounds: int = 0
     poll: Poll | None = None
     people: dict[str, Person] = field(default_factory=dict)
     last_led: float = 0.0
-    calls: int = 0
 
     @property
     def until(self) -> float:
@@ -180,8 +176,8 @@ class Room:
         """Serialize the room."""
         return json.dumps(asdict(self))
 
-    def seen_by(self, voter: str | None, window: str = "") -> dict[str, Any]:
-        """Return the state visible to a student, or to the teacher in a window (None)."""
+    def seen_by(self, voter: str | None) -> dict[str, Any]:
+        """Return the state visible to a student, or to the teacher (None)."""
         here = {
             "here": len(self.people),
             "following": sum(person.following for person in self.people.values()),
@@ -191,8 +187,6 @@ class Room:
             "point": self.point,
             "poll": self.poll and self.poll.seen_by(voter, self.people),
             "people": here if voter is None else None,
-            "leads": voter is None and window == self.leader,
-            "calls": self.calls,
         }
 
     def teach(self, key: object, now: float) -> None:
@@ -254,17 +248,12 @@ class Room:
             case _:
                 raise Refused(UNCLEAR)
 
-    def lead(self, window: str, message: dict[str, Any]) -> None:
-        """Handle a message from a teacher's window.
+    def lead(self, message: dict[str, Any]) -> None:
+        """Handle a message from the teacher.
 
         Raises:
-            Refused: the action is invalid, or another window leads.
+            Refused: the action is invalid.
         """
-        if message == {"do": "lead"}:
-            self.leader = window
-            return
-        if window != self.leader:
-            raise Refused("This room is led from another window.")
         match message:
             case {"do": "view", "view": view}:
                 before, self.view = self.view, _checked_view(view)
@@ -276,8 +265,6 @@ class Room:
                 isinstance(option, str) for option in options
             ):
                 self._ask(question, options, message.get("right"), message.get("sentence", ""))
-            case {"do": "call"}:
-                self.calls += 1
             case {"do": "clear"}:
                 self.poll = None
             case {"do": "again" | "close" | "show" as what}:
@@ -312,10 +299,10 @@ class Room:
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
 
-def opened(leader: str, now: float) -> tuple[Room, str]:
-    """Return a new room led from this window, and the teacher's key, which the room does not store."""
+def opened(now: float) -> tuple[Room, str]:
+    """Return a new room, and the teacher's key, which the room does not store."""
     key = secrets.token_urlsafe(16)
-    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, last_led=now), key
+    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), last_led=now), key
 
 
 def new_code() -> str:
@@ -348,7 +335,7 @@ def _hash(key: str) -> str:
 
 
 def token(given: object) -> str:
-    """Validate the token of a browser or of one of its windows.
+    """Validate the token of a browser.
 
     Raises:
         NoEntry: it is not a token.

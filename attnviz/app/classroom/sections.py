@@ -9,7 +9,6 @@ from urllib.parse import unquote
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app import question as questions
 from attnviz.app.classroom import bar
 from attnviz.app.server import address
 from attnviz.app.state import memory
@@ -40,16 +39,8 @@ def draw() -> None:
 
 
 def for_teachers() -> None:
-    """Draw the heading of the teachers' section, and its buttons."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.header("For teachers", anchor=False, width="content")
-        if bar.seat().teaches and st.button("Cover all answers again", on_click=_cover):
-            st.toast("All answers are covered, here and on the pages that follow.")
-
-
-def _cover() -> None:
-    questions.reveal(frozenset())
-    bar.wish("cover")
+    """Draw the heading of the teachers' section."""
+    st.header("For teachers", anchor=False)
 
 
 def code_in(typed: str) -> str:

@@ -50,7 +50,6 @@ class _Window:
 
     Attributes:
         voter: Id of the student in the room; None for the teacher.
-        name: Name of a teacher's window, which survives a reload.
         news: Set when there may be something to send.
         error: Error to send, and whether it is fatal; None for no error.
         sent: Last sent state.
@@ -59,7 +58,6 @@ class _Window:
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
         self.voter: str | None = None
-        self.name = ""
         self.news = asyncio.Event()
         self.news.set()
         self.error: tuple[str, bool] | None = None
@@ -93,7 +91,7 @@ class _Window:
                     if fatal:
                         await self.socket.close(_CLOSED)
                         return
-                seen = live.room.seen_by(self.voter, self.name)
+                seen = live.room.seen_by(self.voter)
                 if seen != self.sent:
                     await _send(self.socket, {"n": live.number, **seen})
                     self.sent = seen
@@ -277,18 +275,16 @@ class Rooms:
             room.join(window.voter, time.time())
 
         match first:
-            case {"do": "open", "window": name}:
-                window.name = rooms.token(name)
+            case {"do": "open"}:
                 return await self._open(window)
-            case {"do": "teach", "room": typed, "key": key, "window": name}:
-                window.name = rooms.token(name)
+            case {"do": "teach", "room": typed, "key": key}:
                 return await self._change(typed, lambda room: room.teach(key, time.time()))
             case {"do": "join", "room": typed}:
                 return await self._change(typed, join)
         raise NoEntry(rooms.UNCLEAR)
 
     async def _open(self, window: _Window) -> str:
-        room, key = rooms.opened(window.name, time.time())
+        room, key = rooms.opened(time.time())
         code = await self._do(add, self._store, room)
         await _send(window.socket, {"room": code, "key": key})
         self._live[code] = _Live(1, room)
@@ -317,7 +313,7 @@ class Rooms:
     async def _obey(self, code: str, window: _Window, message: dict[str, Any]) -> None:
         def change(room: Room) -> None:
             if window.voter is None:
-                room.lead(window.name, message)
+                room.lead(message)
             else:
                 room.answer(window.voter, message)
 

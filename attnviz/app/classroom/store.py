@@ -61,12 +61,11 @@ class Memory:
         """Delete a room."""
         self._rooms.pop(code, None)
 
-    def sweep(self) -> dict[str, float]:
-        """Delete the rooms that have ended; return when each other one is deleted, the first one first."""
+    def sweep(self) -> list[str]:
+        """Delete the rooms that have ended; return the codes of the others."""
         now = time.time()
         self._rooms = {code: room for code, room in self._rooms.items() if room[2] > now}
-        ends = {code: until for code, (_, _, until) in self._rooms.items()}
-        return dict(sorted(ends.items(), key=lambda room: room[1]))
+        return list(self._rooms)
 
     def close(self) -> None:
         """Free what it holds; it is not used again."""
@@ -119,10 +118,9 @@ class Redis:
         self._redis.delete(self._key(code))
         self._redis.zrem(self._ALL, code)
 
-    def sweep(self) -> dict[str, float]:  # noqa: D102
+    def sweep(self) -> list[str]:  # noqa: D102
         self._redis.zremrangebyscore(self._ALL, 0, int(time.time() * 1000))
-        found = self._redis.zrange(self._ALL, 0, -1, withscores=True)
-        return {code: milliseconds / 1000 for code, milliseconds in found}
+        return list(self._redis.zrange(self._ALL, 0, -1))
 
     def close(self) -> None:  # noqa: D102
         self._redis.close()
@@ -156,25 +154,11 @@ def from_setting() -> Store:
 def add(store: Store, room: rooms.Room) -> str:
     """Write a new room; return its code.
 
-    Where there are as many rooms as there may be, the room with the longest absent teacher is deleted.
-
     Raises:
-        Refused: all their teachers are present.
+        Refused: there are as many rooms as there may be.
     """
-    ends = store.sweep()
-    if len(ends) >= MAX_ROOMS:
-        # While a teacher is present, `until` is LEFT_SECONDS ahead, except before a room's last end.
-        left_before = time.time() - rooms.AWAY_SECONDS
-        first = [code for code, until in ends.items() if until < left_before + rooms.LEFT_SECONDS]
-        for code in first:
-            found = store.read(code)
-            if not found or rooms.Room.read(found[1]).last_led < left_before:
-                store.delete(code)
-                break
-        else:
-            raise rooms.Refused(
-                f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended."
-            )
+    if len(store.sweep()) >= MAX_ROOMS:
+        raise rooms.Refused(f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended.")
     code = rooms.new_code()
     while not store.write(code, 0, room.written(), room.until):
         code = rooms.new_code()

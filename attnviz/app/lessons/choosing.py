@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,13 +17,14 @@ from attnviz.app.lessons.computed import MODEL
 from attnviz.app.lessons.document import SHARED
 from attnviz.app.page import stop
 from attnviz.app.state import link, memory
-from attnviz.app.state.choice import Text, Token
+from attnviz.app.state.choice import Several, Text, Token
 from attnviz.app.state.choices import LAYER, QUERY, TEXT
 from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import catalogue
 from attnviz.text import head_name
+from attnviz.trained.vocabulary import Vocabulary
 
 _ENTRY = catalogue.entry(MODEL)
 HEAD_AT_FIRST = 4, 2
@@ -145,6 +147,19 @@ def examples(
     return place
 
 
+def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
+    """Draw the changes that are made to a model, as text; another sentence has none.
+
+    `look` goes to `st.multiselect`.
+    """
+    of = f"the sentence of {box.name}"
+    if memory.get(of, text) != text:
+        box.set([])
+    memory.put(of, text)
+    typed: list[str] = box.draw(label, [], accept_new_options=True, **look)
+    return [each.strip() for each in typed]
+
+
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
@@ -168,14 +183,7 @@ def head() -> tuple[int, int]:
     return controls.head(_ENTRY.layers, _ENTRY.heads, HEAD_AT_FIRST)
 
 
-def vocabulary(kinds: Callable[[], Mapping[str, Sequence[str]]]) -> None:
-    """Draw a list of all words of a model, folded.
-
-    Args:
-        kinds: returns the words by the label of their kind.
-    """
+def vocabulary(words: Vocabulary) -> None:
+    """Draw a list of all words of a model, folded."""
     with st.expander(SHARED.label("vocabulary"), icon=":material/menu_book:"):
-        lines = [
-            f"**{SHARED.label(kind)}**: {markdown.plain(', '.join(words))}" for kind, words in kinds().items()
-        ]
-        st.markdown("\n\n".join(lines))
+        st.markdown(markdown.plain(", ".join(sorted(word for word in words.words if word[0] != "["))))

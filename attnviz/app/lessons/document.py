@@ -19,7 +19,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from attnviz.app import markdown
 from attnviz.app.markdown import Markdown
-from attnviz.text import decimal, percent, plural, scientific, signed_percent
+from attnviz.text import decimal, percent, plural, scientific
 
 _FOLDER = Path(__file__).parent
 _FRONT_MATTER = re.compile(r"\A---\n(?P<yaml>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
@@ -93,7 +93,7 @@ class Document:
             KeyError: the document has no such part.
             jinja2.UndefinedError: a placeholder has no value.
         """
-        return render(self.sources[part], **values)
+        return _template(self.sources[part]).render(values)
 
     def predict(self, **values: object) -> Predict:
         """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
@@ -103,15 +103,6 @@ class Document:
         different = list(dict.fromkeys(option["option"] for option in found))
         text, *_ = _OPTION.split(_template(source).render(values), maxsplit=1)
         return Predict(text.strip(), different, correct)
-
-
-def render(source: str, /, **values: object) -> str:
-    """Return a text with its placeholders replaced, as Markdown. Values that are plain strings are escaped.
-
-    Raises:
-        jinja2.UndefinedError: a placeholder has no value.
-    """
-    return _template(source).render(values)
 
 
 def document(name: str, language: str = ENGLISH) -> Document:
@@ -167,7 +158,6 @@ def _environment(*, plain: bool) -> Environment:
         "percent": _percent,
         "number": _number,
         "code": markdown.code,
-        "points": lambda value: Markdown(signed_percent(value)),
         "count": lambda value, thing: Markdown(plural(value, thing)),
         "scientific": lambda value: Markdown(scientific(value)),
     }

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from random import Random
 
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.lessons.choosing import examples, sentence, vocabulary
 from attnviz.app.lessons.document import SHARED
-from attnviz.app.state import memory
 from attnviz.app.state.choices import ENGLISH, TRANSLATOR
 from attnviz.models import catalogue
-from attnviz.trained.translator import lexicon, menu
+from attnviz.trained.translator import menu
 from attnviz.trained.translator.vocabulary import ENGLISH as VOCABULARY
 
 OPENING = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
+_BIG = "The trophy did not fit in the suitcase as it was too big."
+_SMALL = "The trophy did not fit in the suitcase as it was too small."
 
 EXAMPLES = {
     "dog … tired": OPENING,
     "dog … narrow": NARROW,
-    "trophy … big": "The trophy did not fit in the suitcase as it was too big.",
-    "trophy … small": "The trophy did not fit in the suitcase as it was too small.",
+    "trophy … big": _BIG,
+    "trophy … small": _SMALL,
 }
+_READINGS = {"too tired": OPENING, "too narrow": NARROW}, {"too big": _BIG, "too small": _SMALL}
 
 VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
-
-_READING = "menu_reading"
-_NOUNS = {
-    "animals": frozenset({"animal"}),
-    "places": lexicon.PLACES | lexicon.BUILT,
-    "vehicles": frozenset({"vehicle"}),
-    "things": lexicon.OBJECTS,
-    "people": lexicon.PEOPLE,
-}
 
 
 def english() -> str:
@@ -64,10 +57,7 @@ def built(dice: Random) -> str:
     subject = dice.choice(menu.SUBJECTS)
     verb = dice.choice(menu.verbs(subject))
     object_ = dice.choice(menu.objects(subject, verb))
-    return _text(subject, verb, object_, dice.choice([*chain(*menu.predicates(subject, verb, object_))]))
-
-
-def _text(subject: str, verb: str, object_: str, adjective: str) -> str:
+    adjective = dice.choice([*chain(*menu.predicates(subject, verb, object_))])
     return f"{' '.join(menu.canonical(subject, verb, object_, adjective).source).capitalize()}."
 
 
@@ -88,60 +78,20 @@ def outside_note(outside: str | None) -> None:
         st.warning(SHARED.render("outside", outside=outside), icon=":material/explore_off:")
 
 
-@cache
-def readings(text: str) -> dict[str, str]:
-    """Return two sentences by their adjectives, this one among them.
-
-    In the first *it* refers to the subject, in the second to the object. Empty for another kind of sentence.
-    """
-    words = text.lower().rstrip(" .").split()
-    if len(words) < 4 or words[1] not in menu.SUBJECTS:
-        return {}
-    subject, adjective = words[1], words[-1]
-    for verb in menu.verbs(subject):
-        for object_ in set(words[2:]).intersection(menu.objects(subject, verb)):
-            of_subject, of_object = menu.predicates(subject, verb, object_)
-            if adjective not in (*of_subject, *of_object):
-                continue
-            if _text(subject, verb, object_, adjective).lower() == f"{' '.join(words)}.":
-                mine, others = (of_subject, of_object) if adjective in of_subject else (of_object, of_subject)
-                other = others[mine.index(adjective) % len(others)]
-                both = (adjective, other) if adjective in of_subject else (other, adjective)
-                return {each: _text(subject, verb, object_, each) for each in both}
-    return {}
-
-
 def other_reading(text: str) -> None:
-    """Draw the switch between the two readings of the sentence, if it has them."""
-    offered = readings(text)
-    if not offered:
-        return
-    memory.put(_READING, text.lower().rstrip(" .").split()[-1])
-    st.segmented_control(
-        SHARED.label("reading"),
-        list(offered),
-        key=_READING,
-        on_change=lambda: ENGLISH.set(offered[memory.get(_READING)]),
-        required=True,
-        format_func=lambda adjective: SHARED.label("too", adjective=adjective),
-        label_visibility="collapsed",
-        width="content",
-    )
+    """Draw the switch between the two readings of an example, of which one refers to each noun."""
+    for offered in _READINGS:
+        if text in offered.values():
+            shown = next(label for label, reading in offered.items() if reading == text)
+            controls.buttons(
+                SHARED.label("reading"),
+                offered,
+                "menu_reading",
+                ENGLISH.set,
+                shown,
+                label_visibility="collapsed",
+            )
 
 
-def by_kind() -> dict[str, tuple[str, ...]]:
-    """Return every English word of the vocabulary once, by the label of its kind."""
-    found = {
-        kind: tuple(noun.english for noun in lexicon.NOUNS if noun.kind in kinds)
-        for kind, kinds in _NOUNS.items()
-    }
-    found["adjectives"] = tuple(adjective.english for adjective in lexicon.ADJECTIVES)
-    found["intentions"] = tuple(wish.english for wish in lexicon.WISHES)
-    found["verbs"] = tuple(form for verb in lexicon.VERBS for form in (verb.english, verb.past, verb.third))
-    listed = {word for words in found.values() for word in words}
-    found["rest"] = tuple(word for word in VOCABULARY.words if word[0] != "[" and word not in listed)
-    return found
-
-
-known_words = partial(vocabulary, by_kind)
+known_words = partial(vocabulary, VOCABULARY)
 """Draw the list of all words, folded."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from attnviz.app.lessons.computed import cached_translator
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name
@@ -113,11 +112,3 @@ def opening_head(model: str) -> str:
         return shipped(variant_of(model)).head
     except ModelFilesDamaged:
         return head_name(GUIDED_LAYER, GUIDED_HEAD)
-
-
-@cached_translator
-def label_smoothing(model: str) -> float:
-    """Return the label smoothing of a translator of the catalogue."""
-    from attnviz.trained.translator.training import Settings
-
-    return Settings.of(variant_of(model)).label_smoothing

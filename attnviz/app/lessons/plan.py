@@ -8,9 +8,7 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-from attnviz.app.lessons.answers import EXPECTED
 from attnviz.app.lessons.contents import TITLES
-from attnviz.app.lessons.document import render
 from attnviz.app.state.choices import TEACHER
 
 _, _FRONT_MATTER, _INTRODUCTION = Path(__file__).with_name("plan.md").read_text("utf-8").split("---\n", 2)
@@ -26,7 +24,7 @@ class Step:
         name: the lesson.
         minutes: its duration.
         follow_up: a question after the lesson's own one.
-        expect: the answer, with placeholders for the values that `EXPECTED` computes.
+        expect: the answer.
         misconception: a common one, and what is true.
     """
 
@@ -64,5 +62,5 @@ def _draw(step: Step, answered: bool) -> None:
         )
     question.markdown(f"**{_LABELS['follow_up']}:** {step.follow_up}")
     if answered:
-        question.markdown(f"**{_LABELS['expect']}:** {render(step.expect, **EXPECTED[step.name]())}")
+        question.markdown(f"**{_LABELS['expect']}:** {step.expect}")
     misconception.markdown(f"**{_LABELS['misconception']}:** {step.misconception}")

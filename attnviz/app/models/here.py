@@ -1,4 +1,4 @@
-"""The models on this server, the families that can be shown, and how to choose the models of a server."""
+"""The models on this server, and the families that can be shown."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from attnviz.app.models.lookup import entry_or_error
 from attnviz.app.state.choices import MODEL
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed, limits
+from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import REFUSED
-from attnviz.text import in_bytes
 
 _IN_A_ROW = 2
 
@@ -71,26 +70,6 @@ def operators_choice() -> None:
     st.markdown(
         "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your own "
         "machine."
-    )
-
-
-def how_to_run_a_server() -> None:
-    """Describe how this server is set up, and how to set up another."""
-    st.markdown(
-        "Everybody who reaches this server can open models on it: it reads folders of this machine, and "
-        "downloads. Before you let others in, name the models that they may choose from; nothing else can "
-        "then be opened:"
-    )
-    st.code(
-        f"{allowed.SETTING}='minilm, translator, GPT-2=/models/gpt2' make app",
-        language="bash",
-        wrap_lines=True,
-    )
-    st.markdown(
-        "Catalogue names, folders and Hugging Face ids, with commas between them. The part before `=` is "
-        "what visitors read; without it, a folder goes by its last part. One model may take "
-        f"{in_bytes(limits.max_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
-        "among the models on this page."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
-from attnviz.capture.model import GRADES, MAX_NEW_TOKENS, MAX_SEED, MAX_TEMPERATURE
+from attnviz.capture.model import MAX_NEW_TOKENS, MAX_SEED, MAX_TEMPERATURE
 
 
 def _on(*pages: str) -> frozenset[str]:
@@ -23,11 +23,11 @@ _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
 _INDUCTION = _on("induction")
-_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS
+_WITH_HEAD = _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _POSITIONS | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
 READ_BY_STORYTELLER = _WRITE | _INDUCTION
-LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
+LESSONS = _READ_BY_BERT | _SCALE | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 _INDEXES = _on("learn", "heads")
 TEACHER = Flag(
@@ -103,7 +103,7 @@ SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND)
 TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 ROWS = OneOf(name="rows", pages=_COMPARE)
-EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE, always=True)
+EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE | _INDUCTION, always=True)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
 EXPECTED_AT = Token(name="asked", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
@@ -115,17 +115,15 @@ COUNT = OneOf(name="count", pages=_FIND, numbers=True)
 # Lessons, in order.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
-MOVED_PART = Number(name="moved_part", pages=_CAUSE, minimum=0, maximum=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)
 D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
 VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, minimum=0, maximum=9999, default=8)
 STEP = OneOf(name="step_of_six", pages=_QUERY_KEY_VALUE)
 CONVENTION = OneOf(name="convention", pages=_QUERY_KEY_VALUE)
-HEADS_OF_384 = OneOf(name="heads_of_384", pages=_MANY_HEADS)
 MASK = OneOf(name="mask", pages=_MASKS)
 MASK_SIZE = Number(name="mask_size", pages=_MASKS, minimum=0, default=3, capped=True)
 MASK_AFTER = Number(name="mask_after", pages=_MASKS, minimum=0, default=3, capped=True)
-CELLS = Text(name="cells", pages=_MASKS)
+CELLS = Several(name="cells", pages=_MASKS)
 EDITED = Token(name="edited", pages=_MASKS)
 REPLACEMENT = Text(name="replacement", pages=_MASKS)
 ORDER = Number(name="order", pages=_POSITIONS, minimum=0, maximum=999)
@@ -135,13 +133,8 @@ SHIFT = Number(name="shift", pages=_POSITIONS, minimum=0, default=5)
 SLOPES = Number(name="slopes", pages=_POSITIONS, maximum=32, default=8)
 CROSS_VIEW = OneOf(name="cross_view", pages=_CROSS)
 CROSS_QUERY = Token(name="reads", pages=_CROSS)
-CROSS_KEY = Token(name="read", pages=_CROSS)
-TRAINED_HEAD = Number(name="trained_head", pages=_CROSS)
 STAGE_IN_BLOCK = Number(name="stage_in_block", pages=_BLOCK, maximum=7)
 FRENCH_WORD = OneOf(name="french", pages=_TRANSLATE)
-ENCODER_HEAD = OneOf(name="encoder_head", pages=_TRANSLATE)
-CROSS_HEAD = OneOf(name="cross_head", pages=_TRANSLATE)
-DECODER_HEAD = OneOf(name="decoder_head", pages=_TRANSLATE)
 CAUSE_HEAD = OneOf(name="cause_head", pages=_CAUSE)
 CAUSE_WORD = OneOf(name="cause_word", pages=_CAUSE)
 LEARNER = OneOf(name="learner", pages=_WATCH)
@@ -154,7 +147,6 @@ LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
 REPEATED = Text(name="words_twice", pages=_INDUCTION)
 REPEATED_WORD = OneOf(name="repeated_word", pages=_INDUCTION)
-ABLATED = Several(name="ablated", pages=_INDUCTION)
 
 TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)

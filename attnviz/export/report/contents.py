@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
 from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
 from attnviz.text import in_order, isolated
-from attnviz.trace import Floats, Kind, Patch, Token, Trace, refuse_selected
+from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 _MAX_QUOTED = 40  # characters of a text in a name
@@ -144,7 +143,6 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "given": all(block.weights_alone for block in trace.blocks),
         "names_kinds": trace.target is not None,
         "texts": _texts(trace),
-        "sees": any(_sees(block.key_tokens) for block in trace.blocks),
         "edits": list(trace.edits),
         "difference": "",
         "pictures": []
@@ -222,13 +220,6 @@ def _texts(trace: Trace) -> list[Facts]:
         {"name": name, "typed": text[:end], "written": text[end:]}
         for name, text, end in zip(names, texts, typed, strict=True)
     ]
-
-
-def _sees(tokens: Sequence[Token]) -> bool:
-    """Whether these are the patches of a picture: named "row,column", without characters."""
-    patches = [token for token in tokens if not token.special]
-    named = all(re.fullmatch(r"[1-9]\d*,[1-9]\d*", token.text) for token in patches)
-    return bool(patches) and named and not any(token.end for token in patches)
 
 
 def _largest(of: LargestWeights, numbers: bytearray) -> Facts:

@@ -133,21 +133,6 @@ class Figure:
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
 
-    def display(self) -> None:
-        """Show it now: in a loop, or above the last line of a cell.
-
-        Raises:
-            AttnvizError: IPython is not installed, without which there is no notebook.
-        """
-        try:
-            from IPython.display import display
-        except ImportError:
-            raise AttnvizError(
-                "A figure is displayed in a notebook, by IPython, which is not installed here. "
-                'Save it, and open the file in a browser: figure.save("figure.html").'
-            ) from None
-        display(self)  # type: ignore[no-untyped-call]  # IPython has no types for it
-
     def save(self, path: str | Path) -> None:
         """Write a file: .html, which any browser opens, or the picture alone as .svg or .png.
 
@@ -187,7 +172,6 @@ def show(
     query: Query | Sequence[Query] | None = None,
     view: View | None = None,
     hide_special: bool = False,
-    height: int | None = None,
     theme: Theme = "auto",
     words: bool = False,
     pool: Pool | None = None,
@@ -218,7 +202,6 @@ def show(
             weights are added.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: hide the tokens that the tokenizer added.
-        height: of the figure, in CSS pixels; None: what its pictures need.
         theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
             nbconvert made; where the figure has no access to that, the reader's system setting.
         words: show the pieces of a word as one: attention to a word is the sum over its pieces, from a word
@@ -294,13 +277,9 @@ def show(
         choose_view=view is None,
         theme=theme,
     )
-    tall = (
-        _height(trace, kind, view or ("lines" if pool or alone else None))
-        + _TEXT * (minus is not None and minus.text != trace.text)
-        if height is None
-        else whole(height, "height")
-    )
-    return Figure(drawn, picture, tall, title)
+    height = _height(trace, kind, view or ("lines" if pool or alone else None))
+    height += _TEXT * (minus is not None and minus.text != trace.text)
+    return Figure(drawn, picture, height, title)
 
 
 def _readable(trace: Any, kind: Kind | None) -> Trace:

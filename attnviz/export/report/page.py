@@ -24,8 +24,6 @@ Part = Literal["atlas", "head"]
 Theme = Literal["light", "dark", "auto"]
 
 STYLE = code.LOOK + Path(__file__).with_name("report.css").read_text("utf-8")
-MARK = '<meta name="generator" content="attnviz">'
-"""What every page has in its head, and no other file."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def page(
             f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">',
-            MARK,
+            '<meta name="generator" content="attnviz">',
             "<title>Attention</title>",
             f"<style>{STYLE}</style>",
             "<noscript>This page draws its pictures with JavaScript. Please allow it.</noscript>",

@@ -1,9 +1,9 @@
 /* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. file.js starts it
    in a report's file, site/site.js in the static site. */
 
-import { drawing, element } from "../../widgets/dom.js";
+import { element, onPaper } from "../../widgets/dom.js";
 import { written } from "../../widgets/numbers.js";
-import { css, levelOf, levelsImage, Theme } from "../../widgets/palette.js";
+import { levelOf } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
 import patches from "../../widgets/patches.js";
@@ -31,7 +31,7 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
- *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], difference: string,
+ *   model: string, given: boolean, names_kinds: boolean, texts: Text[], edits: string[], difference: string,
  *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
  *   weights: number }[],
  *   kinds: Kind[]
@@ -274,9 +274,10 @@ export class Report {
       recolour();
     });
     if (FRAMED) window.parent.postMessage("attnviz", "*"); // _AROUND of notebook.py answers
-    window.addEventListener("beforeprint", () => this.print());
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
     // A browser's tools can show the paper without printing.
-    matchMedia("print").addEventListener("change", ({ matches }) => matches && this.print());
+    matchMedia("print").addEventListener("change", ({ matches }) => this.print(matches));
   }
 
   // The page ---------------------------------------------------------------------------------------------
@@ -323,7 +324,7 @@ export class Report {
       this.oneHead = element("h2");
       this.summary = element("summary");
       this.table = element("div", { class: "tables" });
-      this.numbers = element("details", {}, this.summary, this.table);
+      this.numbers = element("details", { class: "numbers" }, this.summary, this.table);
       this.numbers.ontoggle = () => this.tabulate();
       const top = element("div", { class: "top" }, this.oneHead, tools);
       this.pictured = element("div");
@@ -335,16 +336,13 @@ export class Report {
       }
       parts.push(element("section", { class: "one" }, top, this.pictured, this.mount("head_view"), this.numbers));
     }
-    this.paper = element("div", { class: "paper" });
     this.bar = element("div", { class: "bar" }, this.options.text.root, this.options.kind.root, this.meaning);
     main.replaceChildren(
       element("header", {}, this.title, this.texts, this.about),
       this.bar,
       element("div", { class: "parts" }, ...parts),
-      this.paper,
       element("footer", {}, ...this.explained()),
     );
-    main.classList.toggle("prints", show.includes("head"));
   }
 
   explained() {
@@ -503,7 +501,6 @@ export class Report {
     });
     this.summary.textContent = `All numbers of ${this.headName}`;
     this.tabulate();
-    if (matchMedia("print").matches) this.print();
   }
 
   /** An image, and what the chosen word gives its patches, or the chosen patch gets, in the open head. */
@@ -574,7 +571,7 @@ export class Report {
 
   /** Title, texts, and what read them. */
   describe() {
-    const { texts, model, edits, sees, difference } = this.reading;
+    const { texts, model, edits, difference } = this.reading;
     const { layers, heads, size } = this.kind;
     const quoted = (text) => [
       "“",
@@ -592,12 +589,9 @@ export class Report {
     const wrote = texts.some((text) => text.written) ? ["the underlined words are the model’s own"] : [];
     const [queries, keys] = size;
     const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
-    const seen = sees
-      ? ["patches of a picture, named row,column from the top left; the picture itself is not in this file"]
-      : [];
     const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
     const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
-    const facts = [difference || model, ...all, count, ...seen, ...wrote, ...changed];
+    const facts = [difference || model, ...all, count, ...wrote, ...changed];
     this.about.textContent = facts.join(" · ");
     document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
   }
@@ -644,7 +638,7 @@ export class Report {
     return ["attnviz", ...parts.filter(Boolean), view].join("-");
   }
 
-  // Numbers and paper ------------------------------------------------------------------------------------
+  // Numbers, and paper -----------------------------------------------------------------------------------
 
   tabulate() {
     this.table.replaceChildren(...(this.numbers.open ? this.tables() : []));
@@ -687,54 +681,16 @@ export class Report {
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 
-  /** The open head, its numbers and its caption, and all heads in small, on white. */
-  print() {
-    const view = this.widgets.head_view;
-    if (!view) return;
-    for (const details of this.texts.querySelectorAll("details")) details.open = true;
-    const picture = new DOMParser().parseFromString(view.svg(), "image/svg+xml").documentElement;
-    const one = element("div", { class: "open" }, document.importNode(picture, true), ...this.tables());
-    this.paper.replaceChildren(one, ...this.overview());
-  }
-
-  /** Every head in small, the open ones framed; nothing where the page does not show them. */
-  overview() {
-    const overview = this.widgets.atlas;
-    const pictures = overview?.pictures();
-    if (!pictures) return [];
-    const { layers, heads } = this.kind;
-    const theme = Theme.forFiles();
-    const [count, rows, columns] = pictures.shape;
-    const [cell, edge] = [Math.min(40, 700 / heads), 26];
-    const svg = drawing("svg", { viewBox: `0 0 ${edge + heads * cell} ${edge + layers.length * cell}` });
-    svg.style.maxWidth = `${(edge + heads * cell) / 4}mm`;
-    const write = (text, x, y) => {
-      const place = { x, y, "font-size": 11, "text-anchor": "middle", "dominant-baseline": "central" };
-      const label = drawing("text", { ...place, fill: css(theme.muted) });
-      label.textContent = text;
-      svg.append(label);
-    };
-    for (let head = 0; head < heads; head++) write(head + 1, edge + (head + 0.5) * cell, edge / 2);
-    layers.forEach((layer, at) => write(`L${layer}`, edge / 2, edge + (at + 0.5) * cell));
-    const open = new Set(this.state.heads.map((head) => overview.number(this.state.layer, head)));
-    for (let at = 0; at < count; at++) {
-      const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
-      const image = levelsImage(values, rows, columns, theme.pixels(this.kind.signed ? "diverging" : "sequential")).toDataURL("image/png");
-      const place = {
-        x: edge + (pictures.places[at] % heads) * cell + 1.5,
-        y: edge + Math.floor(pictures.places[at] / heads) * cell + 1.5,
-        width: cell - 3,
-        height: cell - 3,
-      };
-      const chosen = open.has(pictures.places[at]);
-      const frame = { fill: "none", stroke: css(chosen ? theme.text : theme.grid), "stroke-width": chosen ? 2 : 0.5 };
-      svg.append(
-        drawing("image", { ...place, href: image, preserveAspectRatio: "none", class: "pixels" }),
-        drawing("rect", { ...place, ...frame }),
-      );
-    }
-    const hint = "Rows of pictures are layers, columns heads; the framed one is above in full.";
-    const parts = [element("h2", { text: this.allName }), svg, element("p", { class: "hint", text: hint })];
-    return [element("div", { class: "overview" }, ...parts)];
+  /**
+   * Draws the page as on paper, with all numbers, or as on a screen again. While the browser prints, widgets cannot
+   * redraw themselves.
+   * @param {boolean} on
+   */
+  print(on) {
+    if (on === onPaper()) return;
+    document.documentElement.toggleAttribute("data-paper", on);
+    for (const details of document.querySelectorAll("details")) details.open ||= on;
+    if (this.numbers) this.tabulate();
+    window.dispatchEvent(new Event("attnviz:redraw"));
   }
 }

@@ -10,8 +10,8 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import faint
 from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
-from attnviz.analysis.window import TOP, lines_places, whole
 from attnviz.analysis.window import blocks as block_tokens
+from attnviz.analysis.window import whole
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 from attnviz.export.report.matrices import LargestWeights, Matrices
 from attnviz.export.report.page import InitialView, Theme
@@ -67,30 +67,18 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
 
 
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
-    """Return what a figure of a long text shows first: blocks, or lines around the token that is followed."""
-    top, (blocks, _) = of.top[opening.head], of.summaries[opening.head]
-    size = len(of.queries), len(of.keys)
-    if opening.view == "matrix":
-        window = whole(*size)
-        mask = np.isfinite(blocks)
-        rows, columns = window.ranges(*size)
-        queries = [token.label for token in block_tokens(of.queries.groups, rows, window.block)]
-        keys = [token.label for token in block_tokens(of.keys.groups, columns, window.block)]
-        levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
-        shapes, width, height = _matrix(levels, queries, keys, signed=False, high=1.0)
-    else:
-        row = opening.followed[0] if opening.followed else size[0] // 2
-        near, open_keys = lines_places(row, [int(key) for key in top.keys[row][:TOP]], *size)
-        weights = np.zeros((len(near), len(open_keys)), np.float32)
-        for at, place in enumerate(near):
-            shown = np.isin(top.keys[place], open_keys)
-            order = np.argsort(top.keys[place][shown])
-            weights[at, np.isin(open_keys, top.keys[place])] = top.weights[place][shown][order]
-        followed = [near.index(token) for token in opening.followed if token in near]
-        queries = [of.queries.labels[at] for at in near]
-        keys = [of.keys.labels[at] for at in open_keys]
-        numbers = weights[followed].sum(axis=0) if followed else None
-        shapes, width, height = _lines(weights, queries, keys, followed, numbers, signed=False)
+    """Return what a figure of a long text shows first: its blocks."""
+    blocks = of.summaries[opening.head].blocks
+    window = whole(len(of.queries), len(of.keys))
+    mask = np.isfinite(blocks)
+    queries, keys = (
+        [token.label for token in block_tokens(side.groups, places, window.block)]
+        for side, places in zip(
+            (of.queries, of.keys), window.ranges(len(of.queries), len(of.keys)), strict=True
+        )
+    )
+    levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
+    shapes, width, height = _matrix(levels, queries, keys, signed=False, high=1.0)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 

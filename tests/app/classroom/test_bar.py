@@ -32,8 +32,8 @@ def test_the_bar_is_told_the_complete_link_without_what_is_never_copied() -> Non
 def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     app = visit(name)
     question = told(app)["question"]
-    room, _ = opened("window", now=0)
-    room.lead("window", {"do": "poll", **question})
+    room, _ = opened(now=0)
+    room.lead({"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
 

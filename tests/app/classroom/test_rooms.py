@@ -21,7 +21,6 @@ from attnviz.app.classroom.rooms import (
 )
 
 NOW = 1_800_000_000.0
-WINDOW = "first window"
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 SENTENCE = "The dog ran over the road as it was free."
@@ -37,7 +36,7 @@ VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
 def opened() -> Room:
-    return rooms.opened(WINDOW, NOW)[0]
+    return rooms.opened(NOW)[0]
 
 
 def joined(room: Room, token: str) -> str:
@@ -82,7 +81,7 @@ class Lesson(RuleBasedStateMachine):
 
     @rule()
     def ask(self) -> None:
-        self.room.lead(WINDOW, POLL)
+        self.room.lead(POLL)
         self.asked, self.taking, self.shown, self.before, self.votes = True, True, False, None, {}
         self.absent = {}
         self.round += 1
@@ -92,9 +91,9 @@ class Lesson(RuleBasedStateMachine):
     def again(self) -> None:
         if self.shown:
             with pytest.raises(Refused, match="The answer is already shown"):
-                self.room.lead(WINDOW, {"do": "again"})
+                self.room.lead({"do": "again"})
             return
-        self.room.lead(WINDOW, {"do": "again"})
+        self.room.lead({"do": "again"})
         if not self.votes:  # as after a double click: nothing is lost
             return
         self.taking, self.shown, self.before, self.votes = True, False, self.counts(), {}
@@ -104,7 +103,7 @@ class Lesson(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule(what=st.sampled_from(["close", "show"]))
     def end(self, what: str) -> None:
-        self.room.lead(WINDOW, {"do": what})
+        self.room.lead({"do": what})
         self.taking, self.shown, self.absent = False, self.shown or what == "show", {}
 
     @precondition(lambda self: self.joined)
@@ -157,8 +156,6 @@ def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
     room.answer(stays, {"do": "follow", "on": False})
     room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
-    room.lead(WINDOW, {"do": "call"})
-    assert room.seen_by(stays)["calls"] == 1  # the browsers come back by themselves, and say so
     room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
     assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
 
@@ -174,7 +171,7 @@ def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
 
 def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
     room = opened()
-    room.lead(WINDOW, POLL)
+    room.lead(POLL)
     honest = joined(room, TOKENS[0])
     room.answer(honest, {"do": "vote", "round": 1, "option": 0})
     for number in range(3 * MAX_STUDENTS):
@@ -188,7 +185,7 @@ def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
 
 
 def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_hours_after_opening() -> None:
-    room, key = rooms.opened(WINDOW, NOW)
+    room, key = rooms.opened(NOW)
     assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
     room.teach(key, NOW + 600)
     assert room.until == NOW + 25 * 60
@@ -197,7 +194,7 @@ def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_ho
 
 
 def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_rooms() -> None:
-    room, key = rooms.opened(WINDOW, NOW)
+    room, key = rooms.opened(NOW)
     voter = joined(room, TOKENS[0])
     assert len(key) == 22
     assert key not in room.written()
@@ -205,28 +202,21 @@ def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_roo
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
-def test_a_second_window_with_the_key_leads_once_it_asks_to() -> None:
-    room, key = rooms.opened(WINDOW, NOW)
+def test_who_has_no_key_is_no_teacher() -> None:
+    room, key = rooms.opened(NOW)
     with pytest.raises(NoEntry, match="another teacher"):
         room.teach("x" * 22, NOW)
     room.teach(key, NOW)
-    for leads, looks_on in ((WINDOW, "second window"), ("second window", WINDOW)):
-        room.lead(leads, {"do": "lead"})
-        assert room.seen_by(None, leads)["leads"]
-        assert not room.seen_by(None, looks_on)["leads"]
-        with pytest.raises(Refused, match="led from another window"):
-            room.lead(looks_on, {"do": "view", "view": VIEW})
-        room.lead(leads, {"do": "view", "view": VIEW})
 
 
 @pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
 def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None:
     room = opened()
-    room.lead(WINDOW, {"do": "view", "view": VIEW})
-    room.lead(WINDOW, {"do": "point", "point": POINT})
-    room.lead(WINDOW, {"do": "view", "view": VIEW | {"reveal": []}})
+    room.lead({"do": "view", "view": VIEW})
+    room.lead({"do": "point", "point": POINT})
+    room.lead({"do": "view", "view": VIEW | {"reveal": []}})
     assert room.point
-    room.lead(WINDOW, {"do": "view", "view": VIEW | change})
+    room.lead({"do": "view", "view": VIEW | change})
     assert room.point is None
 
 
@@ -271,17 +261,17 @@ def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str,
     room = opened()
     before = room.written()
     with pytest.raises(Refused, match=why):
-        room.lead(WINDOW, message)
+        room.lead(message)
     assert room.written() == before
 
 
 @pytest.mark.parametrize(
     "message",
-    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "call"}, POLL, {"do": ["vote"]}],
+    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "clear"}, POLL, {"do": ["vote"]}],
 )
 def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any]) -> None:
     room = opened()
-    room.lead(WINDOW, POLL)
+    room.lead(POLL)
     voter = joined(room, TOKENS[0])
     before = room.written()
     with pytest.raises(Refused, match="cannot read"):

@@ -15,7 +15,6 @@ from attnviz.errors import WrongSetting
 from tests.app.classroom import redis_server
 
 CODE, OTHER = "ABCDEF", "GHJKMN"
-WINDOW = "window"
 POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"]}
 
 
@@ -77,15 +76,15 @@ def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
     store.write(OTHER, 0, "", time.time() - 1)
     assert store.read(OTHER) is None
     assert store.numbers([CODE, OTHER]) == {CODE: 1}
-    assert list(store.sweep()) == [CODE]
+    assert store.sweep() == [CODE]
     store.delete(CODE)
-    assert store.sweep() == {}
+    assert store.sweep() == []
 
 
 def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
     store = place()
-    room, _ = rooms.opened(WINDOW, time.time())
-    room.lead(WINDOW, POLL)
+    room, _ = rooms.opened(time.time())
+    room.lead(POLL)
     store.write(CODE, 0, room.written(), room.until)
     # In memory there is one process and, as attnviz.app.classroom.socket has it, one thread.
     servers = 1 if store is place() else 4
@@ -114,32 +113,19 @@ def _vote(room: Room, number: int) -> None:
 def test_what_a_room_refuses_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
-    room, _ = rooms.opened(WINDOW, time.time())
+    room, _ = rooms.opened(time.time())
     store.write(CODE, 0, room.written(), room.until)
     with pytest.raises(NoEntry, match="another teacher"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
 
 
-def test_where_all_rooms_are_taken_the_one_whose_teacher_has_been_gone_longest_makes_way(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stores, "MAX_ROOMS", 3)
-
-    def new(*, gone: float = 0.0, hours: float = 0.0) -> str:
-        room, _ = rooms.opened(WINDOW, time.time() - hours * 3600)
-        room.last_led = time.time() - gone
-        return add(store, room)
-
-    last_minute, longer, shorter = new(hours=7.99), new(gone=300), new(gone=200)
-    fourth = new()
-    assert store.sweep().keys() == {last_minute, shorter, fourth}
-    fifth = new()
-    assert store.sweep().keys() == {last_minute, fourth, fifth}
-    assert store.numbers([longer, shorter]) == {}
-    with pytest.raises(Refused, match="3 rooms already"):
-        new()
-    assert store.sweep().keys() == {last_minute, fourth, fifth}
+def test_a_store_takes_no_more_rooms_than_it_may(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "MAX_ROOMS", 2)
+    codes = {add(store, rooms.opened(time.time())[0]) for _ in range(2)}
+    assert {*store.sweep()} == codes
+    with pytest.raises(Refused, match="2 rooms already"):
+        add(store, rooms.opened(time.time())[0])
 
 
 def test_the_operator_chooses_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:

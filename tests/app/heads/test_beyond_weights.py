@@ -55,16 +55,16 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     app = opened()
     shown = sent(app, "head_map")
     assert shown["column_labels"] == TIRED.lower().rstrip(".").split()
-    assert len(shown["row_labels"]) == 12
-    values = np.array(shown["values"], float).reshape(12, 12)
+    assert len(shown["row_labels"]) == 11
+    values = np.array(shown["values"], float).reshape(11, 12)
     assert [at for at in range(12) if np.isnan(values[:, at]).all()] == [IT]
     counted = np.arange(12) != IT
     np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
-    ways = ["mean vector", "key masked", "deleted"]
-    assert shown["row_labels"][:3] == [f"Occlusion: {way}" for way in ways]
-    assert [text.split(",")[0] for text in shown["texts"][IT : 3 * 12 : 12]][1:] == ["–", "–"]
-    yardstick = values[:3, counted]
-    for row in (3, 11):
+    ways = ["mean vector", "deleted"]
+    assert shown["row_labels"][:2] == [f"Occlusion: {way}" for way in ways]
+    assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
+    yardstick = values[:2, counted]
+    for row in (2, 10):
         rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
         assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
     bound = critical_value(11, 9)
@@ -76,7 +76,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
 def test_the_table_has_all_measures_of_all_tokens(latest: Progress[MeasuredToken]) -> None:
     table = columns(chosen(), latest.found)
     assert table["token"][IT - 1 : IT + 1] == ["8:as", "9:it"]
-    ways = ["mean vector", "key masked", "deleted"]
-    assert list(table)[:5] == ["token", *ways, "Weights of head 1-2"]
-    assert np.isnan([float(table[way][IT]) for way in ways]).tolist() == [False, True, True]
+    ways = ["mean vector", "deleted"]
+    assert list(table)[:4] == ["token", *ways, "Weights of head 1-2"]
+    assert np.isnan([float(table[way][IT]) for way in ways]).tolist() == [False, True]
     np.testing.assert_array_equal(table[ROLLOUT], latest.found.values[ROLLOUT].astype(float))

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from attnviz.app.lessons.block.values import lengths, walk
-from tests.app.shown import charts, sent, visit, words
+from attnviz.app.lessons.block.values import walk
+from tests.app.shown import sent, visit
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -43,19 +43,3 @@ def test_the_picture_has_the_numbers_of_each_vector() -> None:
 def test_the_last_layer_has_no_next_one() -> None:
     assert "6" in sent(visit("block", layer="5"), "steps")["onward"]
     assert not sent(visit("block", layer="6"), "steps")["onward"]
-
-
-def test_the_charts_show_the_computed_values() -> None:
-    app, found = visit("block"), lengths(TEXT)
-    measured, cosines = (chart["lines"] for chart in charts(app).values())
-    for line, row in zip(measured, (found.came_in, found.attention, found.feed_forward), strict=True):
-        assert line["x"] == list(range(1, 7))
-        assert line["y"] == pytest.approx(row[:, IT].tolist(), rel=1e-4)
-    assert cosines[0]["y"] == pytest.approx(found.similarity[:, IT].tolist(), abs=1e-4)
-
-
-def test_of_a_long_text_the_nearest_tokens_are_drawn() -> None:
-    app = visit("block", text="word " * 300)
-    assert "24 of 301 other tokens" in words(app)
-    *_, cosines = charts(app).values()
-    assert [line["faint"] for line in cosines["lines"]] == [False, *24 * [True]]

@@ -2,16 +2,14 @@
 
 import re
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.cause import values
-from attnviz.app.lessons.cause.page import COMPARED
 from attnviz.app.lessons.cause.values import Row
 from attnviz.app.lessons.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent
-from tests.app.shown import FOLDED, all_sent, charts, clean, press, row_of_buttons, sent, visit, words
+from tests.app.shown import FOLDED, all_sent, clean, press, row_of_buttons, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -23,7 +21,7 @@ def change(app: AppTest, edits: str) -> AppTest:
 
 
 def french(app: AppTest) -> str:
-    """The translation with the changes; the words that differ are bold."""
+    """The translation with the changes."""
     [shown] = re.findall(r"^\*\*(?:Now|Translation):\*\* (.*)$", words(app), re.MULTILINE)[:1]
     return str(shown).replace("\\", "")
 
@@ -48,21 +46,6 @@ def test_the_opening_picture_and_its_sections() -> None:
         assert f"| {run.title} ({run.seed}) | `{run.head}` | {shares} |" in shown
 
 
-def test_a_split_weight_at_each_step_and_at_the_chosen_one() -> None:
-    app = visit("cause", moved_part="9")
-    split = values.split("translator", SENTENCE, IT, 1, 6)
-    assert split
-    [chart] = charts(app).values()
-    for line, numbers in zip(chart["lines"], (split.il, split.elle), strict=True):
-        assert line["x"] == pytest.approx(split.shares.tolist())
-        assert line["y"] == pytest.approx(numbers.tolist(), rel=1e-5)
-    assert chart["marked"] == pytest.approx(0.45)
-    shown = words(app)
-    for name, number in (("weight on `road`", split.rows[9, 6]), ("probability of *il*", split.il[9])):
-        assert f"| {name} | {percent(float(number), 1)} |".replace("\u00a0", " ") in shown
-    assert "| 45 % moved |" in shown
-
-
 def test_a_link_with_a_change_and_a_sentence_without() -> None:
     app = visit("cause", edits=MOVED)
     assert moved_to(app) == "7 road"
@@ -72,16 +55,15 @@ def test_a_link_with_a_change_and_a_sentence_without() -> None:
     assert list(table(app, "pronouns").values()) == [
         list(each) for each in zip(found.gender.before, found.gender.now, strict=True)
     ]
-    assert french(app) == "Le chien n'a pas traversé la route car **elle** était trop fatigué."
+    assert french(app) == "Le chien n'a pas traversé la route car elle était trop fatigué."
     clean(app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run())
     assert app.multiselect(key="edits").value == []
     assert "car elle était trop étroite" in french(app)
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
         assert "Probability" not in sent(app, "share_table")["title"]
-        assert not charts(app)
     clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
-    assert french(app) == "`[END]`"
+    assert french(app) == "[END]"
 
 
 def moved_to(app: AppTest) -> str | None:
@@ -105,10 +87,7 @@ def test_buttons_move_a_weight_ablate_and_undo() -> None:
     assert "car il était trop fatigué" in french(app)
 
 
-def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
-    app = visit("cause", FOLDED, edits="encoder 1-3 12 12>1")
-    assert app.selectbox(key="cause_head").value == "encoder 1-3"
-    assert app.selectbox(key="cause_word").value == "12 tired"
+def test_the_last_change_of_the_row_is_shown() -> None:
     app = visit("cause", FOLDED, edits=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
     assert moved_to(app) is None
     assert "1 change in other rows" in words(app)
@@ -117,7 +96,7 @@ def test_a_link_that_names_no_row_shows_the_first_that_it_changes() -> None:
         ("encoder 2-1 9", None),
         ("encoder 2-1", None),
         (f"encoder 2-1 12, cross 1-2, {MOVED}", "7 road"),
-        (f"encoder 2-1, {MOVED}, encoder 2-1 9", None),
+        (f"{MOVED}, encoder 2-1", None),
     ):
         change(app, edits)
         assert moved_to(app) == target
@@ -136,24 +115,14 @@ def test_an_invalid_change_is_named_and_none_is_made() -> None:
         assert "car il était trop fatigué" in french(app)
     change(app, MOVED)
     assert not app.warning
-    assert "car **elle** était trop fatigué" in french(app)
+    assert "car elle était trop fatigué" in french(app)
     for head in ("decoder 1-2", "cross 1-1"):
         clean(app.selectbox(key="cause_head").set_value(head).run())
         assert "`car`" in app.header[0].value
 
 
-def test_two_translators_have_the_same_change_and_each_opens_at_its_own_head() -> None:
+def test_each_translator_opens_at_its_own_head() -> None:
     app = visit("cause", edits=MOVED)
-    first, second = (
-        [row["shares"] for row in each["rows"]]
-        for each in all_sent(app, "share_table")[2:]
-        if "head" in each["title"]
-    )
-    assert first == list(table(app, "weights").values())
-    assert second[1][0] > 0.95
-    assert "**Now:** Le chien n'a pas traversé la route car il était trop fatigué" in words(app)
-    unguided = "translator-unguided"
-    clean(app.selectbox(key="translator").set_value(catalogue.entry(unguided).title).run())
+    clean(app.selectbox(key="translator").set_value(catalogue.entry("translator-unguided").title).run())
     (head,) = [run.head for run in held_out() if run.shipped and run.variant == "unguided"]
     assert app.selectbox(key="cause_head").value == f"encoder {head}"
-    assert unguided not in COMPARED

@@ -6,8 +6,7 @@ import pytest
 
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
-from attnviz.errors import InvalidEdit
-from tests.translator_reference import Array, Change, ablate, move, nothing, reference
+from tests.translator_reference import Change, ablate, move, nothing, reference
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -66,31 +65,6 @@ def test_without_a_pronoun_there_is_no_gender() -> None:
     assert values.experiment(MODEL, text, Row("encoder", 1, 0, 1)).gender is None
 
 
-@pytest.mark.parametrize("step", [0, 7, 10, 20])
-def test_a_split_weight_is_the_change_by_hand(step: int) -> None:
-    share = step / 20
-
-    def split_it(here: str, weights: Array) -> None:
-        if here == GUIDED:
-            weights[0, IT, ROAD] += share * weights[0, IT, DOG]
-            weights[0, IT, DOG] *= 1 - share
-
-    found, before = values.split(MODEL, SENTENCE, AT_IT, DOG, ROAD), run("")
-    assert found is not None
-    by_hand = reference().choice(ENGLISH, before.words_before, split_it)
-    assert (found.il[step], found.elle[step]) == pytest.approx(by_hand, abs=1e-5)
-    assert found.shares[step] == pytest.approx(share)
-    assert found.rows[step, DOG] == pytest.approx((1 - share) * before.row_before[DOG], abs=1e-6)
-    assert found.rows[step].sum() == pytest.approx(1, abs=1e-5)
-    assert found.french[0] == before.words_before
-    likelier = "il" if found.il[step] > found.elle[step] else "elle"
-    assert likelier in found.french[step]
-
-
-def test_without_a_pronoun_nothing_is_split() -> None:
-    assert values.split(MODEL, "The dog crossed the road.", Row("encoder", 1, 0, 1), 1, 4) is None
-
-
 def test_the_result_is_the_difference_of_both_translations() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert (run("").result, moved.result) == ("same", "gender")
@@ -104,9 +78,3 @@ def test_the_nearest_other_noun() -> None:
     masked = found.open_to.copy()
     masked[ROAD] = False
     assert replace(found, open_to=masked).other_noun(IT) is None
-
-
-@pytest.mark.parametrize("edit", ["rubbish", "encoder 2-1 9 >7"])
-def test_other_edits_are_invalid(edit: str) -> None:
-    with pytest.raises(InvalidEdit):
-        values.parsed([edit])

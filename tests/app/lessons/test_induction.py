@@ -6,8 +6,9 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.document import document
 from attnviz.app.lessons.induction.page import OPENING, random_words
-from attnviz.app.lessons.induction.values import measured, measured_after_start, repeated, without_path
+from attnviz.app.lessons.induction.values import measured, measured_after_start, repeated
 from attnviz.text import head_name, percent
+from attnviz.trained.storyteller.figures import Heads
 from tests.app.shown import all_sent, clean, labels, press, sent, stored, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
@@ -17,6 +18,10 @@ LABEL = document("induction").label
 def text(app: AppTest) -> str:
     """Return all Markdown on the page without escapes."""
     return words(app).replace("\\", "")
+
+
+def ablations(heads: Heads) -> list[str]:
+    return [f"decoder {head_name(*head)}" for head in heads]
 
 
 def shown(share: float, digits: int = 0) -> str:
@@ -53,36 +58,28 @@ def test_own_words_and_another_of_them() -> None:
 
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:
-    names = [head_name(*head) for head in measured().previous_word_heads]
-    told = text(visit("induction", ablated=names, open=[]))
-    whole, induction = measured(), tuple(head_name(*head) for head in measured().induction_heads)
+    whole = measured()
+    names, induction = map(ablations, (whole.previous_word_heads, whole.induction_heads))
+    told = text(visit("induction", edits=names, open=[]))
     assert f"| all heads | **{shown(whole.right, 1)}** |" in told
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
-    assert f"| without {names[0]} | **{shown(measured(tuple(names)).right, 1)}** |" in told
+    assert f"| without {names[0]} | **{shown(measured(names).right, 1)}** |" in told
     assert f"[CHANT] | {shown(measured_after_start().right, 1)} |" in told
 
 
 @pytest.mark.parametrize("head", ["1-1", "1-4", "2-2"])
 def test_every_head_is_ablated_alone(head: str) -> None:
-    left, mean = measured((head,)), measured((head,), mean=True)
+    left = measured((f"decoder {head}",))
     [row] = [row for row in text(visit("induction")).splitlines() if row.startswith(f"| {head} |")]
-    _, role, *cells = row.strip("| ").split(" | ")
-    expected = [shown(float(left.prefix_matching.max())), shown(left.right)]
-    assert cells == expected + ([shown(mean.right)] if role else [])
-
-
-def test_the_paths_are_cut_one_by_one() -> None:
-    told, back = text(visit("induction")), tuple(head_name(*head) for head in measured().previous_word_heads)
-    for part, name in (("query", ":blue[queries]"), ("key", ":red[keys]"), ("value", ":green[values]")):
-        left = without_path(back, part, measured().induction_heads)  # type: ignore[arg-type]
-        assert f"| {name} | {shown(left)} |" in told
+    _, _, *cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == [shown(float(left.prefix_matching.max())), shown(left.right)]
 
 
 def test_four_layers_have_other_heads() -> None:
     roles = measured(model="storyteller-4-layers")
-    back = head_name(*roles.previous_word_heads[0])
-    app = visit("induction", size="4 layers", ablated=[back, "9-9"])
-    assert app.multiselect(key="ablated").value == [back]
+    back = ablations(roles.previous_word_heads)[0]
+    app = visit("induction", size="4 layers", edits=[back, "decoder 9-9"])
+    assert app.multiselect(key="edits").value == [back]
     columns = sent(app, "share_table")["columns"]
     for column, heads in zip(columns, (roles.previous_word_heads, roles.induction_heads), strict=False):
         assert head_name(*heads[0]) in column

@@ -11,7 +11,7 @@ IT = 9
 
 
 def test_picture_and_tables_show_the_computed_values() -> None:
-    app, found = visit("many_heads"), values.at_token(TEXT, 3, IT, 12)
+    app, found = visit("many_heads"), values.at_token(TEXT, 3, IT)
     table, said = sent(app, "share_table"), words(app)
     assert not app.info
     assert [row["marked"] for row in table["rows"]].index(True) == sent(app, "head_view")["query"] == 1
@@ -27,15 +27,3 @@ def test_picture_and_tables_show_the_computed_values() -> None:
     for cost in values.costs(384, page.HEADS, tokens=15):
         counts = f"{cost.parameters:,} | {cost.multiply_adds:,} | {cost.weights:,}"
         assert f"| {cost.heads} × {cost.d_head} | {counts} |" in said
-    for size in values.known_sizes():
-        inside = f"{size.d_feed_forward} = {size.d_feed_forward // size.d_model} × {size.d_model}"
-        shape = f"{size.d_model} = {size.heads} × {size.d_head} | {inside} | {size.layers}"
-        assert f"| {size.name} | {shape} |" in said
-
-
-def test_one_wide_head_is_labelled_as_untrained() -> None:
-    app = visit("many_heads", heads_of_384="1", head="8")
-    assert sent(app, "head_view")["query"] == 0
-    assert len(app.info) == 1
-    assert "rows 1 to 384" in words(app)
-    assert app.session_state["head"] == 8  # what Explore will open

@@ -13,10 +13,11 @@ from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
 from attnviz.app.lessons.compute import token_ids, tokens
+from attnviz.app.lessons.document import document
 from attnviz.app.lessons.many_heads import values
-from attnviz.app.lessons.many_heads.values import HeadShares, at_token, cut, head_shares
+from attnviz.app.lessons.many_heads.values import HeadShares, at_token, head_shares
+from attnviz.models import catalogue
 from attnviz.transformer.multi_head import MultiHeadAttention
-from attnviz.transformer.published import BertConfig
 from tests import reference_bert
 
 TEXT = "The dog did not cross the road as it was too tired."
@@ -48,9 +49,6 @@ def test_two_heads_worked_by_hand() -> None:
     w_o = torch.tensor([[1.0, 0], [-1, 2]])
     found = of(by_hand(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
     assert found.weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
-    assert found.concatenated.tolist() == [[3], [2]]
-    assert found.added.tolist() == [[3, 0], [-2, 4]]
-    assert found.output.tolist() == [3, 4]
     assert found.lengths == pytest.approx([3, 20**0.5])
     assert found.cosines == pytest.approx([9 / 15, 10 / (5 * 20**0.5)])
     assert found.shares == pytest.approx([0.36, 0.40])
@@ -84,33 +82,15 @@ def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
         torch.inference_mode(),
     ):
         outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
-    found = at_token(TEXT, layer, IT, 12)
+    found = at_token(TEXT, layer, IT)
     pieces, output = seen["pieces"][0, IT].reshape(12, 32), seen["output"][0, IT]
     slices = block.output.dense.weight.detach().T.reshape(12, 32, 384)
     added = (pieces[:, :, None] * slices).sum(dim=1)
     np.testing.assert_allclose(found.weights, outputs.attentions[layer][0, :, IT], atol=1e-5)
-    np.testing.assert_allclose(found.concatenated, pieces, atol=1e-5)
-    np.testing.assert_allclose(found.added, added, atol=1e-5)
-    np.testing.assert_allclose(found.output, output, atol=1e-5)
+    np.testing.assert_allclose(found.lengths, added.norm(dim=-1), atol=1e-5)
     shares = [float(one @ output / (output @ output)) for one in added]
     np.testing.assert_allclose(found.shares, shares, atol=1e-5)
     assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
-
-
-def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> None:
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(35, 5)
-    vectors = torch.randn(11, 35)
-    wide = cut(attention, 1)
-    assert wide.to_query is attention.to_query
-    assert attention.n_heads == 5
-    with torch.inference_mode():
-        scores = attention(vectors, vectors).attention.scores
-        wide_scores = wide(vectors, vectors).attention.scores
-    # One wide dot product is the sum of the narrow ones; each is divided by the root of its own length.
-    torch.testing.assert_close(wide_scores[0], scores.sum(dim=0) / 5**0.5)
-    with pytest.raises(ValueError, match="not divisible by n_heads = 3"):
-        cut(attention, 3)
 
 
 def counted(module: nn.Module) -> int:
@@ -148,41 +128,42 @@ def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_
     assert values.multiply_adds(tokens, d_model, heads) == counted_multiply_adds(attention, vectors, vectors)
 
 
-@pytest.mark.parametrize("config", [values.BERT_BASE, values.BERT_LARGE], ids=["base", "large"])
-def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> None:
-    with torch.device("meta"):
-        theirs: Any = BertModel(
+def in_the_lesson(model: str) -> list[int]:
+    """The parameters in the lesson's table: of one attention block, one layer and the whole model."""
+    [row] = [
+        row for row in document("many_heads").sources["sizes"].splitlines() if row.startswith(f"| {model}")
+    ]
+    return [int(cell.replace(",", "")) for cell in row.strip("| ").split(" | ")[-3:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("BERT base", TheirConfig()),
+        (
+            "BERT large",
             TheirConfig(
-                hidden_size=config.hidden_size,
-                num_hidden_layers=config.num_hidden_layers,
-                num_attention_heads=config.num_attention_heads,
-                intermediate_size=config.intermediate_size,
-            )
-        )
-    ours = values.bert_sizes("", config)
-    assert ours.everything == counted(theirs)
-    assert ours.layer == counted(theirs.encoder.layer[0])
+                hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
+            ),
+        ),
+        ("MiniLM", TheirConfig.from_pretrained(catalogue.MINILM.folder)),
+    ],
+)
+def test_the_sizes_of_the_table_are_those_of_transformers_bert(name: str, config: TheirConfig) -> None:
+    with torch.device("meta"):
+        theirs: Any = BertModel(config)
+    first = theirs.encoder.layer[0]
     # Their attention includes its Add & Norm: a weight and a bias for each of the d_model numbers.
-    assert ours.attention == counted(theirs.encoder.layer[0].attention) - 2 * config.hidden_size
-
-
-def test_the_published_sizes() -> None:
-    original, base, large, *bundled = values.known_sizes()
-    sizes = [(512, 8, 64), (768, 12, 64), (1024, 16, 64)]
-    assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == sizes
-    assert all(s.d_feed_forward == 4 * s.d_model for s in (original, base, large, *bundled))
-    assert (base.everything, large.everything) == (109_482_240, 335_141_888)
-    for size, millions in ((original, 65), (base, 110), (large, 340)):
-        assert size.everything / 1e6 == pytest.approx(millions, rel=0.03)
+    attention = counted(first.attention) - 2 * config.hidden_size
+    assert in_the_lesson(name) == [attention, counted(first), counted(theirs)]
 
 
 def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
     with torch.device("meta"):
         theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
-    ours = values.original_sizes()
-    # PyTorch's stacks end in one more norm each, which the paper does not have.
+    # PyTorch's stacks end in one more norm each, which the paper does not have. One table of words serves the
+    # source, the target and the last multiplication (§3.4); it has about 37,000 rows (§5.1).
     norms = counted(theirs.encoder.norm) + counted(theirs.decoder.norm)
-    table = values.ORIGINAL_VOCABULARY * 512
-    assert ours.layer == counted(theirs.encoder.layers[0])
-    assert ours.attention == counted(theirs.encoder.layers[0].self_attn)
-    assert ours.everything == counted(theirs) - norms + table
+    everything = counted(theirs) - norms + 37_000 * 512
+    first = theirs.encoder.layers[0]
+    assert in_the_lesson("Original") == [counted(first.self_attn), counted(first), everything]

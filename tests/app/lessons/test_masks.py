@@ -1,7 +1,5 @@
 """The lesson "Masks" without a browser: the effect of a link, a choice and invalid input."""
 
-import re
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.masks import values
-from attnviz.app.lessons.masks.values import MAX_EDITED_TOKENS, MaskChoice
+from attnviz.app.lessons.masks.values import MaskChoice
 from attnviz.text import percent
 from attnviz.trace import Floats, Mask
 from tests.app.shown import clean, sent, stored, try_page, visit, words
@@ -61,40 +59,30 @@ def test_the_correct_prediction_is_the_weight_of_layer_1_under_the_mask(query: s
     assert "**Yes.**" in words(question.set_value(percent(row.after, 1)).run())
 
 
-def test_a_link_restores_an_edited_mask() -> None:
-    mask = np.random.default_rng(0).random((15, 15)) < 0.5
-    mask[:, 0] = True
-    app = visit("masks", mask="by hand", cells=values.written(mask), layer="6", head="12")
-    assert not app.warning
-    assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), mask, 11)[5])
-
-
-def test_a_mask_by_hand_starts_from_the_one_before_and_is_for_its_sentence_only() -> None:
-    app = visit("masks", mask="window", mask_size="2", mask_after="0")
-    window = np.isfinite(drawn(app))
-    clean(app.segmented_control(key="mask").set_value("by hand").run())
-    assert (np.isfinite(drawn(app)) == window).all()
-    assert app.query_params["cells"] == values.written(window)
+def test_a_link_changes_cells_of_its_sentence_only() -> None:
+    app = visit("masks", mask="window", mask_size="2", mask_after="0", cells=["10>3", "1>15"])
+    mask = values.cells(MaskChoice("window", 2, 0), 15).copy()
+    mask[[9, 0], [2, 14]] ^= True
+    assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), mask, HEAD)[LAYER])
     clean(app.text_input(key="text").set_value("Why not?").run())
-    assert re.search("15 tokens.*has 5", app.warning[0].value)
-    assert np.isfinite(drawn(app)).tolist() == [[True] * 5] * 5
+    assert not app.multiselect(key="cells").value
+
+
+@pytest.mark.parametrize("cell", ["rubbish", "10>16", "0>3"])
+def test_what_is_no_cell_is_named(cell: str) -> None:
+    app = visit("masks", cells=cell)
+    assert cell in app.warning[0].value.replace("\\", "")
+    assert_drawn(
+        app,
+        causal := np.tri(15, dtype=bool),
+        values.weights(compute.tokens(OPENING.text), causal, HEAD)[LAYER],
+    )
 
 
 def test_a_row_with_every_key_masked_is_refused() -> None:
-    mask = values.cells(MaskChoice("causal"), 15).copy()
-    mask[2] = False
-    app = try_page("masks", mask="by hand", cells=values.written(mask))
-    assert "`dog`" in app.error[0].value
-    assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), None, HEAD)[LAYER])
+    app = try_page("masks", cells="1>1")
+    assert "`[CLS]`" in app.error[0].value
     assert sent(app, "head_view")["heading"] == "Weights before, without a mask"
-
-
-def test_a_long_sentence_is_computed_but_not_edited() -> None:
-    app = visit("masks", text=" ".join(["road"] * MAX_EDITED_TOKENS))
-    assert f"has {MAX_EDITED_TOKENS + 2} tokens" in words(app)
-    assert sent(app, "head_view")["note"] == ""
-    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MAX_EDITED_TOKENS - 2))).run())
-    assert sent(app, "head_view")["note"]
 
 
 def test_sizes_end_at_the_length_of_the_sentence() -> None:

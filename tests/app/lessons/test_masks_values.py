@@ -5,26 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.masks import values as masks
 from attnviz.app.lessons.masks.values import MaskChoice
-from attnviz.capture import loading
-from attnviz.errors import AttnvizError, InvalidMask
+from attnviz.errors import AttnvizError
 from attnviz.trace import Mask
-from attnviz.trained.translator.translator import source_of, target_of
-from attnviz.trained.translator.vocabulary import FRENCH
-from attnviz.transformer.masks import no_mask
 from tests.reference_bert import forward, tokenizer
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = TIRED.replace("tired", "narrow")
 PIECES = "The unbelievable tokenization was unhappier than the tokenization."
-
-square_masks = st.integers(1, 23).flatmap(lambda count: arrays.arrays(np.bool_, (count, count)))
 
 
 def drawn_by_hand(count: int, seed: int = 0) -> Mask:
@@ -69,28 +60,6 @@ def test_in_layer_1_the_causal_mask_renormalizes_the_row(query: int) -> None:
     row = masks.renormalized(TIRED, 1, query)
     assert row.after == pytest.approx(row.before / row.allowed, abs=1e-6)
     assert row.key <= query
-
-
-@given(square_masks)
-def test_a_mask_as_text_is_read_back_as_it_was(mask: Mask) -> None:
-    text = masks.written(mask)
-    assert set(text) <= set("0123456789abcdef-")
-    assert np.array_equal(masks.read(text, len(mask)), mask)
-
-
-@given(mask=square_masks, tokens=st.integers(1, 40))
-def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None:
-    if tokens != len(mask):
-        with pytest.raises(InvalidMask, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
-            masks.read(masks.written(mask), tokens)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "rubbish", "8-c", "8-c-e-f", "8-c-g", "8-c-e0", "8-c-1", "8-c-²", "<b>-c-e", "8--c"]
-)
-def test_rubbish_is_no_mask(text: str) -> None:
-    with pytest.raises(InvalidMask, match="drawn"):
-        masks.read(text, 3)
 
 
 @pytest.mark.parametrize("text", [TIRED, PIECES])
@@ -140,10 +109,9 @@ def test_a_word_in_the_place_of_a_comma_does_not_run_into_its_neighbours() -> No
     assert " ".join(token.text for token in compute.tokens(edited)) == "[CLS] the dog narrow tired [SEP]"
 
 
-def test_a_piece_that_no_word_can_replace_is_named() -> None:
-    """Never "like: narrow", where that was typed."""
+def test_a_piece_of_a_word_is_not_replaced() -> None:
     names = [token.text for token in compute.tokens(PIECES)]
-    with pytest.raises(AttnvizError, match=r"##pp is a piece of a word: replace a whole word\.$"):
+    with pytest.raises(AttnvizError, match="Replace a whole word"):
         masks.replaced(PIECES, names.index("##pp"), "narrow")
 
 
@@ -162,19 +130,3 @@ def test_a_special_token_cannot_be_replaced(place: int) -> None:
 def test_sentences_of_different_lengths_cannot_be_compared() -> None:
     with pytest.raises(AttnvizError, match="One text has 15 tokens, the other 5"):
         masks.reach(TIRED, "Why not now")
-
-
-def test_what_is_learned_at_once_is_what_is_written_word_by_word() -> None:
-    found = masks.teacher_forced(TIRED)
-    assert found.read[:3] == ("[START]", "le", "chien")
-    assert found.targets == (*found.read[1:], "[END]")
-    assert found.at_once == pytest.approx(found.one_by_one, abs=1e-6)
-    assert found.difference < 1e-6
-    # Only under the causal mask: with all cells open the same pass would not give what writing gives.
-    translator = loading.load_translator("translator").translator
-    english = TIRED.lower().rstrip(".").split()
-    source, target = torch.tensor(source_of(english)), torch.tensor(target_of(found.targets[:-1]))
-    open_cells = no_mask(len(target), len(target))
-    unmasked = translator.model(source, target, target_mask=open_cells).probabilities
-    rows = unmasked[torch.arange(len(target)), FRENCH.ids(found.targets)].numpy()
-    assert np.abs(rows - found.one_by_one).max() > 0.01

@@ -4,11 +4,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import attnviz
 from attnviz.app.lessons.scale import values
 
 SIZES = tuple(2**power for power in range(11))
-TEXT = "The dog did not cross the road as it was too tired."
 
 
 @pytest.mark.parametrize("seed", [0, 1, 8])
@@ -61,46 +59,8 @@ def test_the_derivative_is_by_the_query(scale: float) -> None:
     assert torch.allclose(values.derivative(weights.detach(), keys, scale), torch.stack(rows), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [0, 3, 8])
-def test_only_without_the_scale_rows_decide_and_stop_learning(seed: int) -> None:
-    entropy, gradient = values.curves(SIZES, 8, 300, seed)
-    assert entropy.shape == gradient.shape == (3, 2, len(SIZES))
-    assert (np.diff(entropy, axis=0) >= 0).all()
-    assert (np.diff(gradient, axis=0) >= 0).all()
-    plain, scaled = entropy[1]
-    assert (np.diff(plain[1:]) < 0).all()
-    assert plain[-1] < 1e-3
-    assert np.abs(scaled - scaled.mean()).max() < 0.3
-    plain, scaled = gradient[1]
-    # The query of BERT's size learns more without the division, in half of the rows; then rows decide.
-    assert (plain[1:6] > scaled[1:6]).all()
-    assert (np.diff(plain[5:]) < 0).all()
-    assert (plain[7:] < scaled[7:]).all()
-    assert plain[-1] < 1e-2
-    assert scaled.min() > 0.25
-    assert scaled.max() < 0.4
-    # With one entry there is nothing to divide: √1 = 1.
-    assert (gradient[:, 0, 0] == gradient[:, 1, 0]).all()
-
-
 def test_a_larger_d_adds_entries_to_the_same_vectors() -> None:
     query, *keys = torch.randn(6, 7, generator=torch.Generator().manual_seed(11)).numpy()
     for d in (1, 3, 7):
         row = values.row(d, 7, 5, 11)
         assert row.dot_products == pytest.approx([query[:d] @ key[:d] for key in keys], abs=1e-5)
-
-
-def test_the_real_row_is_that_of_transformers() -> None:
-    block = attnviz.trace(TEXT, model="minilm").block("encoder", layer=3)
-    found = values.in_bert(TEXT, 3, 1, 9)
-    products = block.query[1].astype(float) @ block.key[1].T.astype(float)
-    assert found.d_head == 32
-    assert found.variance == pytest.approx(products.var(), rel=1e-4)
-    assert found.query_variance == pytest.approx(block.query[1].var(axis=0).mean(), rel=1e-4)
-    assert found.key_variance == pytest.approx(block.key[1].var(axis=0).mean(), rel=1e-4)
-    centred = (block.query[1] - block.query[1].mean(0)) @ (block.key[1] - block.key[1].mean(0)).T
-    assert found.centred_variance == pytest.approx(centred.var(), rel=1e-4)
-    assert found.row.dot_products == pytest.approx(products[9], abs=1e-4)
-    assert found.row.scaled.weights == pytest.approx(block.weights[1, 9], abs=1e-5)
-    powers = np.exp(products[9] - products[9].max())
-    assert found.row.plain.weights == pytest.approx(powers / powers.sum(), abs=1e-5)

@@ -1,79 +1,61 @@
 """The lesson "Translate" without a browser: it shows the computed values, and reads what is typed."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from attnviz.app import markdown
 from attnviz.app.lessons import measured
-from attnviz.app.lessons.english import built, by_kind, readings
 from attnviz.app.lessons.translate.values import translate
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.variants import VARIANTS
-from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from tests.app.shown import clean, opened, press, sent, try_page, visit, words
+from attnviz.trained.translator.vocabulary import FRENCH
+from tests.app.shown import (
+    all_sent,
+    clean,
+    opened,
+    press,
+    row_of_buttons,
+    sent,
+    stored,
+    try_page,
+    visit,
+    words,
+)
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = TIRED.replace("tired", "narrow")
 
 
-def architecture(app: AppTest) -> str:
-    """The diagram's HTML."""
-    (html,) = [each.proto.body for each in app.get("html") if 'class="architecture"' in each.proto.body]
-    return str(html)
-
-
 def test_one_click_gives_the_other_reading_and_its_pronoun() -> None:
-    app = visit("translate", french="3 n'")
-    assert app.selectbox(key="french").value == "3 n'"
+    app = visit("translate")
+    assert app.selectbox(key="french").value == "10 il"
     assert translate("translator", TIRED).text in [each.value for each in app.header]
-    clean(app.button_group(key="menu_reading").set_value("narrow").run())
+    clean(row_of_buttons(app, "menu_reading").set_value("too narrow").run())
     assert app.text_input(key="english").value == NARROW
     assert app.selectbox(key="french").value == "10 elle"
     assert translate("translator", NARROW).text in [each.value for each in app.header]
 
 
-def test_the_diagram_has_the_numbers_of_the_sentence_and_links_to_lessons() -> None:
-    html = architecture(visit("translate", french="3 n'"))
-    entry, found = catalogue.entry("translator"), translate("translator", TIRED)
-    word, probability = found.choices[2][0]
-    for numbers in (
-        f"{len(found.source)} × {entry.d_model}",
-        f"3 × {len(found.source)} weights, {entry.heads} heads",
-        f"{percent(probability, 1)} of {len(FRENCH)} words",
-    ):
-        assert numbers in html
-    assert word == "n'"
-    lessons = {"positions", "query_key_value", "masks", "cross_attention", "block", "scale"}
-    assert set(re.findall(r'href="(\w+)"', html)) == lessons
+def test_the_pictures_have_the_weights_of_the_row_and_of_the_word_that_it_read() -> None:
+    app, found = visit("translate", french="2 chien"), translate("translator", TIRED)
+    cross, encoder = all_sent(app, "head_view")
+    assert (cross["query"], encoder["query"]) == (1, 1)
+    weights = stored(app, "translation cross exact")["values"]
+    assert weights.tolist() == found.trace.block("cross", 0).weights[:1].tolist()
+    weights = stored(app, "translation encoder exact")["values"]
+    assert weights.tolist() == found.trace.block("encoder", 1).weights[:1].tolist()
+    [row, *_] = sent(app, "share_table")["rows"]
+    assert (row["label"], row["shares"]) == (found.choices[1][0][0], [found.choices[1][0][1]])
 
 
-def test_built_sentences_have_both_readings() -> None:
-    dice = Random(7)  # noqa: S311
-    for _ in range(40):
-        text = built(dice)
-        found = readings(text)
-        assert len(found) == 2
-        assert text in found.values()
-        assert all(map(readings, found.values()))
-    assert not readings("The dog was tired.")
-
-
-def test_the_tables_have_every_head() -> None:
-    app = visit("translate")
-    shown, trace = words(app).replace("\\", ""), translate("translator", TIRED).trace
-    for block in trace.blocks:
-        for head, weights in enumerate(block.weights):
-            row = weights[8 if block.kind == "encoder" else 9]
-            token = re.escape(block.key_tokens[int(row.argmax())].text)
-            line = rf"\| {block.layer + 1}-{head + 1} \| `{token}[^|]*` {percent(float(row.max()))}"
-            assert re.search(line, shown), (block.kind, head)
+def test_the_architecture_has_the_numbers_of_the_sentence() -> None:
+    shown, found = words(visit("translate", french="3 n'")), translate("translator", TIRED)
+    assert f"3 × {len(found.source)} weights" in shown
+    assert f"{percent(found.choices[2][0][1], 1)} of {len(FRENCH)} words".replace("\u00a0", " ") in shown
 
 
 def test_a_sentence_unlike_the_training_set_is_marked() -> None:
@@ -84,7 +66,7 @@ def test_a_sentence_unlike_the_training_set_is_marked() -> None:
 def test_without_a_pronoun_there_is_no_question(english: str) -> None:
     app = visit("translate", english=english)
     assert not [each for each in app.get("button_group") if each.key == "guess_translate"]
-    assert len(sent(app, "translation")["written"]) == len(translate("translator", english).written)
+    assert len(sent(app, "head_view")["query_tokens"]) == len(translate("translator", english).written)
 
 
 def test_an_unknown_word_is_refused_and_another_sentence_can_be_built() -> None:
@@ -92,12 +74,7 @@ def test_an_unknown_word_is_refused_and_another_sentence_can_be_built() -> None:
     app.text_input(key="english").set_value("The zebra was tired.").run()
     assert app.error
     clean(press(app, "Build a sentence"))
-    assert readings(str(app.text_input(key="english").value))
-
-
-def test_every_english_word_is_listed_once() -> None:
-    listed = [word for words in by_kind().values() for word in words]
-    assert sorted(listed) == sorted(ENGLISH.words[3:])
+    assert str(app.text_input(key="english").value).startswith("The ")
 
 
 FIGURES = {
@@ -140,7 +117,8 @@ def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
         "Of these 600 sentences, 312 equal",
     ):
         assert number in words(app).replace("\\", "")
-    assert app.selectbox(key="encoder_head").value == "2-3"
+    _, encoder = all_sent(app, "head_view")
+    assert (encoder["layer"], encoder["heads"]) == (2, [3])
 
 
 def test_the_figures_that_ship_are_read() -> None:
@@ -169,7 +147,7 @@ def test_each_translator_opens_with_its_description_and_its_heads(name: str) -> 
     assert markdown.plain(entry.description) in app.selectbox(key="translator").help
     variant = VARIANTS[measured.variant_of(name)]
     assert markdown.plain(variant.description) in words(app)
-    heads = len(translate(name, TIRED).trace.block("cross", 0).weights)
-    assert app.selectbox(key="cross_head").options == ["all", *(str(head + 1) for head in range(heads))]
-    best = measured.shipped(measured.variant_of(name)).head
-    assert app.selectbox(key="encoder_head").value == best
+    cross, encoder = all_sent(app, "head_view")
+    heads = translate(name, TIRED).trace.block("cross", 0).weights
+    assert len(cross["heads"]) == (1 if name == "translator" else len(heads))
+    assert f"{encoder['layer']}-{encoder['heads'][0]}" == measured.shipped(measured.variant_of(name)).head

@@ -1,4 +1,4 @@
-"""The lesson "The block": one token's vector in one layer, and in all of them."""
+"""The lesson "The block": one token's vector in one layer."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
 
-from attnviz.analysis.sentence import name_of
 from attnviz.app.components import store
-from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.steps import DrawnStep, Made, column, made, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
-from attnviz.text import decimal
 
 STEPS = STAGE_IN_BLOCK.maximum
-MAX_FAINT = 24  # other tokens' lines in a chart
 CODE = (
     ("attnviz.transformer.layers", "EncoderLayer"),
     ("attnviz.transformer.add_norm", "AddNorm"),
@@ -41,7 +36,7 @@ _VECTORS = {
     "came_out": ("norm", "second_sum second_gain second_offset 1", "z"),
 }
 
-_walk, _lengths = cached_bert(values.walk), cached_bert(values.lengths)
+_walk = cached_bert(values.walk)
 
 
 @dataclass(frozen=True)
@@ -75,11 +70,7 @@ def draw() -> None:
                 wide=len(walk.into_neuron.place),
                 first=walk.norms[0],
                 second=walk.norms[1],
-                change_of_attention=walk.change_of_attention,
-                change_of_feed_forward=walk.change_of_feed_forward,
-                share=walk.feed_forward_share,
             ),
-            page.section("layers", _layers, chosen),
             code=CODE,
         )
 
@@ -190,79 +181,3 @@ def _parts(page: LessonPage, walk: values.Walk) -> None:
         total=float(np.linalg.norm(total)),
         difference=float(np.abs(total - output).max()),
     )
-
-
-def _layers(page: LessonPage, chosen: TokenInLayer) -> None:
-    """Draw the lengths and directions layer by layer."""
-    found, token = _lengths(chosen.text), chosen.query
-    layers = range(1, len(found.came_in) + 1)
-    left, right = st.columns(2, gap="large")
-    with left:
-        lines = {
-            "came_in": Line(
-                page.label("came_in_line"),
-                layers,
-                found.came_in[:, token],
-                marker="circle",
-                colour="muted",
-            ),
-            "attention": Line(
-                page.label("attention_line"),
-                layers,
-                found.attention[:, token],
-                dash="dash",
-                marker="square",
-            ),
-            "feed_forward": Line(
-                page.label("feed_forward_line"),
-                layers,
-                found.feed_forward[:, token],
-                dash="dot",
-                marker="diamond",
-                colour="feed-forward",
-            ),
-        }
-        curves(
-            "lengths-by-layer",
-            list(lines.values()),
-            title=page.label("lengths_title"),
-            across=Axis(page.label("layer_axis"), at=page.label("layer_at")),
-            up=Axis(page.label("length_axis"), zero=True),
-            alt=page.label("lengths_alt", **{name: _listed(line.y) for name, line in lines.items()}),
-        )
-    with right:
-        _similarity(page, chosen, found)
-
-
-def _similarity(page: LessonPage, chosen: TokenInLayer, found: values.Lengths) -> None:
-    """Draw the cosines to the embedding, of the nearest other tokens as faint lines."""
-    token, after = chosen.query, range(len(found.similarity))
-    others = [place for place in range(len(chosen.groups)) if place != token]
-    near = sorted(others, key=lambda place: abs(place - token))[:MAX_FAINT]
-    cosines = found.similarity[:, token]
-    main = Line(
-        name_of(token, chosen.groups),
-        after,
-        cosines,
-        marker="circle",
-        colour="text",
-        printed=[decimal(float(cosine)) for cosine in cosines],
-    )
-    faint = [
-        Line(name_of(place, chosen.groups), after, found.similarity[:, place], colour="text", faint=True)
-        for place in near
-    ]
-    curves(
-        "similarity-by-layer",
-        [main, *faint],
-        title=page.label("similarity_title"),
-        across=Axis(page.label("after_axis"), at=page.label("after_at")),
-        up=Axis(page.label("cosine_axis"), zero=True),
-        faint=page.label("others"),
-        alt=page.label("similarity_alt", token=name_of(token, chosen.groups), cosines=_listed(cosines)),
-    )
-    page.text("layers", faint=len(near), others=len(others))
-
-
-def _listed(numbers: ArrayLike) -> str:
-    return ", ".join(decimal(float(number)) for number in np.asarray(numbers))

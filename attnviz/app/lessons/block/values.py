@@ -1,4 +1,4 @@
-"""One token's vector in a layer of the bundled BERT, part by part, and from layer to layer."""
+"""One token's vector in a layer of the bundled BERT, part by part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnviz.app.lessons.compute import bert, parameters, run
+from attnviz.app.lessons.compute import bert, run
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats
 from attnviz.transformer.add_norm import AddNorm
@@ -68,9 +68,6 @@ class Walk:
         norms: the two layer norms.
         into_neuron: for each neuron, the largest product of y W₁.
         into_dimension: for each dimension, the largest product of activated W₂.
-        change_of_attention, change_of_feed_forward: the length of the change of the update when all other
-            tokens' vectors in the input of attention, or of the feed-forward network, are set to zero.
-        feed_forward_share: the feed-forward network's share of the layer's parameters.
     """
 
     tokens: int
@@ -79,9 +76,6 @@ class Walk:
     norms: tuple[Norm, Norm]
     into_neuron: Largest
     into_dimension: Largest
-    change_of_attention: float
-    change_of_feed_forward: float
-    feed_forward_share: float
 
     @property
     def reach(self) -> float:
@@ -130,10 +124,6 @@ def walk_through(
         "second_sum": steps.feed_forward_add_norm.sum[token],
         "came_out": steps.output[token],
     }
-    # The same number of tokens: another number could change the order of summation, and the last bits.
-    x_alone, y_alone = _alone(tokens, token), _alone(y, token)
-    attention_alone = layer.attention(x_alone, x_alone).output[token]
-    feed_forward_alone = feed_forward(y_alone).output[token]
     return Walk(
         tokens=len(tokens),
         layers=layers,
@@ -144,9 +134,6 @@ def walk_through(
         ),
         into_neuron=_largest(feed_forward.expand, y[token]),
         into_dimension=_largest(feed_forward.contract, vectors["activated"]),
-        change_of_attention=float((attention_alone - vectors["attention"]).norm()),
-        change_of_feed_forward=float((feed_forward_alone - vectors["feed_forward"]).norm()),
-        feed_forward_share=parameters(feed_forward) / parameters(layer),
     )
 
 
@@ -160,38 +147,6 @@ def walk(text: str, layer: int, token: int) -> Walk:
     module = layers[layer]
     assert isinstance(module, EncoderLayer)  # noqa: S101 - for the type checker: nn.ModuleList loses the type
     return walk_through(module, run(text).hidden_states[layer], token, len(layers))
-
-
-@dataclass(frozen=True, eq=False)
-class Lengths:
-    """All tokens' vectors in all layers.
-
-    Attributes:
-        came_in, attention, feed_forward: the length of each layer's input and updates, [layer, token].
-        similarity: the cosine to the token's embedding, [layer + 1, token]; row 0 is the embedding itself.
-    """
-
-    came_in: Floats
-    attention: Floats
-    feed_forward: Floats
-    similarity: Floats
-
-
-@torch.inference_mode()
-def lengths(text: str) -> Lengths:
-    """Measure all tokens' vectors in all layers of the bundled BERT.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-    """
-    steps = run(text)
-    states = torch.stack(steps.hidden_states)
-    return Lengths(
-        came_in=owned(states[:-1].norm(dim=-1)),
-        attention=owned(torch.stack([layer.attention.output for layer in steps.layers]).norm(dim=-1)),
-        feed_forward=owned(torch.stack([layer.feed_forward.output for layer in steps.layers]).norm(dim=-1)),
-        similarity=owned(torch.cosine_similarity(states, states[:1], dim=-1)),
-    )
 
 
 def _vector(vector: Float[Tensor, " dimension"], came_in: Float[Tensor, " d_model"]) -> Vector:
@@ -218,10 +173,3 @@ def _largest(linear: torch.nn.Linear, vector: Float[Tensor, " came_in"]) -> Larg
     place = (linear.weight * vector).abs().argmax(dim=-1)
     weight = linear.weight.gather(-1, place.unsqueeze(-1)).squeeze(-1)
     return Largest(place=owned(place.float()), weight=owned(weight))
-
-
-def _alone(tokens: Float[Tensor, "token d_model"], token: int) -> Float[Tensor, "token d_model"]:
-    """Return the vectors with all but one token's set to zero."""
-    alone = torch.zeros_like(tokens)
-    alone[token] = tokens[token]
-    return alone

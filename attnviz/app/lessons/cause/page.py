@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import cast
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app import controls, markdown
-from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.share_table import Row as ShareRow
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
+from attnviz.app.lessons.choosing import changes
 from attnviz.app.lessons.computed import cached_translator
 from attnviz.app.lessons.english import choose_variant, english, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.measured import HeldOut, held_out, opening_head, variant_of
+from attnviz.app.lessons.measured import held_out, opening_head, variant_of
 from attnviz.app.lessons.translate.values import PRONOUNS
-from attnviz.app.state import link, memory
-from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS, MOVED_PART
+from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -35,12 +33,8 @@ CODE = (
     ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
     ("attnviz.app.lessons.cause.values", "experiment"),
 )
-COMPARED = (catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative")
-_SENTENCE_MEMORY = "the sentence of the changes"
-_MODEL_MEMORY = "the translator of the head"
 
-_experiment = cached_translator(values.experiment)
-_split, _queries = cached_translator(values.split), cached_translator(values.queries)
+_experiment, _queries = cached_translator(values.experiment), cached_translator(values.queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +58,9 @@ class Selection:
 
     @property
     def edit(self) -> Edit | None:
-        """What is changed in the row: an ablation where there is one, else the last move."""
+        """The last change of the row."""
         here = [edit for edit in map(Edit.parse, self.edits) if self.row.has(edit)]
-        ablated = [edit for edit in here if edit.source is None]
-        whole = [edit for edit in ablated if edit.query is None]
-        return next(iter([*whole, *ablated, *here[::-1]]), None)
+        return here[-1] if here else None
 
     @property
     def elsewhere(self) -> list[str]:
@@ -94,20 +86,18 @@ def draw() -> None:
         with page.beside:
             edits = _choose_edits(page, text, model)
         with place:
-            chosen = Selection(text, model, _choose_row(page, text, model, edits), edits)
+            chosen = Selection(text, model, _choose_row(page, text, model), edits)
         with page.picture:
             heading = page.document.render("heading", query=chosen.query, head=_head(page, chosen.row))
             st.header(heading, anchor=False)
             _change(page, chosen)
-            _figure(page, "cause", chosen)
+            _figure(page, chosen)
         with details:
             page.text("intro", query=chosen.query)
             variant = variants.VARIANTS[variant_of(model)]
             page.text("trained", title=variant.title, description=variant.description)
         _predict(page, chosen)
         page.further(
-            page.section("split", _split_weight, chosen).with_choices(MOVED_PART),
-            page.section("compare", _compare, chosen),
             page.section("sentences", _sentences),
             code=CODE,
             unguided=variants.VARIANTS["unguided"].title,
@@ -129,18 +119,11 @@ def _head(page: LessonPage, row: Row) -> str:
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
     """Draw the changes as text; another sentence has none, and invalid ones are not made."""
-    if memory.get(_SENTENCE_MEMORY, text) != text:
-        EDITS.set([])
-    memory.put(_SENTENCE_MEMORY, text)
-    typed: list[str] = EDITS.draw(
-        page.label("edits"),
-        [],
-        accept_new_options=True,
-        placeholder=page.label("no_edits"),
-        help=page.label("edits_help"),
+    typed = changes(
+        EDITS, text, page.label("edits"), placeholder=page.label("no_edits"), help=page.label("edits_help")
     )
     try:
-        edits = tuple(map(str, values.parsed([each.strip() for each in typed])))
+        edits = tuple(str(Edit.parse(each)) for each in typed)
         _experiment(model, text, Row("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:
         st.warning(page.document.render("invalid", problem=str(error)), icon=":material/link_off:")
@@ -148,8 +131,8 @@ def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
     return edits
 
 
-def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...]) -> Row:
-    """Draw the choice of head and query; a link that names none shows the first one that it changes."""
+def _choose_row(page: LessonPage, text: str, model: str) -> Row:
+    """Draw the choice of head and query."""
     entry = catalogue.entry(model)
     heads = [
         f"{kind} {head_name(layer, head)}"
@@ -157,12 +140,7 @@ def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...])
         for layer, head in np.ndindex(entry.layers_of(kind), entry.heads)
     ]
     opening = f"encoder {opening_head(model)}"
-    if memory.get(_MODEL_MEMORY, model) != model:
-        CAUSE_HEAD.set(opening)
-    memory.put(_MODEL_MEMORY, model)
-    if edits and not CAUSE_HEAD.is_set and not link.requested(CAUSE_HEAD):
-        first = Edit.parse(edits[0])
-        _show(first.kind, first.layer, first.head, first.query, _queries(model, text, first.kind))
+    CAUSE_HEAD.follow(opening)
     left, right = st.columns([5, 6], wrap=False)
     with left:
         kind_name, numbers = CAUSE_HEAD.select(page.label("head"), heads, opening).split(" ")
@@ -177,13 +155,6 @@ def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...])
 
 def _options(words: Sequence[str]) -> list[str]:
     return [f"{number} {word}" for number, word in enumerate(words, start=1)]
-
-
-def _show(kind: Kind, layer: int, head: int, query: int | None, words: Sequence[str]) -> None:
-    """Choose this head and this query, both from 0; query None: the one that was chosen."""
-    CAUSE_HEAD.set(f"{kind} {head_name(layer, head)}")
-    if query is not None:
-        CAUSE_WORD.set(_options(words)[query])
 
 
 def _opening_query(words: Sequence[str], kind: Kind) -> int:
@@ -237,10 +208,9 @@ def _change(page: LessonPage, chosen: Selection) -> None:
         )
 
 
-def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
+def _figure(page: LessonPage, chosen: Selection) -> None:
     """Draw the translation, the probabilities of both pronouns and the row, before and after the changes."""
     found, edit, changed = chosen.experiment, chosen.edit, bool(chosen.edits)
-    before, now = _marked(found)
 
     def table(key: str, title: str, measure: str, rows: Mapping[str, Sequence[float]], target: str) -> None:
         columns = [page.label("unchanged"), page.label("now")] if changed else [page.label(measure)]
@@ -253,10 +223,11 @@ def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
             shown.append(
                 {"place": place, "label": label, "shares": shares, "written": written, "marked": marked}
             )
-        share_table(f"{name} {key}", title=title, of="token", columns=columns, rows=shown)
+        share_table(f"cause {key}", title=title, of="token", columns=columns, rows=shown)
 
     result, weights = st.columns(2, gap="medium")
     with result:
+        before, now = (grammar.written(each) or END for each in (found.words_before, found.words_now))
         page.text("result", before=before, now=now, changed=changed, others=len(chosen.elsewhere))
         if found.gender:
             so_far = found.words_before[: found.gender.step]
@@ -276,113 +247,21 @@ def _figure(page: LessonPage, name: str, chosen: Selection) -> None:
         table("weights", _head(page, chosen.row), "weight", row, target)
 
 
-def _marked(found: Experiment) -> tuple[markdown.Markdown, markdown.Markdown]:
-    """Return both translations as written, with the words that differ in bold."""
-    words = found.words_before, found.words_now
-    blocks = SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_matching_blocks()
-    same_before = {place for block in blocks for place in range(block.a, block.a + block.size)}
-    same_now = {place for block in blocks for place in range(block.b, block.b + block.size)}
-    return _bold(words[0], same_before), _bold(words[1], same_now)
-
-
-def _bold(words: Sequence[str], same: set[int]) -> markdown.Markdown:
-    sentence = grammar.written(words)
-    text, at = "", 0
-    for place, word in enumerate(words):
-        start = sentence.lower().index(word, at)
-        written = markdown.plain(sentence[start : start + len(word)])
-        text += markdown.plain(sentence[at:start]) + (written if place in same else f"**{written}**")
-        at = start + len(word)
-    return markdown.Markdown(text + markdown.plain(sentence[at:]) or markdown.code(END))
-
-
 def _predict(page: LessonPage, chosen: Selection) -> None:
-    """Draw the question what changes if the weight is moved to another noun, or if the head is ablated."""
+    """Draw the question what changes if the weight is moved to another noun; without one there is none."""
     found, row = chosen.experiment, chosen.row
-    gender, target = found.gender, found.other_noun(row.query)
-    asked = gender is not None and target is not None
-    edit = Edit(row.kind, row.layer, row.head)
-    if asked:
-        edit = Edit(row.kind, row.layer, row.head, row.query, found.source, target)
-    after = _experiment(chosen.model, chosen.text, row, (str(edit),))
+    target, after = found.other_noun(row.query), found
+    if target is not None:
+        moved = Edit(row.kind, row.layer, row.head, row.query, found.source, target)
+        after = _experiment(chosen.model, chosen.text, row, (str(moved),))
     page.predict(
         query=chosen.query,
         head=_head(page, row),
         source=named(found.source, found.keys),
-        target=named(target, found.keys) if asked and target is not None else "",
-        written=gender.written if gender else "",
-        swapped=next(word for word in PRONOUNS if gender is None or word != gender.written),
+        target=named(target, found.keys) if target is not None else "",
         result=after.result,
         french=after.french,
     )
-
-
-# Further sections
-
-
-def _split_weight(page: LessonPage, chosen: Selection) -> None:
-    """Draw the probabilities of both pronouns by the part of a weight that is moved to the other noun."""
-    row, found = chosen.row, chosen.experiment
-    source, target = found.source, found.other_noun(row.query)
-    split = None
-    if row.kind == "encoder" and target is not None:
-        split = _split(chosen.model, chosen.text, row, source, target)
-    if split is None or target is None:
-        st.info(page.document.render("no-split"))
-        return
-    names = {"source": named(source, found.keys), "target": named(target, found.keys)}
-    page.text("split", query=chosen.query, weight=float(found.row_before[source]), **names)
-    last = len(split.shares) - 1
-    parts = [percent(float(share), 0) for share in split.shares]
-    numbers, picture = st.columns(2, gap="large")
-    with numbers:
-        step = MOVED_PART.slide(page.label("split", **names, steps=last), last)
-        page.text(
-            "split-step",
-            part=parts[step],
-            french=grammar.written(split.french[step]),
-            on_source=float(split.rows[step][source]),
-            on_target=float(split.rows[step][target]),
-            il=float(split.il[step]),
-            elle=float(split.elle[step]),
-            **names,
-        )
-    with picture:
-        curves(
-            "split",
-            [
-                Line(PRONOUNS[0], split.shares, split.il, marker="circle", colour="text", names=parts),
-                Line(
-                    PRONOUNS[1],
-                    split.shares,
-                    split.elle,
-                    marker="ring",
-                    dash="dash",
-                    colour="muted",
-                    names=parts,
-                ),
-            ],
-            title=page.label("split_title"),
-            across=Axis(page.label("split_across")),
-            up=Axis(page.label("split_up"), digits=3),
-            marked=float(split.shares[step]),
-            alt=page.label("split_alt", il=split.il[[0, -1]], elle=split.elle[[0, -1]]),
-        )
-
-
-def _compare(page: LessonPage, chosen: Selection) -> None:
-    """Draw two translators with the same changes."""
-    page.text("compare")
-    for column, model in zip(st.columns(2, gap="medium"), COMPARED, strict=True):
-        entry = catalogue.entry(model)
-        with column.container(border=True, height="stretch"):
-            st.subheader(entry.title, anchor=False)
-            st.caption(markdown.plain(entry.description))
-            try:
-                other = Selection(chosen.text, model, chosen.row, chosen.edits)
-                _figure(page, f"cause {model}", other)
-            except InvalidEdit as error:
-                st.info(markdown.plain(str(error)), icon=":material/info:")
 
 
 def _sentences(page: LessonPage) -> None:
@@ -393,13 +272,9 @@ def _sentences(page: LessonPage) -> None:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
     order = list(dict.fromkeys(run.variant for run in runs))
-
-    def bundled_first(run: HeldOut) -> tuple[int, bool]:
-        return order.index(run.variant), not run.shipped
-
     page.text(
         "sentences",
         pairs=runs[0].sentences // 2,
-        runs=sorted(runs, key=bundled_first),
+        runs=sorted(runs, key=lambda run: (order.index(run.variant), not run.shipped)),
         rest=min(min(run.ablated_rest, run.redirected_rest) for run in runs),
     )

@@ -10,19 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-import torch
-
-from attnviz.app.lessons.translate.values import PRONOUNS, attention_of, il_and_elle
+from attnviz.app.lessons.translate.values import attention_of, il_and_elle, pronoun_step
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.capture.model import GRADES
 from attnviz.errors import InvalidEdit
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.trained.translator import lexicon, reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.translator import Translator
-from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, START
 
 
@@ -107,48 +103,12 @@ class Experiment:
         return min(nouns, key=lambda place: abs(place - query), default=None)
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """One weight, split between two words, from all on the first to all on the second.
-
-    Attributes:
-        shares: [step], the part of the weight that the second word gets.
-        rows: [step, key], the weights of the row.
-        il, elle: [step], the probabilities of both where the unchanged model writes one of them.
-        french: for each step, the words of the translation.
-    """
-
-    shares: Floats
-    rows: Floats
-    il: Floats
-    elle: Floats
-    french: tuple[tuple[str, ...], ...]
-
-
 def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
     """Return the query tokens: those of the English sentence, or of the unchanged translation."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
     return (START, *_translate(translating, _source(text)[:-1]))
-
-
-def pronoun_step(words: Sequence[str]) -> int | None:
-    """Return the number of words before the first *il* or *elle*; None if there is none."""
-    return next((step for step, word in enumerate(words) if word in PRONOUNS), None)
-
-
-def parsed(edits: Sequence[str]) -> tuple[Edit, ...]:
-    """Return the edits that this lesson has: of a row or head that is ablated, or a weight that is moved.
-
-    Raises:
-        InvalidEdit: an edit is invalid or of another kind.
-    """
-    found = tuple(map(Edit.parse, edits))
-    for edit in found:
-        if edit.target is not None and edit.source is None:
-            raise InvalidEdit(f"“{edit}” is not possible in this lesson: move one weight, as in “9 2>7”.")
-    return found
 
 
 def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Experiment:
@@ -163,7 +123,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     Raises:
         InvalidEdit: an edit is invalid, or the model or the sentence has no such place.
     """
-    changes = parsed(edits)
+    changes = tuple(map(Edit.parse, edits))
     translating = loading.load_translator(model).translator
     source = _source(text)
     words_before = _translate(translating, source[:-1])
@@ -190,45 +150,6 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
         words_before=words_before,
         words_now=words_now,
         gender=gender,
-    )
-
-
-def split(model: str, text: str, row: Row, source: int, target: int) -> Split | None:
-    """Split one weight of an encoder row between two keys; None without a pronoun.
-
-    A head's output is weights · values, so a row between two rows gives an output between their outputs. Each
-    step is a forward pass with that output.
-
-    Args:
-        model: a translator's name in the catalogue.
-        text: the English sentence.
-        row: a row of the encoder.
-        source, target: the keys, from 0.
-
-    Raises:
-        InvalidEdit: the model or the sentence has no such place.
-    """
-    translating = loading.load_translator(model).translator
-    words = _source(text)[:-1]
-    french = _translate(translating, words)
-    step = pronoun_step(french)
-    if step is None:
-        return None
-    moved = Edit("encoder", row.layer, row.head, row.query, source, target)
-    ends = [
-        attention_of(translating.steps(words, french, edits), "encoder", row.layer).attention
-        for edits in ((), (moved,))
-    ]
-    shares = torch.linspace(0, 1, GRADES)
-    rows, outputs = (
-        torch.lerp(one[row.head, row.query], other[row.head, row.query], shares[:, None])
-        for one, other in zip(*[(end.weights, end.output) for end in ends], strict=True)
-    )
-    mixed = [(HeadOutput("encoder", row.layer, row.head, owned(each[None]), row.query),) for each in outputs]
-    passed = translating.steps_all([words] * GRADES, [french] * GRADES, mixed)
-    il, elle = (owned(passed.probabilities[:, step, number]) for number in FRENCH.ids(PRONOUNS))
-    return Split(
-        owned(shares), owned(rows), il, elle, tuple(translating.translate_all([words] * GRADES, mixed))
     )
 
 

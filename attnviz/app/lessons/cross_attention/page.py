@@ -8,21 +8,15 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.analysis.arithmetic import why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import names_of, quiz_options, strongest_keys
+from attnviz.analysis.sentence import names_of, quiz_options
 from attnviz.app import controls, markdown
-from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.lessons import choosing
-from attnviz.app.lessons.computed import cached_bert, cached_translator
+from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.cross_attention import values
-from attnviz.app.lessons.english import OPENING
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.translate import values as translate
-from attnviz.app.models import lookup
-from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_VIEW, READER, TRAINED_HEAD
+from attnviz.app.state.choices import CROSS_QUERY, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
-from attnviz.models import catalogue
 from attnviz.text import isolated
 from attnviz.trace import Block, Floats
 
@@ -34,7 +28,7 @@ CODE = (
     ("attnviz.transformer.attention", "scaled_dot_product_attention"),
 )
 
-_cross, _translate = cached_bert(values.cross), cached_translator(translate.translate)
+_cross = cached_bert(values.cross)
 
 
 @dataclass(frozen=True)
@@ -96,9 +90,7 @@ def draw() -> None:
         page.explain(**reading.named, minimum=float(totals.min()), maximum=float(totals.max()))
         _predict(page, reading)
         page.further(
-            page.section("trained", _trained).with_choices(TRAINED_HEAD),
-            page.section("weight", _one_weight, reading).with_choices(CROSS_KEY),
-            page.section("output", _one_output, reading),
+            page.text_section("trained"),
             code=CODE,
         )
 
@@ -123,12 +115,9 @@ def _picture(page: LessonPage, reading: Reading) -> None:
         with st.container(width="content"):
             view = CROSS_VIEW.labelled_segments(page.label("view"), ("matrix", "lines"), page.label)
 
-    def pick(query: int | None, key: int | None) -> None:
-        if query is None:
-            return
-        CROSS_QUERY.pick(reading.queries.groups[query])
-        key = int(reading.weights[query].argmax()) if key is None else key
-        CROSS_KEY.pick(reading.keys.groups[key])
+    def pick(query: int | None, _: int | None) -> None:
+        if query is not None:
+            CROSS_QUERY.pick(reading.queries.groups[query])
 
     weights_picture(
         "cross weights",
@@ -155,64 +144,4 @@ def _predict(page: LessonPage, reading: Reading) -> None:
         options=options + [options[-1]] * (MAX_OPTIONS - len(options)),
         best=names[asked[0].place],
         shares=markdown.shares((names[key.place], key.weight) for key in asked),
-    )
-
-
-def _trained(page: LessonPage) -> None:
-    """Draw one cross-attention head of the translator, and one of its rows."""
-    page.text("trained")
-    controls.describe(lookup.entry(catalogue.TRANSLATOR))
-    head = TRAINED_HEAD.draw(page.label("head"), catalogue.entry(catalogue.TRANSLATOR).heads)
-    found = _translate(catalogue.TRANSLATOR, OPENING)
-    weights, target = found.trace.block("cross", layer=0).weights[head - 1], found.trace.target or ""
-    step = found.pronouns[-1].step if found.pronouns else 0
-    with st.container(border=True):
-        weights_picture(
-            "trained cross weights",
-            weights[None],
-            shown_tokens(found.target, target),
-            shown_tokens(found.source, OPENING),
-            query=step,
-            heads=(head,),
-            heading=page.label("trained", head=head),
-            note=page.label("trained_note"),
-            caption=page.label("trained_caption", source=OPENING, target=found.text, head=head),
-            filename=f"attnviz-trained-cross-attention-head{head}",
-        )
-        targets, sources = DisplayTokens(found.target, target), DisplayTokens(found.source, OPENING)
-        row = strongest_keys(weights, step, targets.groups, sources.groups)
-        page.text(
-            "trained-row",
-            french=found.text,
-            after=markdown.code(row.query),
-            following=markdown.code((*found.words, "[END]")[step]),
-            head=head,
-            shares=markdown.shares(row.keys),
-        )
-    st.page_link("pages/translate.py", label=page.label("translate"), icon=":material/arrow_forward:")
-
-
-def _one_weight(page: LessonPage, reading: Reading) -> None:
-    """Draw how one weight is computed."""
-    page.text("weight", **reading.named)
-    key = choosing.token(reading.source, page.label("key"), CROSS_KEY, reading.largest[0].place)
-    worked = why(reading.block, 0, reading.query, key, reading.queries, reading.keys)
-    with st.container(border=True):
-        arithmetic(
-            worked,
-            reading.keys.labels,
-            reading.queries.labels[reading.query],
-            reading.keys.labels[key],
-        )
-
-
-def _one_output(page: LessonPage, reading: Reading) -> None:
-    """Draw how the first number of the output is computed."""
-    others = reading.largest[NUM_LISTED:]
-    page.text(
-        "output",
-        **reading.named,
-        others=len(others),
-        rest=sum(key.weight * key.value for key in others),
-        output=float(reading.block.output[0, reading.query, 0]),
     )

@@ -60,7 +60,6 @@ class KeyToken:
         dot_product: query · key, the product of both lengths and the cosine.
         length: of the key.
         cosine: of query and key.
-        value: the first entry of its value.
     """
 
     place: int
@@ -68,7 +67,6 @@ class KeyToken:
     dot_product: float
     length: float
     cosine: float
-    value: float
 
 
 def largest(block: Block, query: int) -> list[KeyToken]:
@@ -85,7 +83,6 @@ def largest(block: Block, query: int) -> list[KeyToken]:
                 dot_product=dot_product,
                 length=length,
                 cosine=dot_product / (length * float(np.linalg.norm(vector))),
-                value=float(block.value[0, place, 0]),
             )
         )
     return found

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
+import numpy as np
 import streamlit as st
 
-from attnviz.app import markdown
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.computed import cached_storyteller
 from attnviz.app.lessons.induction import values
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.story import known_words, size
-from attnviz.app.markdown import Markdown
 from attnviz.app.page import stop
 from attnviz.app.state import memory
-from attnviz.app.state.choices import ABLATED, REPEATED, REPEATED_WORD
+from attnviz.app.state.choices import EDITS, REPEATED, REPEATED_WORD
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, quoted
+from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.text import head_name, joined, percent, plural
+from attnviz.text import head_name, joined, plural
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.copying import TEXTS
 from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
@@ -35,7 +35,7 @@ from attnviz.widgets.tokens import ShownToken
 NUM_WORDS = 12  # of random words
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
-    ("attnviz.app.lessons.induction.values", "repeated", "patched"),
+    ("attnviz.app.lessons.induction.values", "repeated"),
     ("attnviz.trained.storyteller.copying", "scores_of"),
     ("attnviz.trained.storyteller.copying", "copying"),
 )
@@ -43,7 +43,7 @@ _DRAWS = "number of draws of random words"
 _OPENING_DRAW = 3
 
 measured = cached_storyteller(values.measured)
-_repeated, _without_path = cached_storyteller(values.repeated), cached_storyteller(values.without_path)
+_repeated = cached_storyteller(values.repeated)
 _measured_after_start = cached_storyteller(values.measured_after_start)
 
 
@@ -62,7 +62,7 @@ class Chosen:
 
     Attributes:
         place: the chosen word, from 0; never the last.
-        ablated: heads, such as "1-2".
+        ablated: the edits that ablate heads, such as "decoder 1-2".
     """
 
     words: tuple[str, ...]
@@ -85,13 +85,13 @@ class Chosen:
         """The token of the second occurrence of the chosen word; [CHANT] is 0."""
         return 1 + len(self.words) + self.place
 
-    def measured(self, heads: Heads = (), *, mean: bool = False) -> Copying:
+    def measured(self, heads: Heads = ()) -> Copying:
         """How well the model copies with these heads, from 0, ablated."""
-        return measured(_names(heads), mean=mean, model=self.model)
+        return measured(_edits(heads), model=self.model)
 
 
-def _names(heads: Heads) -> tuple[str, ...]:
-    return tuple(head_name(*head) for head in heads)
+def _edits(heads: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    return tuple(str(Edit("decoder", *head)) for head in heads)
 
 
 def draw() -> None:
@@ -101,10 +101,8 @@ def draw() -> None:
             words, place, model = _choose(page)
         with page.picture:
             picture = st.container()
-            shape = measured(model=model).prefix_matching.shape
-            names = [head_name(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
-            placeholder = page.label("none")
-            ablated = ABLATED.draw(page.label("ablated"), names, placeholder=placeholder)
+            heads = _edits(np.ndindex(measured(model=model).prefix_matching.shape))
+            ablated = EDITS.draw(page.label("ablated"), heads, placeholder=page.label("none"))
             chosen = Chosen(words, place, model, tuple(sorted(ablated)))
             with picture:
                 _picture(page, chosen)
@@ -112,9 +110,7 @@ def draw() -> None:
         _predict(page, chosen)
         figures = stored().values()
         page.further(
-            page.section("chant", _chant, chosen),
-            page.section("every", _every, chosen, names),
-            page.section("paths", _paths, chosen),
+            page.section("every", _every, chosen),
             code=CODE,
             first=grammar.CHANTS[0],
             later=grammar.CHANTS[1],
@@ -263,7 +259,7 @@ def _explain(page: LessonPage, chosen: Chosen) -> None:
 
 
 def _listed(heads: Heads) -> str:
-    return ", ".join(_names(heads))
+    return ", ".join(head_name(*head) for head in heads)
 
 
 def _predict(page: LessonPage, chosen: Chosen) -> None:
@@ -283,49 +279,22 @@ def _predict(page: LessonPage, chosen: Chosen) -> None:
     )
 
 
-def _chant(page: LessonPage, chosen: Chosen) -> None:
-    page.text("chant", chant=chosen.measured(), start=_measured_after_start(model=chosen.model))
-
-
-def _every(page: LessonPage, chosen: Chosen, names: Sequence[str]) -> None:
+def _every(page: LessonPage, chosen: Chosen) -> None:
     """Draw a table of each head ablated alone, each role's heads together, and the control."""
     whole = chosen.measured()
     roles = {head: page.label("previous") for head in whole.previous_word_heads}
     roles |= {head: page.label("induction") for head in whole.induction_heads}
-    heads: list[Heads] = [((int(layer) - 1, int(head) - 1),) for layer, head in (n.split("-") for n in names)]
+    heads: list[Heads] = [(head,) for head in np.ndindex(whole.prefix_matching.shape)]
     together = [each for each in (whole.previous_word_heads, whole.induction_heads) if len(each) > 1]
-    groups = [*together, values.control_heads(whole)]
     rows = []
-    for ablated in ((), *heads, *groups):
+    for ablated in ((), *heads, *together, values.control_heads(whole)):
         found = chosen.measured(ablated)
-        with_mean = ablated in groups or set(ablated) & roles.keys()
-        cells = [
-            _listed(ablated) or page.label("none"),
-            roles.get(ablated[0], "") if ablated else "",
-            percent(float(found.prefix_matching.max())),
-            percent(found.right),
-            percent(chosen.measured(ablated, mean=True).right) if with_mean else "",
-        ]
-        rows.append(f"| {' | '.join(map(markdown.plain, cells))} |")
-    page.text("every", role=ROLE, rows=Markdown("\n".join(rows)), texts=TEXTS, count=NUM_REPEATED)
-
-
-def _paths(page: LessonPage, chosen: Chosen) -> None:
-    """Draw what is copied if one input of the induction heads lacks the previous-word heads."""
-    whole = chosen.measured()
-    control = values.control_heads(whole)
-
-    def without(heads: Heads, part: values.Part) -> float:
-        return _without_path(_names(heads), part, whole.induction_heads, model=chosen.model)
-
-    page.text(
-        "paths",
-        previous=_listed(whole.previous_word_heads),
-        induction=_listed(whole.induction_heads),
-        control=_listed(control),
-        all=whole.right,
-        query=without(whole.previous_word_heads, "query"),
-        key=without(whole.previous_word_heads, "key"),
-        value=without(whole.previous_word_heads, "value"),
-        key_control=without(control, "key"),
-    )
+        rows.append(
+            {
+                "ablated": _listed(ablated) or page.label("none"),
+                "role": roles.get(ablated[0], "") if ablated else "",
+                "score": float(found.prefix_matching.max()),
+                "right": found.right,
+            }
+        )
+    page.text("every", role=ROLE, rows=rows, texts=TEXTS, count=NUM_REPEATED)

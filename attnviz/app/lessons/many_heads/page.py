@@ -10,7 +10,7 @@ from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import MODEL, cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.many_heads import values
-from attnviz.app.state.choices import HEAD, HEADS_OF_384
+from attnviz.app.state.choices import HEAD
 from attnviz.app.weights_picture import weights_picture
 from attnviz.models import catalogue
 from attnviz.text import signed_share
@@ -18,14 +18,13 @@ from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 CODE = (
     ("attnviz.transformer.multi_head", "MultiHeadAttention", "split_heads", "join_heads"),
-    ("attnviz.app.lessons.many_heads.values", "head_shares", "cut", "multiply_adds"),
+    ("attnviz.app.lessons.many_heads.values", "head_shares", "multiply_adds"),
 )
 
 _MODEL = catalogue.entry(MODEL)
 HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % heads == 0)
 
 _at_token, _costs = cached_bert(values.at_token), cached_bert(values.costs)
-_sizes = cached_bert(values.known_sizes)
 
 
 def draw() -> None:
@@ -34,7 +33,7 @@ def draw() -> None:
         with page.controls:
             chosen = head_selection()
         with page.picture:
-            heads = _picture(page, chosen)
+            _picture(page, chosen)
         page.explain()
         trained = _costs(_MODEL.d_model, HEADS, len(chosen.groups))[-1]
         page.predict(
@@ -46,22 +45,16 @@ def draw() -> None:
             of_sentence=False,
         )
         page.further(
-            page.section("steps", _steps, chosen, heads),
+            page.section("steps", _steps, chosen),
             page.section("cost", _cost, len(chosen.groups)),
-            page.section("sizes", _models),
+            page.text_section("sizes"),
             code=CODE,
         )
 
 
-def _picture(page: LessonPage, chosen: HeadSelection) -> int:
-    """Draw each head's part of the output; return the number of heads."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(page.label("heads"), width="content")
-        options = [str(heads) for heads in HEADS]
-        heads = int(HEADS_OF_384.segments(page.label("heads"), options, str(_MODEL.heads)))
-    if heads != _MODEL.heads:
-        st.info(page.label("untrained", trained=_MODEL.heads, heads=heads), icon=":material/content_cut:")
-    shown, selected = _at_token(chosen.text, chosen.layer, chosen.query, heads), min(chosen.head, heads - 1)
+def _picture(page: LessonPage, chosen: HeadSelection) -> None:
+    """Draw each head's weights and its part of the output."""
+    shown, selected = _at_token(chosen.text, chosen.layer, chosen.query), chosen.head
     weights, shares = st.columns([7, 4], gap="medium")
     with weights:
         _weights(page, chosen, shown, selected)
@@ -75,7 +68,6 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> int:
         output=shown.output_length,
         share=signed_share(float(shown.shares[selected])),
     )
-    return heads
 
 
 def _weights(page: LessonPage, chosen: HeadSelection, shown: values.HeadShares, selected: int) -> None:
@@ -127,13 +119,13 @@ def _shares(page: LessonPage, shown: values.HeadShares, selected: int) -> None:
     )
 
 
-def _steps(page: LessonPage, chosen: HeadSelection, heads: int) -> None:
-    d_head, head = _MODEL.d_model // heads, min(chosen.head, heads - 1)
+def _steps(page: LessonPage, chosen: HeadSelection) -> None:
+    d_head, head = _MODEL.d_head, chosen.head
     page.text(
         "steps",
         d_model=_MODEL.d_model,
         d_head=d_head,
-        heads=heads,
+        heads=_MODEL.heads,
         head=head + 1,
         first=head * d_head + 1,
         last=(head + 1) * d_head,
@@ -152,22 +144,3 @@ def _cost(page: LessonPage, tokens: int) -> None:
         for cost in _costs(_MODEL.d_model, HEADS, tokens)
     ]
     page.text("cost", costs=costs, tokens=tokens)
-
-
-def _models(page: LessonPage) -> None:
-    sizes = [
-        {
-            "name": size.name,
-            "d_model": size.d_model,
-            "heads": size.heads,
-            "d_head": size.d_head,
-            "d_feed_forward": size.d_feed_forward,
-            "times": f"{size.d_feed_forward / size.d_model:g}",
-            "layers": size.layers,
-            "attention": f"{size.attention:,}",
-            "layer": f"{size.layer:,}",
-            "everything": f"{size.everything:,}",
-        }
-        for size in _sizes()
-    ]
-    page.text("sizes", sizes=sizes)

@@ -13,8 +13,7 @@ from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
-from attnviz.app.lessons.computed import cached_bert, cached_translator
-from attnviz.app.lessons.english import OPENING
+from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.masks import values
 from attnviz.app.lessons.masks.values import MaskChoice, MaskedRun
@@ -22,7 +21,6 @@ from attnviz.app.markdown import Markdown
 from attnviz.app.state.choices import CELLS, EDITED, MASK, MASK_AFTER, MASK_SIZE, REPLACEMENT
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, InvalidMask
-from attnviz.text import percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -34,12 +32,11 @@ CODE = (
     ("attnviz.transformer.masks", "causal_mask"),
     ("attnviz.app.lessons.masks.values", "masked_run", "weights"),
     ("attnviz.transformer.attention", "scaled_dot_product_attention", "_apply_mask"),
-    ("attnviz.app.lessons.masks.values", "reach", "compare_outputs", "teacher_forced"),
+    ("attnviz.app.lessons.masks.values", "reach", "compare_outputs"),
 )
 
 _masked_run, _renormalized = cached_bert(values.masked_run), cached_bert(values.renormalized)
 _replaced, _reach = cached_bert(values.replaced), cached_bert(values.reach)
-_teacher_forced = cached_translator(values.teacher_forced)
 
 
 def draw() -> None:
@@ -64,7 +61,6 @@ def draw() -> None:
         )
         page.further(
             page.section("reach", _outputs, chosen.text).with_choices(EDITED, REPLACEMENT),
-            page.section("training", _training),
             page.text_section("models"),
             code=CODE,
         )
@@ -75,24 +71,22 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with size_row:
-        page.text(f"about-{kind.replace(' ', '-')}")
+        page.text(f"about-{kind}")
         choice = _sizes(page, kind, len(chosen.groups))
-    below = st.container()
-    run = _run(page, chosen, choice)
-    groups = _groups(run, chosen.text)
-    editable = len(groups) <= values.MAX_EDITED_TOKENS
-    if choice.kind != values.BY_HAND and not choice.pads:
-        # The mask to start from by hand. A long one would fill the link.
-        CELLS.set(values.written(run.mask) if editable else "")
+    picture = st.container()
+    cells = choosing.changes(CELLS, chosen.text, page.label("by hand"), placeholder=page.label("edit"))
+    try:
+        run = _masked_run(chosen.text, choice, chosen.head, tuple(cells))
+    except InvalidMask as error:
+        st.warning(page.document.render("invalid", problem=str(error)), icon=":material/grid_off:")
+        run = _masked_run(chosen.text, choice, chosen.head)
     heading = page.label("masked") if run.after is not None else page.label("before")
-    with below:
+    with picture:
         shown = run.before if run.after is None else run.after
-        masked = np.where(run.mask, shown, np.nan)
-        note = page.label("edit") if editable else ""
-        edit = partial(_edit, values.written(run.mask), len(chosen.groups)) if editable else None
-        _weights(page, chosen, "masked", masked, run, heading, note, edit)
-        if not editable:
-            page.text("long", tokens=len(groups), maximum=values.MAX_EDITED_TOKENS)
+        _weights(
+            page, chosen, "masked", np.where(run.mask, shown, np.nan), run, heading, partial(_edit, cells)
+        )
+    groups = _groups(run, chosen.text)
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
@@ -121,28 +115,14 @@ def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:
         before = number(page.label("window_before"), tokens - 1)
         after = MASK_AFTER.draw(page.label("window_after"), tokens - 1, width=_NUMBER_WIDTH)
         return MaskChoice(kind, before, after)
-    if kind == values.BY_HAND:
-        with page.below:
-            return MaskChoice(kind, drawn=CELLS.draw(page.label("cells"), help=page.label("cells_help")))
     return MaskChoice(kind)
 
 
-def _run(page: LessonPage, chosen: HeadSelection, choice: MaskChoice) -> MaskedRun:
-    """Run the model with a mask; without one, and a warning, where the drawn mask is invalid."""
-    try:
-        return _masked_run(chosen.text, choice, chosen.head)
-    except InvalidMask as error:
-        st.warning(page.document.render("invalid", problem=str(error)), icon=":material/grid_off:")
-        return _masked_run(chosen.text, MaskChoice(values.BY_HAND), chosen.head)
-
-
-def _edit(mask: str, tokens: int, query: int | None, key: int | None) -> None:
-    """Mask a cell or unmask it; [PAD] tokens are no part of a mask by hand."""
-    cells = values.read(mask, mask.count("-") + 1)[:tokens, :tokens].copy()
-    if query is not None and key is not None and max(query, key) < tokens:
-        cells[query, key] ^= True
-    MASK.set(values.BY_HAND)
-    CELLS.set(values.written(cells))
+def _edit(cells: list[str], query: int | None, key: int | None) -> None:
+    """Mask a cell or unmask it."""
+    if query is not None and key is not None:
+        cell = f"{query + 1}>{key + 1}"
+        CELLS.set([each for each in cells if each != cell] if cell in cells else [*cells, cell])
 
 
 def _groups(run: MaskedRun, text: str) -> tuple[DisplayToken, ...]:
@@ -156,7 +136,6 @@ def _weights(
     weights: Floats,
     run: MaskedRun,
     heading: str,
-    note: str = "",
     on_pick: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
@@ -170,7 +149,6 @@ def _weights(
         layer=chosen.layer + 1,
         heads=[chosen.head + 1],
         heading=heading,
-        note=note,
         caption=page.label("caption", text=chosen.text[:_CAPTION], head=chosen.head_name),
         filename="attnviz-mask",
         on_pick=on_pick,
@@ -221,18 +199,3 @@ def _distance(change: values.OutputChange, token: int) -> str:
     if change.unchanged[token]:
         return "="
     return "< 0.001" if change.distance[token] < 0.0005 else f"{change.distance[token]:.3f}"
-
-
-def _training(page: LessonPage) -> None:
-    """Show what each position of a French sentence reads and predicts, in training and in writing."""
-    found = _teacher_forced(OPENING)
-    labels = [page.label(name) for name in ("sees", "predicts", "at_once", "one_by_one")]
-    lines = [f"| {' | '.join(labels)} |", "|:--|:--|--:|--:|"]
-    for place, target in enumerate(found.targets):
-        seen = " ".join(markdown.code(word) for word in found.read[: place + 1][-2:])
-        probabilities = (percent(float(way[place]), 1) for way in (found.at_once, found.one_by_one))
-        lines.append(f"| {seen} | {markdown.code(target)} | {' | '.join(probabilities)} |")
-    text, table = st.columns([5, 7], gap="large")
-    with text:
-        page.text("training", positions=len(found.targets), difference=found.difference)
-    table.markdown("\n".join(lines))

@@ -1,8 +1,7 @@
-"""Masks by kind or drawn by hand, the model run with them, and which outputs one changed word reaches."""
+"""Masks, the model run with them, and which outputs one changed word reaches."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -13,15 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attnviz.app.lessons import compute
-from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.capture.translator import words
 from attnviz.errors import AttnvizError, InvalidMask
-from attnviz.models import catalogue
 from attnviz.trace import Floats, Mask, Token
-from attnviz.trained.translator import reading
-from attnviz.trained.translator.vocabulary import FRENCH
-from attnviz.trained.vocabulary import END, START
 from attnviz.transformer.masks import (
     causal_mask,
     explicit_mask,
@@ -31,10 +24,7 @@ from attnviz.transformer.masks import (
     window_mask,
 )
 
-BY_HAND = "by hand"
-KINDS = ("causal", "none", "padding", "prefix", "window", BY_HAND)
-MAX_EDITED_TOKENS = 40
-"""The largest number of tokens of a mask to edit, which the link holds."""
+KINDS = ("causal", "none", "padding", "prefix", "window")
 PAD_ID = 0
 """The row of [PAD] in BERT's vocabulary."""
 
@@ -44,16 +34,14 @@ class MaskChoice:
     """A mask by its kind.
 
     Attributes:
-        kind: "causal", "none", "padding", "prefix", "window" or `BY_HAND`.
+        kind: "causal", "none", "padding", "prefix" or "window".
         size: the number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
         after: the number of tokens after the query in its window.
-        drawn: the cells of a mask edited by hand, as `written` returns them; "" masks nothing.
     """
 
     kind: str
     size: int = 0
     after: int = 0
-    drawn: str = ""
 
     @property
     def pads(self) -> int:
@@ -80,41 +68,37 @@ class MaskedRun:
     problem: str
 
 
-def masked_run(text: str, choice: MaskChoice, head: int) -> MaskedRun:
+def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...] = ()) -> MaskedRun:
     """Run the model over the text without and with a mask.
 
     Args:
         text: the sentence.
         choice: the mask.
         head: from 0.
+        flipped: the cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
-        InvalidMask: the drawn mask is invalid or has another number of tokens.
+        InvalidMask: there is no such cell.
     """
     real = compute.tokens(text)
     pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
     tokens = (*real, *[pad] * choice.pads)
-    mask = cells(choice, len(real))
+    mask = cells(choice, len(real)).copy()
+    for cell in flipped:
+        found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
+        if found is None or max(map(int, found.groups())) > len(tokens):
+            raise InvalidMask(f"“{cell}” is not a cell. “10>3” is that of token 10 and key 3.")
+        mask[int(found[1]) - 1, int(found[2]) - 1] ^= True
     before = weights(tokens, None, head)
     try:
-        return MaskedRun(tokens, mask, before, weights(tokens, mask, head), "")
+        return MaskedRun(tokens, compute.read_only(mask), before, weights(tokens, mask, head), "")
     except InvalidMask as error:
-        return MaskedRun(tokens, mask, before, None, str(error))
+        return MaskedRun(tokens, compute.read_only(mask), before, None, str(error))
 
 
 def cells(choice: MaskChoice, tokens: int) -> Mask:
-    """Return a mask as [query, key], True where a query may attend to a key; a row may be all False.
-
-    Args:
-        choice: the mask.
-        tokens: the number of tokens of the sentence.
-
-    Raises:
-        InvalidMask: the drawn mask is invalid or has another number of tokens.
-    """
-    if choice.kind == BY_HAND and choice.drawn:
-        return read(choice.drawn, tokens)
+    """Return a mask of a sentence of so many tokens: [query, key], True where a query may attend to a key."""
     total = tokens + choice.pads
     masks = {
         "none": lambda: no_mask(total, total),
@@ -122,7 +106,6 @@ def cells(choice: MaskChoice, tokens: int) -> Mask:
         "padding": lambda: padding_mask(torch.arange(total) < tokens, total),
         "prefix": lambda: prefix_mask(total, choice.size),
         "window": lambda: window_mask(total, choice.size, choice.after),
-        BY_HAND: lambda: no_mask(total, total),
     }
     mask: Mask = owned(masks[choice.kind]())
     return mask
@@ -172,39 +155,6 @@ def renormalized(text: str, head: int, query: int) -> Renormalized:
     return Renormalized(key, float(before[key]), float(before[: query + 1].sum()), float(after[key]))
 
 
-def written(mask: Mask) -> str:
-    """A mask as text for a link: "8-c-e" for a causal mask of three tokens.
-
-    Each row is one group of hexadecimal digits. A digit holds four cells, 8 the first and 1 the fourth;
-    zeros fill up the last one.
-    """
-    digits = math.ceil(mask.shape[1] / 4)
-    rows = np.pad(mask, ((0, 0), (0, 4 * digits - mask.shape[1])))
-    return "-".join(
-        "".join(f"{int(digit):x}" for digit in row.reshape(-1, 4) @ (8, 4, 2, 1)) for row in rows.astype(int)
-    )
-
-
-def read(text: str, tokens: int) -> Mask:
-    """`written` undone.
-
-    Raises:
-        InvalidMask: the text is no mask, or one for another number of tokens.
-    """
-    digits = math.ceil(tokens / 4)
-    rows = text.lower().split("-")
-    if not all(re.fullmatch("[0-9a-f]+", row) for row in rows):
-        raise InvalidMask("The drawn mask cannot be read.")
-    if len(rows) != tokens:
-        raise InvalidMask(f"The mask was drawn for {len(rows)} tokens, and this sentence has {tokens}.")
-    if any(len(row) != digits for row in rows):
-        raise InvalidMask("The drawn mask cannot be read: its rows are too short or too long.")
-    bits = np.array([[bit == "1" for digit in row for bit in f"{int(digit, 16):04b}"] for row in rows])
-    if bits[:, tokens:].any():
-        raise InvalidMask("The drawn mask cannot be read: its rows are too long.")
-    return compute.read_only(np.ascontiguousarray(bits[:, :tokens]))
-
-
 @dataclass(frozen=True, eq=False)
 class OutputChange:
     """What became of each token's output, the vector that the last layer gives it.
@@ -251,15 +201,9 @@ def replaced(text: str, place: int, replacement: str) -> str:
     edited = f"{text[: token.start]} {replacement} {text[token.end :]}"
     count = len(compute.tokens(edited))
     if count != len(tokens):
-        piece = sum(other.word == token.word for other in tokens) > 1
-        remedy = (
-            f"{token.text} is a piece of a word: replace a whole word."
-            if piece
-            else "Choose a word that is one token, like: narrow, old, red."
-        )
         raise AttnvizError(
             f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
-            f"compared one by one. {remedy}"
+            "compared one by one. Replace a whole word by one that is one token, like: narrow, old, red."
         )
     return edited
 
@@ -291,46 +235,3 @@ def compare_outputs(
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
     return OutputChange(owned(same), owned(1 - similarity))
-
-
-@dataclass(frozen=True, eq=False)
-class TeacherForced:
-    """A French sentence as a decoder learns from it, and as it writes it.
-
-    Attributes:
-        read: [START] and the French words: what each place reads, beside those before it.
-        targets: what each place is to predict: the French words and [END].
-        at_once: [place], how probable that is in one pass over the whole sentence, under the causal mask.
-        one_by_one: [place], the same from a pass for each place, over the words up to there alone.
-        difference: the largest one between the two ways, of any word at any place.
-    """
-
-    read: tuple[str, ...]
-    targets: tuple[str, ...]
-    at_once: Floats
-    one_by_one: Floats
-    difference: float
-
-
-def teacher_forced(text: str) -> TeacherForced:
-    """Run the translator over its own French of an English text, all places at once and one by one.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
-    """
-    translator = loading.load_translator(catalogue.TRANSLATOR).translator
-    english = words(reading.tokens(text))
-    french = translator.translate(english)
-    targets = (*french, END)
-    at_once = translator.steps(english, french).probabilities
-    one_by_one = torch.stack(
-        [translator.steps(english, french[:place]).probabilities[-1] for place in range(len(targets))]
-    )
-    rows, columns = torch.arange(len(targets)), FRENCH.ids(targets)
-    return TeacherForced(
-        read=(START, *french),
-        targets=targets,
-        at_once=owned(at_once[rows, columns]),
-        one_by_one=owned(one_by_one[rows, columns]),
-        difference=float((at_once - one_by_one).abs().max()),
-    )

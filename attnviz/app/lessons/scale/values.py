@@ -1,4 +1,4 @@
-"""Why divide by √d? Random queries and keys, and a real model's, each with the scale and without it."""
+"""Why divide by √d? Random queries and keys, with the scale and without it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.linalg import matrix_norm
 
 from attnviz.analysis.entropy import entropy
-from attnviz.app.lessons import compute
 from attnviz.capture.arrays import owned
-from attnviz.trace import Floats, Token
+from attnviz.trace import Floats
 from attnviz.transformer.attention import scaled_dot_product_attention
 
 
@@ -47,28 +45,6 @@ class Row:
     dot_products: Floats
     plain: Softmax
     scaled: Softmax
-
-
-@dataclass(frozen=True, eq=False)
-class HeadRow:
-    """One head of the bundled BERT.
-
-    Attributes:
-        tokens: what the row's keys belong to.
-        d_head: entries of a query or key.
-        variance: of q · k over all pairs of tokens.
-        centred_variance: of q · k with the mean query and the mean key subtracted.
-        query_variance, key_variance: of each entry over the tokens, averaged over the entries.
-        row: one token's query against all keys.
-    """
-
-    tokens: tuple[Token, ...]
-    d_head: int
-    variance: float
-    centred_variance: float
-    query_variance: float
-    key_variance: float
-    row: Row
 
 
 def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floats]:
@@ -131,12 +107,6 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
     return Row(owned(keys @ query), plain, scaled)
 
 
-def strongest_keys(row: Row, maximum: int) -> list[int]:
-    """Return the keys of a row in order, at most `maximum`: the `maximum - 1` with the largest weights."""
-    order = sorted(range(len(row.scaled.weights)), key=lambda key: (-float(row.scaled.weights[key]), key))
-    return sorted(order if len(order) <= maximum else order[: maximum - 1])
-
-
 def scales(d: int) -> tuple[float, float]:
     """What the dot products are multiplied by: without the division by √d, and with it."""
     return 1.0, d**-0.5
@@ -152,52 +122,3 @@ def derivative(
 ) -> Float[Tensor, "*row key d"]:
     """∂w/∂q = ∂w/∂s · scale · K, where s = scale · q Kᵀ: how a row's weights move with its query."""
     return jacobian(weights) @ keys * scale
-
-
-def curves(sizes: Sequence[int], keys: int, rows: int, seed: int) -> tuple[Floats, Floats]:
-    """The entropy and the gradient of random rows, for every size, without the scale and with it.
-
-    Args:
-        sizes: d, how many entries queries and keys have; each in turn.
-        keys: how many keys a row has.
-        rows: of how many rows the quartiles are taken.
-        seed: the same one draws the same numbers.
-
-    Returns:
-        The entropies, in bits, and the sizes of the gradients; of each the lower quartile, the median and
-        the upper quartile, [quartile, scale, size].
-    """
-    generator = torch.Generator().manual_seed(seed)
-    found = np.empty((2, 3, 2, len(sizes)), np.float32)
-    for column, d in enumerate(sizes):
-        query = torch.randn(rows, 1, d, generator=generator)
-        key = torch.randn(rows, keys, d, generator=generator)
-        for line, scale in enumerate(scales(d)):
-            weights = scaled_dot_product_attention(query, key, key, scale=scale).weights[:, 0]
-            of_rows = entropy(owned(weights)), owned(matrix_norm(derivative(weights, key, scale)))
-            found[:, :, line, column] = np.quantile(of_rows, (0.25, 0.5, 0.75), axis=1).T
-    entropies, gradients = compute.read_only(found)
-    return entropies, gradients
-
-
-def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
-    """The same comparison with the bundled BERT's own queries and keys.
-
-    Args:
-        text: what the model reads.
-        layer, head, query: from 0; the query's number is that of its token.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-    """
-    steps = compute.run(text).layers[layer].attention
-    queries, keys = steps.query[head], steps.key[head]
-    return HeadRow(
-        tokens=compute.tokens(text),
-        d_head=queries.shape[-1],
-        variance=float((queries @ keys.T).var(correction=0)),  # of all there are, not of a sample
-        centred_variance=float(((queries - queries.mean(0)) @ (keys - keys.mean(0)).T).var(correction=0)),
-        query_variance=float(queries.var(dim=0, correction=0).mean()),
-        key_variance=float(keys.var(dim=0, correction=0).mean()),
-        row=compare(queries[query], keys),
-    )

@@ -1,4 +1,4 @@
-"""A sentence's translation, what else each word could have been, and the parts of the translator."""
+"""A sentence's translation, and what else each word could have been."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from torch import Tensor
 
 from attnviz.capture import loading
 from attnviz.capture.translator import words
-from attnviz.interventions.edit import Edit
 from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
@@ -37,13 +36,13 @@ class Translation:
     """A sentence, its translation, and how it came about.
 
     Attributes:
-        trace: all attention, after the edits.
+        trace: all attention.
         source: the English tokens, [END] included: what the encoder reads.
         target: [START] and the French words: what the decoder reads.
         words: the French words.
         text: the French sentence.
         choices: for each target token the most probable words to follow it, with their probabilities.
-        pronouns: each "il" and "elle" of the translation.
+        pronoun: the first "il" or "elle" of the translation; None without one.
         outside: what in the English sentence is unlike the training set; None if nothing is.
     """
 
@@ -53,7 +52,7 @@ class Translation:
     words: tuple[str, ...]
     text: str
     choices: tuple[tuple[tuple[str, float], ...], ...]
-    pronouns: tuple[PronounChoice, ...]
+    pronoun: PronounChoice | None
     outside: str | None
 
     @property
@@ -62,32 +61,25 @@ class Translation:
         (last, _), *_ = self.choices[-1]
         return (*self.words, last)
 
-    @property
-    def pronoun(self) -> PronounChoice | None:
-        """The first "il" or "elle"."""
-        return next(iter(self.pronouns), None)
 
-
-def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation:
+def translate(model: str, text: str) -> Translation:
     """Translate by greedy decoding: each time the most probable word, until [END] is the most probable.
 
     Args:
         model: a translator's name in the catalogue.
         text: English.
-        edits: changes to its attention, as `Edit` writes them; the translation follows from them.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
-        InvalidEdit: an edit cannot be read, or the model or the sentences have no such place.
     """
     loaded = loading.load_translator(model)
-    changes = [Edit.parse(edit) for edit in edits]
-    trace = loaded.trace(text, edits=changes)
+    trace = loaded.trace(text)
     cross = trace.of_kind("cross")[0]
     source, target = cross.key_tokens, cross.query_tokens
     english, french = words(source), words(target)
-    probabilities = loaded.translator.steps(english, french, changes).probabilities
+    probabilities = loaded.translator.steps(english, french).probabilities
+    step = pronoun_step(french)
     return Translation(
         trace=trace,
         source=source,
@@ -95,7 +87,7 @@ def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation
         words=french,
         text=written(french),
         choices=tuple(likeliest_words(row) for row in probabilities),
-        pronouns=pronouns(french, probabilities),
+        pronoun=None if step is None else PronounChoice(step, *il_and_elle(probabilities[step])),
         outside=reading.outside(english),
     )
 
@@ -109,15 +101,9 @@ def likeliest_words(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float
     )
 
 
-def pronouns(
-    french: Sequence[str], probabilities: Float[Tensor, "target vocabulary"]
-) -> tuple[PronounChoice, ...]:
-    """Return the probabilities behind every "il" and "elle" of a translation."""
-    return tuple(
-        PronounChoice(step, *il_and_elle(probabilities[step]))
-        for step, word in enumerate(french)
-        if word in PRONOUNS
-    )
+def pronoun_step(french: Sequence[str]) -> int | None:
+    """Return the number of words before the first "il" or "elle"; None if there is none."""
+    return next((step for step, word in enumerate(french) if word in PRONOUNS), None)
 
 
 def il_and_elle(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
@@ -132,12 +118,3 @@ def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHea
         return steps.encoder.layers[layer].attention
     decoding = steps.decoder.layers[layer]
     return decoding.attention if kind == "decoder" else decoding.cross_attention
-
-
-def hidden_size(model: str) -> int:
-    """Return the size inside the feed-forward networks of a translator of the catalogue.
-
-    Raises:
-        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
-    """
-    return loading.load_translator(model).translator.sizes.d_feed_forward

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isinf
+from math import inf
 
 import numpy as np
 import streamlit as st
@@ -19,7 +19,7 @@ from attnviz.app.lessons.weighted_average import values
 from attnviz.app.state.choices import QUERY, SCORING, SOFTMAX_TEMPERATURE, SPLIT
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
-from attnviz.text import head_name, isolated
+from attnviz.text import isolated
 from attnviz.widgets.tokens import ShownToken
 
 SCORES = (*values.SCORES, values.ADDITIVE)
@@ -37,7 +37,6 @@ _MAX_NUMBERS = 32  # of a vector that the picture has room for
 _MAX_ROWS = 20  # tokens that the picture has room for
 _MAX_PIECES = 60
 _MAX_CHARACTERS = 300  # of the decoded text
-_TRAINED_KEYS = 3  # rows of the table in lesson.md
 
 _ARRAYS = {
     "weights": made("weight", "", "weights", "w", "the weights", "numbers"),
@@ -46,7 +45,7 @@ _ARRAYS = {
 }
 
 _average, _difference_alone = cached_bert(values.average), cached_bert(values.difference_alone)
-_trained_row, _split = cached_bert(values.trained_row), cached_bert(values.split)
+_split = cached_bert(values.split)
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,8 @@ def draw() -> None:
             tokens=len(plain), query=chosen.name(), largest=float(plain.max()), uniform=1 / len(plain)
         )
         page.further(
-            page.section("formula", _formula, chosen),
-            page.section("scores", _scores, chosen),
+            page.text_section("scores", hidden=values.HIDDEN, d_model=chosen.average().vectors.shape[1]),
             page.section("matrix", _matrix, chosen),
-            page.section("trained", _trained, chosen),
             page.section("tokens", _tokens, text).with_choices(SPLIT),
             code=CODE,
         )
@@ -160,44 +157,6 @@ def _names(chosen: _Chosen) -> list[ShownToken]:
     return [every[group.positions[0]] for group in chosen.tokens]
 
 
-def _formula(page: LessonPage, chosen: _Chosen) -> None:
-    """Draw the numbers behind one weight."""
-    found = chosen.average()
-    scores, row = found.scores[chosen.query], found.weights[chosen.query]
-    key = values.strongest_other(row, chosen.query)
-    finite = chosen.number and not isinf(chosen.number)
-    numbers = values.exponentials(scores, key, chosen.number)._asdict() if finite else {"exponent": None}
-    page.text(
-        "formula",
-        query=chosen.name(),
-        key=chosen.name(key),
-        score=float(scores[key]),
-        largest=float(scores.max()),
-        temperature=chosen.temperature,
-        weight=float(row[key]),
-        **numbers,
-    )
-
-
-def _scores(page: LessonPage, chosen: _Chosen) -> None:
-    """Draw the four scores of the query."""
-    query = chosen.query
-    found = [chosen.average(scoring) for scoring in SCORES]
-    page.text(
-        "scores",
-        query=chosen.name(),
-        itself=[float(each.scores[query, query]) for each in found],
-        other=[
-            float(np.delete(each.scores[query], query).max()) if len(chosen.tokens) > 1 else float("nan")
-            for each in found
-        ],
-        largest=[float(each.weights[query].max()) for each in found],
-        d_model=found[0].vectors.shape[1],
-        hidden=values.HIDDEN,
-        temperature=chosen.temperature,
-    )
-
-
 def _matrix(page: LessonPage, chosen: _Chosen) -> None:
     """Draw the weights of all queries."""
     names = _names(chosen)
@@ -226,24 +185,6 @@ def _matrix(page: LessonPage, chosen: _Chosen) -> None:
             filename="weighted-average",
             on_pick=pick,
         )
-
-
-def _trained(page: LessonPage, chosen: _Chosen) -> None:
-    """Draw the largest weights of the query in a trained head, beside those of the picture."""
-    row = _trained_row(chosen.text, chosen.query)
-    places = [int(place) for place in np.argsort(-row.weights, kind="stable")[:_TRAINED_KEYS]]
-    above = chosen.average().weights[chosen.query]
-    page.text(
-        "trained",
-        query=chosen.name(),
-        head=head_name(values.TRAINED_LAYER, values.TRAINED_HEAD),
-        tokens=len(chosen.tokens),
-        names=[chosen.name(place) for place in places],
-        above=above[places].tolist(),
-        trained=row.weights[places].tolist(),
-        rescaled=(row.weights / row.weights.sum())[places].tolist(),
-        special=row.special,
-    )
 
 
 def _tokens(page: LessonPage, text: str) -> None:

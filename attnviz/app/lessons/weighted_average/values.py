@@ -6,17 +6,15 @@ Functions that read a text with the model raise EmptyText, TextTooLong or Unread
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, pre_tokenizers
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -168,8 +166,6 @@ SCORES: dict[str, Score] = {
 }
 ADDITIVE = "Additive"
 
-TRAINED_LAYER, TRAINED_HEAD = 3, 1  # in the bundled BERT, the head that follows the pronoun; both from 0
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Average:
@@ -188,33 +184,6 @@ class Average:
     scores: Floats
     weights: Floats
     output: Floats
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TrainedRow:
-    """The weights of one query in the bundled BERT's head 4-2.
-
-    Attributes:
-        weights: [token], of the sentence's own tokens, as the model computes them.
-        special: the weight of [CLS] and [SEP] together.
-    """
-
-    weights: Floats
-    special: float
-
-
-class Exponentials(NamedTuple):
-    """Softmax with numbers: weight = power / total.
-
-    Attributes:
-        exponent: (score − largest score of the row) / T; the difference keeps powers from overflowing.
-        power: e to the power of the exponent.
-        total: the sum of the powers of all keys of the row.
-    """
-
-    exponent: float
-    power: float
-    total: float
 
 
 def average(text: str, scoring: str, temperature: float) -> Average:
@@ -249,28 +218,6 @@ def difference_alone(text: str, scoring: str, temperature: float, query: int) ->
     return float(max(np.abs(owned(one[0]) - all_[query]).max() for one, all_ in pairs))
 
 
-def exponentials(scores: Floats, key: int, temperature: float) -> Exponentials:
-    """Return the numbers behind the weight of one key in a row of scores; T is neither 0 nor infinite."""
-    exponents = (scores.astype(np.float64) - scores.max()) / temperature
-    return Exponentials(float(exponents[key]), float(np.exp(exponents[key])), float(np.exp(exponents).sum()))
-
-
-def strongest_other(weights: Floats, query: int) -> int:
-    """Return the key with the largest weight besides the query itself; the query if there is no other."""
-    order = np.argsort(-weights, kind="stable")
-    return int(next((key for key in order if key != query), query))
-
-
-def trained_row(text: str, query: int) -> TrainedRow:
-    """Return the weights of a query (from 0, without [CLS]) in head 4-2 of the bundled BERT."""
-    weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
-    places = [group.positions[0] for group in sentence_tokens(text)]
-    row = owned(weights[places[query]])
-    return TrainedRow(
-        weights=compute.read_only(row[places]), special=float(np.delete(row, places).sum(dtype=np.float64))
-    )
-
-
 def score_named(scoring: str) -> Score:
     """Return the function that compares queries with keys; additive scoring has random matrices.
 
@@ -296,6 +243,7 @@ def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
 
 
 CHARACTERS, WORDS, WORD_PIECES, BYTES = "Characters", "Words", "Word pieces", "Bytes"
+_WORDS = pre_tokenizers.Split(Regex(r"[\p{L}\p{M}\p{N}]+|\s+|."), "isolated")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +280,7 @@ def words(text: str) -> Split:
 
     Ids are places in the text's own vocabulary, sorted.
     """
-    return _with_own_vocabulary([run for kind, group in groupby(text, _kind) for run in _runs(kind, group)])
+    return _with_own_vocabulary([word for word, _ in _WORDS.pre_tokenize_str(text)])
 
 
 def utf8_bytes(text: str) -> Split:
@@ -365,16 +313,6 @@ def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
         start += len(token)
     back = "".join(vocabulary[piece.id] for piece in pieces)
     return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)
-
-
-def _kind(character: str) -> str:
-    if character.isspace():
-        return "space"
-    return "word" if unicodedata.category(character)[0] in "LMN" else "sign"
-
-
-def _runs(kind: str, characters: Iterable[str]) -> list[str]:
-    return list(characters) if kind == "sign" else ["".join(characters)]
 
 
 @cache

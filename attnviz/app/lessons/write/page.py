@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown, traces
-from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.explore.continuation import pieces
 from attnviz.app.explore.expected import alters, bars
 from attnviz.app.explore.passage import passage
@@ -22,11 +20,11 @@ from attnviz.app.lessons.write import values
 from attnviz.app.markdown import Markdown
 from attnviz.app.models import lookup
 from attnviz.app.state import link
-from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
+from attnviz.app.state.choices import WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture.model import ModelInput, Prediction, Writing
 from attnviz.models import catalogue
-from attnviz.text import head_name, in_bytes, isolated, percent, rounded_count
+from attnviz.text import head_name, in_bytes, isolated, percent
 from attnviz.trace import Trace
 from attnviz.trained.storyteller import figures
 from attnviz.trained.storyteller.figures import Training
@@ -50,7 +48,7 @@ CODE = (
     ("attnviz.app.lessons.write.values", "word_by_word"),
 )
 
-_read, _costs = cached_storyteller(values.read), cached_storyteller(values.costs)
+_read = cached_storyteller(values.read)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def draw() -> None:
     with lesson_page("write") as page:
         with page.controls:
             examples = {page.label(name): text for name, text in PROMPTS.items()}
-            text, model = story.prompt(page.label("prompt"), PROMPT, examples)
+            text, model = story.prompt(page.label("prompt"), examples)
         with page.picture:
             drawn = _writing(page, text, model)
         page.explain(vocabulary=len(VOCABULARY))
@@ -243,39 +241,18 @@ def _mask(page: LessonPage, drawn: Story) -> None:
 
 
 def _cache(page: LessonPage, drawn: Story) -> None:
-    """Draw the rows and multiplications of the written words with and without the cache."""
+    """Draw the rows of the written words with and without the cache, and what it keeps."""
     begin, count = drawn.num_prompt_tokens, drawn.trace.written
     entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
-    without, cached = (np.array(products, int) for products in _costs(begin, count, model=drawn.model))
     numbers = 2 * entry.decoder_layers * entry.d_model * len(ids)
     page.text(
         "cache",
         count=count,
         rows=[f"{rows:,}" for rows in values.rows_computed(begin, count)],
-        products=[rounded_count(int(each.sum())) for each in (without, cached)],
         tokens=len(ids),
         numbers=f"{numbers:,}",
         memory=in_bytes(values.BYTES_PER_NUMBER * numbers),
         weights_differ=found.weights_differ,
         probabilities_differ=found.probabilities_differ,
-    )
-    if not count:
-        return
-    thousands = [(each / 1000).round(1) for each in (without, cached)]
-    (first, last), (first_cached, last_cached) = (each[[0, -1]] for each in thousands)
-    words, labels = range(1, count + 1), [page.label(name) for name in ("without_cache", "with_cache")]
-    curves(
-        "key-value-cache",
-        [
-            Line(labels[0], words, thousands[0], marker="ring", colour="muted", dash="dash"),
-            Line(labels[1], words, thousands[1], marker="circle"),
-        ],
-        title=page.label("cache_title"),
-        across=Axis(page.label("cache_across"), at=page.label("cache_at")),
-        up=Axis(page.label("cache_up"), zero=True, digits=0),
-        marked=drawn.word + 1 if drawn.word < count else None,
-        alt=page.label(
-            "cache_alt", first=first, last=last, first_cached=first_cached, last_cached=last_cached
-        ),
     )

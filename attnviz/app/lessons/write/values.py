@@ -1,4 +1,4 @@
-"""What the heads read, one text read with and without a mask and a cache, and what the cache saves."""
+"""What the heads read, and one text read with and without a mask and a cache."""
 
 from __future__ import annotations
 
@@ -84,37 +84,5 @@ def rows_computed(begin: int, written: int) -> tuple[int, int]:
     return sum(range(begin, begin + written)), begin + written - 1 if written else 0
 
 
-def costs(
-    begin: int, written: int, *, model: str = catalogue.STORYTELLER
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the number of multiplications of each written word, without and with the cache.
-
-    Args:
-        begin, written: as in `rows_computed`.
-        model: a storyteller in the catalogue.
-    """
-    network, lengths = _network(model), range(begin, begin + written)
-    return (
-        tuple(products(network, length, length) for length in lengths),
-        tuple(products(network, length if length == begin else 1, length) for length in lengths),
-    )
-
-
 def _network(model: str) -> DecoderOnly:
     return loading.load_storyteller(model).model
-
-
-def products(network: DecoderOnly, rows: int, keys: int) -> int:
-    """Return the number of multiplications of a pass that predicts one next word; norms and softmax add few.
-
-    Each row is multiplied by the matrices of all layers; in each layer its query by every key, and its
-    weights by every value. Only the last row is multiplied by the word vectors.
-
-    Args:
-        network: the matrices of its layers are all their two-dimensional parameters.
-        rows: the number of tokens that are computed.
-        keys: the number of tokens that they attend to, masked or not.
-    """
-    matrices = sum(numbers.numel() for numbers in network.layers.parameters() if numbers.dim() > 1)
-    attention = len(network.layers) * 2 * keys * network.table.embedding_dim
-    return rows * (matrices + attention) + network.table.weight.numel()

@@ -33,18 +33,12 @@ class Shown(NamedTuple):
 
     Attributes:
         whole: the picture.
-        size: its (width, height) in pixels.
         seen: the part that the model's patches cover, in the model's pixels.
-        share: how much of the (width, height) that is.
-        stretch: what its width, against its height, was multiplied by.
         box: the edges of what the patches cover, as parts of the seen picture.
     """
 
     whole: str
-    size: tuple[int, int]
     seen: str
-    share: tuple[float, float]
-    stretch: float
     box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
 
 
@@ -71,13 +65,9 @@ def looked(model: Entry, name: str, file: bytes) -> Looked:
 
     picture = pictures.upright(pictures.opened(file))
     trace = loading.look(model.name, picture, name)
-    width, height = picture.size
-    seen, brought_to = loading.seen(model.name, picture)
-    share = tuple(min(1.0, kept / side) for kept, side in zip(seen.size, brought_to, strict=True))
-    stretch = brought_to[0] / brought_to[1] * height / width
+    seen, _ = loading.seen(model.name, picture)
     picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
-    whole = _address(picture)
-    return Looked(trace, Shown(whole, (width, height), _address(seen), (share[0], share[1]), stretch))
+    return Looked(trace, Shown(_address(picture), _address(seen)))
 
 
 @cached("Running the model on the image and the text …")
@@ -94,7 +84,7 @@ def view(trace: Trace, patches: Sequence[Patch]) -> Shown:
     picture = f"data:image/png;base64,{base64.b64encode(trace.pictures[0]).decode('ascii')}"
     lefts, tops, rights, bottoms = zip(*(patch.box for patch in patches), strict=True)
     box = (min(lefts), min(tops), max(rights), max(bottoms))
-    return Shown(picture, (0, 0), picture, (1.0, 1.0), 1.0, box)
+    return Shown(picture, picture, box)
 
 
 @cached()

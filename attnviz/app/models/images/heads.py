@@ -20,8 +20,6 @@ from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
-_STRETCHED = 0.02  # in the logarithm of width : height; less is invisible
-_CUT = 0.005  # of a side; whole percents show no less
 _LISTED = 2  # patches, or words, named in a sentence
 _OPENED = "the head that was open at first"
 
@@ -179,13 +177,6 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
         box=shown.box,
         on_pick=pick,
     )
-    how = _seen_how(shown)
-    if how:
-        width, height = shown.size
-        st.markdown(
-            f":small[The model saw this picture of {width:,} × {height:,} pixels {how}. So the large picture "
-            "shows it; the little one is as it was.]"
-        )
 
 
 def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> None:
@@ -219,16 +210,3 @@ def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
 def share(weight: float) -> str:
     """A weight with one decimal: among hundreds of tokens, whole percents would all read alike."""
     return percent(weight, 1)
-
-
-def _seen_how(shown: computed.Shown) -> str:
-    """The preprocessing of a picture; "" if it is invisible."""
-    width, height = (percent(part) for part in shown.share)
-    message = (
-        (abs(np.log(shown.stretch)) > _STRETCHED, "stretched to the shape that all its pictures get"),
-        (
-            min(shown.share) < 1 - _CUT,
-            f"without its edges: {width} of its width and {height} of its height are left",
-        ),
-    )
-    return " and ".join(words for true, words in message if true)

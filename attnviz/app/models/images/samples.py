@@ -47,27 +47,6 @@ def _two_shapes(x: Plane, y: Plane) -> Plane:
     return picture
 
 
-def _twins(x: Plane, y: Plane) -> Plane:
-    """Two green discs, far apart and alike, and a yellow ring between them."""
-    picture = _plain(x, _WHITE)
-    for at in (0.2, 0.8):
-        _paint(picture, (x - at) ** 2 + (y - at) ** 2 < 0.13**2, (40, 128, 74))
-    from_middle = np.hypot(x - 0.5, y - 0.5)
-    _paint(picture, (from_middle > 0.09) & (from_middle < 0.15), (226, 166, 30))
-    return picture
-
-
-def _textures(x: Plane, y: Plane) -> Plane:
-    """Stripes, dots, squares, and nothing: one in each quarter."""
-    picture = _plain(x, _WHITE)
-    left, top = x < 0.5, y < 0.5
-    ink = (60, 54, 92)
-    _paint(picture, left & top & ((x + y) * 14 % 1 < 0.5), ink)
-    _paint(picture, ~left & top & (np.hypot(x * 12 % 1 - 0.5, y * 12 % 1 - 0.5) < 0.3), ink)
-    _paint(picture, left & ~top & ((np.floor(x * 12) + np.floor(y * 12)) % 2 < 1), ink)
-    return picture
-
-
 def _boat(x: Plane, y: Plane) -> Plane:
     """A boat on the sea, with hills and the sun behind it."""
     sky = np.stack([150 + 80 * y, 190 + 40 * y, 232 - 10 * y], axis=-1)
@@ -96,8 +75,6 @@ QUESTIONS: dict[str, pictures.Question] = {
 SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
     "boat": _boat,
     "two shapes": _two_shapes,
-    "twins": _twins,
-    "textures": _textures,
 }
 """By name: draws the picture at places from 0 to 1; x grows to the right, y downwards."""
 

@@ -1,14 +1,20 @@
-"""Tokenizers written in Python: token ids and their spellings are enough, positions in the text are found."""
+"""Tokenizers of transformers, and others in Python: token ids and their spellings are enough.
+
+Of a fast tokenizer, the `tokenizers` library knows where each token is in the text. Of others it is found by
+the spellings of the tokens.
+"""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from attnviz.errors import ModelNotSupported
 from attnviz.spelling import BROKEN, SPACES
 
 Span = tuple[int, int]
@@ -16,17 +22,25 @@ Span = tuple[int, int]
 _MARKS = ("##", "@@", "</w>", *SPACES)
 """How tokenizers mark a piece inside a word, the end of a word, and a space."""
 
+_NO_LANGUAGE = (
+    "This tokenizer has no target language, so the target would begin with the code of the source language. "
+    'Set it: tokenizer.tgt_lang = "…".'
+)
+
 
 @dataclass(frozen=True)
 class Encoded:
-    """Token ids of a text or a pair, with the attributes of an `Encoding` of the `tokenizers` library."""
+    """Token ids of a text or a pair, with the attributes of an `Encoding` of the `tokenizers` library.
+
+    Of too many tokens, a process returns the ids alone.
+    """
 
     ids: list[int]
-    type_ids: list[int]
-    offsets: list[Span]
-    word_ids: list[int | None]
-    sequence_ids: list[int | None]
-    special_tokens_mask: list[int]
+    type_ids: list[int] = field(default_factory=list)
+    offsets: list[Span] = field(default_factory=list)
+    word_ids: list[int | None] = field(default_factory=list)
+    sequence_ids: list[int | None] = field(default_factory=list)
+    special_tokens_mask: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -37,45 +51,68 @@ def is_tokenizer(wrapper: object) -> bool:
     return callable(wrapper) and hasattr(wrapper, "convert_ids_to_tokens")
 
 
-class PythonTokenizer:
-    """A Python tokenizer with the methods of `tokenizers.Tokenizer` that `TextTokenizer` calls.
+class WrappedTokenizer:
+    """A tokenizer of transformers with the methods of `tokenizers.Tokenizer` that `TextTokenizer` calls.
 
     Args:
         wrapper: as `is_tokenizer` accepts it; it is not changed.
-        target: whether it reads the decoder's targets (`text_target`).
     """
 
-    def __init__(self, wrapper: Any, *, target: bool = False) -> None:
+    def __init__(self, wrapper: Any) -> None:
         try:
-            self._wrapper = copy.deepcopy(wrapper)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # each copy of Marian's recommends a package
+                self._wrapper = copy.deepcopy(wrapper)
         except Exception:  # noqa: BLE001 - it holds something of its own that cannot be copied
             self._wrapper = wrapper
-        self._argument = "text_target" if target else "text"
-        self._lock = threading.Lock()  # translators' tokenizers switch languages on each call
-        self._special = {*getattr(wrapper, "all_special_ids", ())}
+        self._lock = threading.Lock()  # transformers' tokenizers change on every call
+        added = getattr(wrapper, "added_tokens_decoder", {}).items()
+        self._special = {
+            *getattr(wrapper, "all_special_ids", ()),
+            *(each for each, token in added if token.special),
+        }
+        self._unknown = getattr(wrapper, "unk_token_id", None)
 
     def encode(self, *texts: str) -> Encoded:
-        """Return the tokens of a text or a pair, special tokens included."""
-        found = self._ids(texts)
+        """Return the tokens of a text, or of a pair if it is a fast tokenizer, special tokens included."""
+        with self._lock:
+            return self._encoded(self._wrapper(*texts), *texts)
+
+    def encode_target(self, text: str) -> Encoded:
+        """Return the tokens of a text that a decoder reads.
+
+        Raises:
+            ModelNotSupported: it is of a translator, and its target language is not set.
+        """
+        if getattr(self._wrapper, "tgt_lang", "") is None:
+            raise ModelNotSupported(_NO_LANGUAGE)
+        if not hasattr(self._wrapper, "_switch_to_target_mode"):
+            return self.encode(text)
+        with self._lock:
+            return self._encoded(self._wrapper(text_target=text), text)
+
+    def _encoded(self, found: Any, *texts: str) -> Encoded:
+        found = found if isinstance(found, Mapping) else {"input_ids": found}
         ids = [int(number) for number in found["input_ids"]]
-        bodies = [self._body(text) for text in texts]
-        sentences = _sentences(ids, bodies, self._special - {getattr(self._wrapper, "unk_token_id", None)})
+        types = found.get("token_type_ids")
+        types = [0] * len(ids) if types is None else [int(number) for number in types]
+        for own in getattr(found, "encodings", None) or ():
+            if own.ids == ids:
+                return Encoded(
+                    ids, types, own.offsets, own.word_ids, own.sequence_ids, own.special_tokens_mask
+                )
+        [text] = texts
+        typed = {self._unknown, getattr(self._wrapper, "mask_token_id", None)}
+        places = [place for place, number in enumerate(ids) if number not in self._special - typed]
+        spans = self._spans(text, [ids[place] for place in places])
         offsets: list[Span] = [(0, 0)] * len(ids)
         words: list[int | None] = list(range(len(ids)))
-        for number, text in enumerate(texts):
-            places = [place for place, sentence in enumerate(sentences) if sentence == number]
-            spans = self._spans(text, [ids[place] for place in places])
-            for place, span in zip(places, spans or (), strict=False):
-                offsets[place], words[place] = span, 0  # white space and punctuation separate the words
-        types = found.get("token_type_ids")
-        return Encoded(
-            ids,
-            [0] * len(ids) if types is None else [int(number) for number in types],
-            offsets,
-            words,
-            sentences,
-            [int(sentence is None) for sentence in sentences],
-        )
+        sentences: list[int | None] = [None] * len(ids)
+        for number, place in enumerate(places):
+            sentences[place] = 0
+            if spans is not None:
+                offsets[place], words[place] = spans[number], 0  # white space and punctuation separate words
+        return Encoded(ids, types, offsets, words, sentences, [int(each is None) for each in sentences])
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         """Return the text that the tokens make."""
@@ -113,32 +150,14 @@ class PythonTokenizer:
     def no_padding(self) -> None:
         """Do nothing: it pads only if it is asked to."""
 
-    def _ids(self, texts: Sequence[str], **more: Any) -> Mapping[str, Any]:
-        with self._lock:
-            if self._argument == "text_target":
-                found = self._wrapper(text_target=texts[0], **more)
-            else:
-                found = self._wrapper(*texts, **more)
-        return found if isinstance(found, Mapping) else {"input_ids": found}
-
-    def _body(self, text: str) -> list[int]:
-        """Return the tokens of a text without those that are added around it."""
-        try:
-            return [int(number) for number in self._ids([text], add_special_tokens=False)["input_ids"]]
-        except TypeError:
-            return [int(number) for number in self._ids([text])["input_ids"] if number not in self._special]
-
     def _spans(self, text: str, ids: Sequence[int]) -> list[Span] | None:
         """Return where the tokens are in the text, or None where they do not spell it."""
-        unknown = getattr(self._wrapper, "unk_token_id", None)
-        spellings = [None if number == unknown else self.id_to_token(number) for number in ids]
+        spellings = [None if number == self._unknown else self.id_to_token(number) for number in ids]
         lower = text.lower() if len(text.lower()) == len(text) else text
         for cased, change in ((text, str), (lower, str.lower)):
-            tokens = [None if each is None else change(each) for each in spellings]
-            for overlap in (False, True):
-                spans = _aligned(cased, tokens, overlap=overlap)
-                if spans is not None:
-                    return spans
+            spans = _aligned(cased, [None if each is None else change(each) for each in spellings])
+            if spans is not None:
+                return spans
         steps: list[str] = []
         for count in range(len(ids)):
             step = self.decode(ids[: count + 1]).rstrip(BROKEN)
@@ -179,65 +198,41 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
     return spans
 
 
-def _sentences(ids: Sequence[int], bodies: Sequence[list[int]], special: Iterable[int]) -> list[int | None]:
-    """Return the sentence that each token belongs to, or None for those that the tokenizer added."""
-    found: list[int | None] = [None] * len(ids)
-    at = 0
-    for number, body in enumerate(bodies):
-        starts = [start for start in range(at, len(ids) - len(body) + 1) if ids[start:][: len(body)] == body]
-        if not starts or not body:
-            break
-        start = starts[-1] if number else starts[0]
-        found[start : start + len(body)] = [number] * len(body)
-        at = start + len(body)
-    else:
-        return found
-    added = {*special}
-    return [None if number in added else 0 for number in ids]
-
-
-def _aligned(text: str, spellings: Sequence[str | None], *, overlap: bool) -> list[Span] | None:
+def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
     """Return where the spellings are in the text, one after another, or None where they are not.
 
     Args:
         spellings: None for a token that the vocabulary lacks: it is whatever is between its neighbours.
-        overlap: whether each begins within the one before, as k-mers of DNA may.
     """
     spans: list[Span] = []
     unknown: list[int] = []
-    start = end = 0
+    end = 0
     for number, spelling in enumerate(spellings):
+        spans.append((end, end))
         if spelling is None:
             unknown.append(number)
-            spans.append((end, end))
             continue
-        found = _found(text, spelling, start + 1 if overlap and number else end, end, bool(unknown))
+        found = _found(text, spelling, end, bool(unknown))
         if found is None:
             return None
         for place in unknown:
             spans[place] = (end, max(end, found[0]))
-        unknown = []
-        start, end = found
-        spans.append(found)
+        unknown, spans[-1], end = [], found, found[1]
     for place in unknown:
         spans[place] = (end, len(text))
     return None if not unknown and text[end:].strip() else spans
 
 
-def _found(text: str, spelling: str, first: int, end: int, after_unknown: bool) -> Span | None:
-    """Return where a token is, at `first` or behind the white space there; in an overlap up to `end`."""
+def _found(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
+    """Return where a token is: after the end of another one and white space, or after unknown letters."""
     bare = spelling
     for mark in _MARKS:
         bare = bare.removeprefix(mark).removesuffix(mark)
-    for letters in dict.fromkeys((spelling, bare)):
-        if after_unknown and letters:
-            place = text.find(letters, first)
-            if place >= 0:
-                return place, place + len(letters)
-        for place in range(first, max(first, end) + 1):
-            if text.startswith(letters, place) and letters:
-                return place, place + len(letters)
-        place = len(text) - len(text[end:].lstrip())
-        if text.startswith(letters, place):
+    behind = len(text) - len(text[end:].lstrip())
+    for letters in (spelling, bare):
+        if letters and text.startswith(letters, end):
+            return end, end + len(letters)
+        place = text.find(letters, end) if after_unknown and letters else behind
+        if place >= 0 and text.startswith(letters, place):
             return place, place + len(letters)
     return None

@@ -1,9 +1,8 @@
-"""Tokenizers written in Python, and those that read a target in another language than the source."""
+"""Tokenizers of transformers, in Python too, and those that read a target in another language."""
 
 from __future__ import annotations
 
 import io
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from transformers import (
     MBart50Tokenizer,
     MBartTokenizer,
     NllbTokenizer,
-    PreTrainedTokenizer,
 )
 
 import attnviz
@@ -40,43 +38,6 @@ SIZES = {
 PROTEIN = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
 
 
-class Kmers(PreTrainedTokenizer):
-    """Overlapping triples of DNA."""
-
-    model_input_names = ("input_ids", "attention_mask")  # type: ignore[assignment]  # a list there
-
-    def __init__(self, **more: Any) -> None:
-        triples = map("".join, itertools.product("ACGT", repeat=3))
-        self.spellings = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *triples]
-        named = dict(
-            zip(
-                ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
-                self.spellings,
-                strict=False,
-            )
-        )
-        super().__init__(**named, **more)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-
-    @property
-    def vocab_size(self) -> int:
-        return len(self.spellings)
-
-    def get_vocab(self) -> dict[str, int]:
-        return {spelling: number for number, spelling in enumerate(self.spellings)}
-
-    def _tokenize(self, text: str, **_: Any) -> list[str]:
-        return [text[start : start + 3] for start in range(len(text) - 2)]
-
-    def _convert_token_to_id(self, token: str) -> int:
-        return self.get_vocab().get(token, 1)
-
-    def _convert_id_to_token(self, index: int) -> str:
-        return self.spellings[index]
-
-    def build_inputs_with_special_tokens(self, first: list[int], second: Any = None) -> list[int]:
-        return [2, *first, 3, *([] if second is None else [*second, 3])]
-
-
 class Least:
     """No more than ids and their spellings."""
 
@@ -91,15 +52,16 @@ def spans(reads: tokenizer.TextTokenizer, text: str) -> list[tuple[str, str]]:
     return [(token.text, text[token.start : token.end]) for token in reads.tokens(text) if not token.special]
 
 
-def test_tokens_in_python_are_found_in_the_text() -> None:
-    kmers = tokenizer.borrowed(Kmers(), 99, None)
-    triples = ["AAA", "AAA", "AAT", "ATG"]
-    assert spans(kmers, "AAAATG") == [(triple, triple) for triple in triples]
-    assert [token.text for token in kmers.tokens("AAAATG")] == ["[CLS]", *triples, "[SEP]"]
-    assert spans(kmers, "AAAN") == [("AAA", "AAA"), ("[UNK]", "N")]
-    two = kmers.tokenized("AAAA", "AAA")
-    assert [token.sentence for token in two.tokens if not token.special] == [0, 0, 1]
-    assert {*two.type_ids} == {0}
+def protein(folder: Path) -> Any:
+    (folder / "vocab.txt").write_text("\n".join(PROTEIN))
+    esm: Any = EsmTokenizer
+    return esm(str(folder / "vocab.txt"))
+
+
+def test_tokens_in_python_are_found_in_the_text(tmp_path: Path) -> None:
+    amino = tokenizer.borrowed(protein(tmp_path), 99, None)
+    assert spans(amino, "MK <mask>Y") == [("M", "M"), ("K", "K"), ("<mask>", "<mask>"), ("Y", "Y")]
+    assert spans(amino, "MKJJY")[2] == ("<unk>", "JJ")
     byte = spans(tokenizer.borrowed(ByT5Tokenizer(), 99, None), "é 5€")
     assert [part for _, part in byte] == ["é", "é", " ", "5", "€", "€", "€"]
     canine: Any = CanineTokenizer
@@ -122,9 +84,7 @@ def test_tokens_that_do_not_spell_the_text_have_no_place_in_it() -> None:
 
 
 def test_a_text_its_tokens_and_a_folder_are_read_by_a_tokenizer_in_python(tmp_path: Path) -> None:
-    (tmp_path / "vocab.txt").write_text("\n".join(PROTEIN))
-    esm: Any = EsmTokenizer
-    reads = esm(str(tmp_path / "vocab.txt"))
+    reads = protein(tmp_path)
     model = untrained("esm", AutoModelForMaskedLM, **SIZES, vocab_size=33, pad_token_id=1, mask_token_id=32)
     model.save_pretrained(tmp_path)
     reads.save_pretrained(tmp_path)
@@ -214,7 +174,6 @@ def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_pat
 def test_a_target_without_a_language_is_refused(tmp_path: Path) -> None:
     for reads in translators(tmp_path, None).values():
         if getattr(reads, "tgt_lang", None) is None:
-            of_target = tokenizer.borrowed(reads, 99, None).of_target
             with pytest.raises(ModelNotSupported, match="has no target language"):
-                of_target.tokens("Mon chien")
+                tokenizer.borrowed(reads, 99, None).tokens("Mon chien", target=True)
             assert reads.tgt_lang is None
