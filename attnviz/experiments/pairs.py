@@ -124,17 +124,9 @@ def _choices(written: str) -> list[tuple[str, str]]:
 
 def _which(meaning: str, names: Sequence[str]) -> int:
     """Return the index of the referent among the two marked words."""
-    word, sign, which = meaning.rpartition("#")
-    if sign and which in ("1", "2") and names[int(which) - 1] == word:
-        return int(which) - 1
-    if names.count(meaning) == 2:
-        raise AttnvizError(
-            f"{quoted(meaning)} is marked twice. Write {meaning}#1 for the first one, {meaning}#2 for the "
-            "second."
-        )
-    if meaning not in names:
+    if names.count(meaning) != 1:
         marked = joined([quoted(name) for name in names])
-        raise AttnvizError(f"{quoted(meaning)} is not marked. The words in [ ] are {marked}.")
+        raise AttnvizError(f"{quoted(meaning)} is not marked once. The words in [ ] are {marked}.")
     return names.index(meaning)
 
 

@@ -7,7 +7,7 @@ lists all tests. This module computes sums, halves, intervals and baselines in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import islice
 from pathlib import Path
@@ -153,7 +153,6 @@ class Scores:
     each: tuple[tuple[int, Counts, Doubles], ...] = ()
     skipped: int = 0
     reasons: tuple[SkippedSentence, ...] = ()
-    baselines: frozenset[str] = field(default_factory=frozenset)
 
     def __add__(self, other: Scores) -> Scores:
         """Return the sums over the examples of both."""
@@ -168,7 +167,6 @@ class Scores:
             self.each + other.each,
             self.skipped + other.skipped,
             (*self.reasons, *other.reasons)[:MAX_REASONS],
-            self.baselines | other.baselines,
         )
 
     @classmethod
@@ -198,7 +196,7 @@ class Scores:
         values = {"score": found, "square": found**2, "weight": scored.weights, **scored.baselines}
         sums = {name: total(np.broadcast_to(each, found.shape), counted) for name, each in values.items()}
         each = ((half, count[half], sums["score"][half]),) if test.unit == "right" and len(found) else ()
-        return cls(test.unit, count, sums, each, baselines=frozenset(scored.baselines))
+        return cls(test.unit, count, sums, each)
 
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
@@ -266,7 +264,11 @@ class Scores:
 
     def _baseline(self, halves: Sequence[int]) -> str:
         """Return the name of the best baseline on these halves; "" if there is none."""
-        totals = {name: self.sums[name][list(halves)].sum() for name in self.baselines}
+        totals = {
+            name: sums[list(halves)].sum()
+            for name, sums in self.sums.items()
+            if name not in ("score", "square", "weight")
+        }
         return min(totals, key=lambda name: (-totals[name], name), default="")
 
     def _mean(self, name: str, halves: Sequence[int] = (CHOOSING, REPORTING)) -> Doubles:

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments import scoring
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import (
-    Neighbour,
-    Neighbours,
     TextVectors,
     Vector,
     nearest,
@@ -51,32 +48,6 @@ def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bo
     expected = sorted(naive, key=lambda place: -naive[place])[:count]
     assert places.tolist() == expected
     np.testing.assert_allclose(cosines, [naive[place] for place in expected], atol=1e-6)
-
-
-@given(
-    st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 50)), max_size=7), max_size=5),
-    st.integers(1, 9),
-)
-def test_parts_merged_in_any_order_are_those_of_the_whole(
-    parts: list[list[tuple[int, int]]], count: int
-) -> None:
-    """Similarities repeat, so that the order among equals counts."""
-    found = [
-        [Neighbour(similarity / 3, line, place, "", 0, 0.0) for similarity, line in part]
-        for place, part in enumerate(parts)
-    ]
-    expected = sorted(chain.from_iterable(found), key=_order)[:count]
-    for order in (found, found[::-1]):
-        merged = Neighbours()
-        for part in order:
-            its = sorted(part, key=_order)[:count]
-            merged = merged.merged(Neighbours(tuple(its), len(part), 1), count)
-        assert list(merged.nearest) == expected
-        assert (merged.tokens, merged.lines) == (sum(map(len, parts)), len(parts))
-
-
-def _order(near: Neighbour) -> tuple[float, int, int]:
-    return -near.similarity, near.line, near.place
 
 
 def whole(text: str = TEXT, layer: int = 3) -> TextVectors:

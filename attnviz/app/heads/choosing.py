@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,8 +18,6 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Block, Kind
-
-_NOT_SEEN = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 
 
 @dataclass(frozen=True)
@@ -122,13 +119,6 @@ def partner(entry: Entry, text: str) -> str:
     """The other sentence of the model's example with this one; "" if there is none."""
     pairs = {each.text: each.other for each in examples_of(entry, together=False) if each.other}
     return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
-
-
-def unread_sentence(entry: Entry) -> None:
-    """Draw the box where the page does not read it: it is not seen, and keeps its value for the link."""
-    st.html(_NOT_SEEN)
-    with st.container(key="sentence-not-read"), suppress(AttnvizError):
-        sentence(entry)
 
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
