@@ -97,10 +97,14 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
         table.append((head_name(*at), *numbers, str(int(scores.count.sum(axis=0)[layer]))))
     yield from (f"  {line}" for line in output.aligned(table).splitlines())
     yield f"  baseline: {strategy}"
+    if scores.unfiltered is not None:
+        first = scores.ranking[0]
+        every = percent(float(scores.unfiltered[first]), 1)
+        yield f"  with nothing excluded, {head_name(*first)} has {every}"
     if best := scores.best:
         score, ends = percent(best.score, 1), _interval(best.low, best.high)
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
-        yield f"  best head, chosen on one half: {name}, {score} ({ends}) on {count}"
+        yield f"  among the best heads, chosen on one half: {name}, {score} ({ends}) on {count}"
 
 
 def _interval(low: float, high: float) -> str:

@@ -64,12 +64,14 @@ class Answers:
         sorts: [relation], a name of `SORTS`.
         offsets: [relation], distance from dependent to head word, in words; negative if it comes before.
         hits: bool [query, relation, layer, head], whether the answer is correct.
+        unfiltered: bool [query, relation, layer, head], the same with no token excluded.
         weights: float64 [query, relation, layer, head], weight between the two words.
     """
 
     sorts: tuple[str, ...]
     offsets: Counts
     hits: Mask
+    unfiltered: Mask
     weights: Doubles
 
 
@@ -93,9 +95,9 @@ def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers
     right = np.broadcast_to(heads[:, None, None], given.shape[:-1])
     between = np.take_along_axis(words, right[..., None], axis=-1)[..., 0]
     # If the mask excludes every word, the largest weight is 0, and there is no answer.
-    hits = (words.argmax(axis=-1) == right) & (between > 0)
+    hits, unfiltered = ((each.argmax(axis=-1) == right) & (between > 0) for each in (words, given))
     sorts = tuple(each.sort for each in sentence.relations)
-    return Answers(sorts, heads - dependents, hits, between.astype(np.float64))
+    return Answers(sorts, heads - dependents, hits, unfiltered, between.astype(np.float64))
 
 
 def _score(sort: str, query: Query, read: Answers) -> Scored:
@@ -106,7 +108,8 @@ def _score(sort: str, query: Query, read: Answers) -> Scored:
     always = {
         _always(int(each)): (offsets == each)[:, None, None].astype(np.float64) for each in np.unique(offsets)
     }
-    return Scored(read.hits[at, chosen].astype(np.float64), read.weights[at, chosen], always)
+    hits, unfiltered = (each[at, chosen].astype(np.float64) for each in (read.hits, read.unfiltered))
+    return Scored(hits, read.weights[at, chosen], always, unfiltered)
 
 
 def _always(offset: int) -> str:

@@ -59,11 +59,13 @@ class Scored(NamedTuple):
             if there is none.
         baselines: By name, scores at chance or of strategies without a model, [item, layer, head]; an
             axis of length 1 if the value is the same for all layers or heads.
+        unfiltered: Scores with no token excluded; None if the test excludes none.
     """
 
     scores: Doubles
     weights: Doubles
     baselines: Mapping[str, Doubles]
+    unfiltered: Doubles | None = None
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,8 @@ class Scores:
     Attributes:
         unit: as in the test.
         count: int64 [half, layer], number of counted items.
-        sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight" and the
-            baselines.
+        sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
+            "unfiltered" and the baselines.
         each: If scores are right or wrong, for each example its half, number of items [layer] and of right
             ones [layer, head].
         skipped: Number of examples that the model cannot read or that have no score.
@@ -194,6 +196,8 @@ class Scores:
         count = np.zeros((2, layer_count), np.int64)
         count[half, layers] = counted.sum(axis=0)
         values = {"score": found, "square": found**2, "weight": scored.weights, **scored.baselines}
+        if scored.unfiltered is not None:
+            values["unfiltered"] = scored.unfiltered
         sums = {name: total(np.broadcast_to(each, found.shape), counted) for name, each in values.items()}
         each = ((half, count[half], sums["score"][half]),) if test.unit == "right" and len(found) else ()
         return cls(test.unit, count, sums, each)
@@ -219,6 +223,11 @@ class Scores:
     def weight(self) -> Doubles:
         """float64 [layer, head], mean attention weights."""
         return self._mean("weight")
+
+    @property
+    def unfiltered(self) -> Doubles | None:
+        """float64 [layer, head], scores with no token excluded; None if the test excludes none."""
+        return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
     def baseline(self) -> tuple[str, Doubles]:
@@ -267,7 +276,7 @@ class Scores:
         totals = {
             name: sums[list(halves)].sum()
             for name, sums in self.sums.items()
-            if name not in ("score", "square", "weight")
+            if name not in ("score", "square", "weight", "unfiltered")
         }
         return min(totals, key=lambda name: (-totals[name], name), default="")
 
@@ -390,6 +399,7 @@ COLUMNS = (
     "baseline",
     "baseline score",
     "attention weight",
+    "score without exclusions",
 )
 """Columns of `rows`."""
 
@@ -401,8 +411,13 @@ def rows(name: str, scores: Scores) -> Iterator[Cells]:
     """
     (low, high), (strategy, baseline) = scores.interval, scores.baseline
     count = scores.count.sum(axis=0)
+    unfiltered = scores.mean if scores.unfiltered is None else scores.unfiltered
     for layer, head in scores.ranking:
-        of_head = [each[layer, head] for each in (scores.mean, low, high, baseline, scores.weight)]
-        score, *ends, by_baseline, weight = ("" if np.isnan(each) else float(each) for each in of_head)
+        of_head = [
+            each[layer, head] for each in (scores.mean, low, high, baseline, scores.weight, unfiltered)
+        ]
+        score, *ends, by_baseline, weight, of_all = (
+            "" if np.isnan(each) else float(each) for each in of_head
+        )
         place = (name, layer + 1, head + 1)
-        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, weight)
+        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, weight, of_all)

@@ -101,6 +101,9 @@ def test_a_heads_answer_is_the_word_that_it_attends_to_most() -> None:
     assert right("verb to object", found) == [[0, 1]]
     assert right("noun to determiner", found) == [[0, 0]]
     assert scores("object to verb", found).weight[0, 0] == pytest.approx(0.6)
+    unfiltered = scores("object to verb", found).unfiltered
+    assert unfiltered is not None
+    assert unfiltered.tolist() == [[0.0, 0.0]]  # with nothing excluded, [SEP] has the largest weight
 
 
 def test_words_to_which_nothing_attends_have_no_answer() -> None:

@@ -56,7 +56,7 @@ def test_the_best_head_has_its_score_on_the_other_half_and_is_opened() -> None:
     best = scores_of("object to verb", RELATIONS).best
     assert best is not None
     name = f"{best.layer + 1}-{best.head + 1}"
-    assert f"**Head {name}**, held-out half | **{100 * best.score:.0f} %" in words(app)
+    assert f"**Head {name}** (among the best), held-out half | **{100 * best.score:.0f} %" in words(app)
     app = press(app, f"Open head {name}")
     assert sent(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
 

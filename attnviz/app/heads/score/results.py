@@ -104,14 +104,19 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     if best is not None:
         name = head_name(best.layer, best.head)
         score = with_interval(best.score, best.low, best.high)
-        lines.append(f"| **Head {name}**, held-out half | **{score}** | {number(best.baseline)} |")
+        lines.append(
+            f"| **Head {name}** (among the best), held-out half | **{score}** | {number(best.baseline)} |"
+        )
     at = chosen.layer, chosen.head
     score = with_interval(scores.mean[at], low[at], high[at])
     here = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
     st.markdown("\n".join([*lines, f"| {here} | {score} | {number(baseline[at])} |"]))
+    every = ""
+    if scores.unfiltered is not None:
+        every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."
     st.markdown(
         f":small[First line: chosen on the other half of the examples. In brackets: {_INTERVAL}. Baseline: "
-        f"{markdown.plain(strategy)}.]"
+        f"{markdown.plain(strategy)}.{every}]"
     )
     if best is not None and (best.layer, best.head) != at:
         st.button(f"Open head {name}", on_click=controls.open_head, args=(best.layer, best.head))
@@ -124,7 +129,8 @@ def _skipped(scores: Scores) -> None:
 
 def _table(chosen: TestedHead, scores: Scores) -> None:
     """Draw all heads, the largest score first, and the button that saves them."""
-    shares = ("score", "low", "high", "baseline score", "attention weight")
+    shares = ["score", "low", "high", "baseline score", "attention weight"]
+    shares += ["score without exclusions"] if scores.unfiltered is not None else []
     table = [
         {
             "head": head_name(row["layer"] - 1, row["head"] - 1),
