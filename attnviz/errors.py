@@ -116,12 +116,12 @@ class UnknownWords(AttnvizError):
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
         self.words = dict(words)
         quoted = "; ".join(_with_nearest(word, nearest) for word, nearest in words.items())
-        super().__init__(f"This small model was trained on few words, and not on {quoted}. Use other words.")
+        super().__init__(f"Not in the vocabulary of this small model: {quoted}. Use other words.")
 
 
 def _with_nearest(word: str, nearest: Sequence[str]) -> str:
     quoted = word if len(word) <= _MAX_QUOTED else f"{word[:_MAX_QUOTED]}…"
-    return f"“{quoted}” (nearest in spelling: {', '.join(nearest)})" if nearest else f"“{quoted}”"
+    return f"“{quoted}” (similar: {', '.join(nearest)})" if nearest else f"“{quoted}”"
 
 
 def quoted(name: str) -> str:

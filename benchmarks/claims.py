@@ -40,7 +40,8 @@ from attnviz.trained.shapes import figures
 from attnviz.trained.translator import distance, translator
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, recurrent, shapes
+from training import distances, shapes
+from training.recurrent import RecurrentEncoderDecoder
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -193,11 +194,6 @@ def it_in_french() -> str:
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
-def guided_until() -> str:
-    """The share of its training."""
-    return f"the first {VARIANTS['training-wheels'].guided_until:.0%}"
-
-
 @cache
 def _measured(variant: str) -> tuple[dict[str, Any], ...]:
     """What was written down of a variant's trainings: one for each seed."""
@@ -207,9 +203,9 @@ def _measured(variant: str) -> tuple[dict[str, Any], ...]:
 
 def long_distances() -> str:
     """Return the sizes of the networks, and whether an LSTM reads the source in its order."""
-    networks = {name: distances.build(name, seed=0) for name in distance.NAMES}
+    networks = {name: distances.build(name) for name in distance.NAMES}
     parameters = [f"{sum(each.numel() for each in network.parameters()):,}" for network in networks.values()]
-    lstm, transformer = recurrent.build(seed=0), translator.build(distances.SIZES, seed=0)
+    lstm, transformer = RecurrentEncoderDecoder(attention=False), translator.build(distances.SIZES, seed=0)
     depths = [lstm.encoder.num_layers, lstm.decoder.num_layers]
     depths += [len(transformer.encoder.layers), len(transformer.decoder.layers)]
     target = torch.tensor([[1]])
@@ -231,10 +227,14 @@ def translators_measured_again() -> str:
 def distances_measured_again() -> str:
     """All figures of the kept networks, from their weights."""
     found = distance.read()
+    tested = [distances.to_measure(distances.SENTENCES, clauses) for clauses in range(len(found.words))]
     same = (
-        _near([asdict(point) for point in found.chosen(name)[0].points], again)
+        _near(
+            [*zip(run.exact, run.pronoun, strict=True)],
+            [distances.count_right(model, each) for each in tested],
+        )
         for name in distance.NAMES
-        for again in [[asdict(point) for point in distances.points(distances.kept(name))]]
+        for run, model in [(found.chosen(name)[0], distances.kept(name))]
     )
     return f"as written down: {all(same)}"
 

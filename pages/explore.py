@@ -16,7 +16,6 @@ from attnviz.app.explore import (
     reading,
     saving,
     sentences,
-    tasks,
     why,
 )
 from attnviz.app.page import page
@@ -60,14 +59,12 @@ def below(
     with card.foot:
         saving.draw(view, heads, tokens)
     with linking_card:
-        linking.draw(read, view, heads, tokens)
+        linking.draw(view, heads, tokens)
     with arithmetic:
         why.draw(view, heads, tokens)
-    with wide:
-        if expected.fits(view.model):
-            with st.container(border=True):
-                expected.draw(view, tokens)
-        tasks.draw(view, chosen.example)
+    if expected.fits(view.model):
+        with wide, st.container(border=True):
+            expected.draw(view, tokens)
     with passage:
         if continuation.fits(read):
             continuation.draw(view, tokens)

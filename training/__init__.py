@@ -5,7 +5,7 @@ these in the root of the repository to regenerate everything, in about two hours
 
 - `python -m training.translators`: weights of the translators, results of three seeds each;
 - `python -m training.storytellers`: the same for the language models;
-- `python -m training.steps`: the stored steps of four training runs;
+- `python -m training.steps`: the stored steps of five training runs;
 - `python -m training.distances`: recurrent networks and a transformer on sentences of increasing length.
 
 Training is reproducible to the bit on one machine with one thread (`OMP_NUM_THREADS=1`). Processors that

@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import TypeAlias
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 
-from attnviz.trained.training import Progress
 from attnviz.trained.translator import distance, splits, translator
-from attnviz.trained.translator.distance import NAMES, Distances, Name, Point, Run
-from attnviz.trained.translator.exercises import PADDING, Corpus, Exercises
+from attnviz.trained.translator.distance import NAMES, Distances, Name, Run
+from attnviz.trained.translator.exercises import PADDING, Corpus
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.training import Settings, learn
-from attnviz.trained.translator.translator import Sizes, Translator
+from attnviz.trained.translator.translator import Sizes
 from attnviz.trained.translator.vocabulary import FRENCH
-from attnviz.transformer.encoder_decoder import EncoderDecoder
-from training import recurrent
-from training.lengthening import MAX_CLAUSES, Elastic, clauses
+from training import figures
+from training.lengthening import MAX_CLAUSES, can_be_longer, clauses, lengthened
 from training.recurrent import RecurrentEncoderDecoder
-
-Network: TypeAlias = RecurrentEncoderDecoder | EncoderDecoder
 
 WEIGHTS = Path(__file__).with_name("weights")
 """Folder with the weights of one training run of each network."""
@@ -50,7 +45,6 @@ LEARNING_RATES = (6e-3, 2e-3)
 
 SEEDS = (0, 1, 2)
 
-_AT_ONCE = 100  # sentences
 _MEASURED_SEED, _TUNED_SEED = 1, 2
 _TUNED_ON = 40  # validation sentences for each number of clauses
 
@@ -75,11 +69,11 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
         count: Number of candidates; sentences that cannot be lengthened are skipped.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    sentences = filter(None, map(Elastic.of, splits.training(count, seed)))
-    return [it.stretched(clauses(dice, dice.randint(0, MAX_TRAINED_CLAUSES))).pair for it in sentences]
+    sentences = filter(can_be_longer, splits.training(count, seed))
+    return [lengthened(pair, clauses(dice, dice.randint(0, MAX_TRAINED_CLAUSES))) for pair in sentences]
 
 
-def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Elastic]:
+def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Pair]:
     """Return held-out minimal pairs of sentences with inserted clauses.
 
     Args:
@@ -87,137 +81,93 @@ def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[El
         inserted: Number of clauses; each further clause is added after the others.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    stretched = []
+    longer = []
     for readings in splits.minimal_pairs(count // 2, seed):
         put_in = clauses(dice, MAX_CLAUSES)[:inserted]
-        stretched += [it.stretched(put_in) for it in filter(None, map(Elastic.of, readings))]
-    return stretched
+        longer += [lengthened(pair, put_in) for pair in readings if can_be_longer(pair)]
+    return longer
 
 
 def to_tune_on() -> list[Pair]:
     """Return validation sentences of every training length, for tuning; none is a test sentence."""
-    measured = {sentence.pair.source for sentence in to_measure(SENTENCES, 0)}
+    measured = {pair.source for pair in to_measure(SENTENCES, 0)}
     short = to_measure(_TUNED_ON, 0, _TUNED_SEED)
     return [
-        long.pair
+        long
         for inserted in range(MAX_TRAINED_CLAUSES + 1)
         for long, before in zip(to_measure(_TUNED_ON, inserted, _TUNED_SEED), short, strict=True)
-        if before.pair.source not in measured
+        if before.source not in measured
     ]
 
 
-def train(name: Name, chosen: Settings) -> Iterator[Progress[Network]]:
-    """Train a network, with the same loop for all networks."""
-    return learn(chosen, build(name, chosen.seed), _corpus(chosen.sentences, chosen.seed, chosen.batch))
+def words_apart(pairs: Sequence[Pair]) -> float:
+    """Return the mean distance of "it" from its referent, in words."""
+    pronouns = [pair.pronoun for pair in pairs if pair.pronoun]
+    return sum(it.source - it.referent for it in pronouns) / len(pairs)
 
 
-def build(name: Name, seed: int) -> Network:
+def build(name: Name, seed: int = 0) -> nn.Module:
     """Return an untrained network."""
     if name == "transformer":
         return translator.build(SIZES, seed)
-    return recurrent.build(seed, attention=name == "lstm_attention")
-
-
-@lru_cache(maxsize=1)
-def _corpus(sentences: int, seed: int, batch: int) -> Corpus:
-    return Corpus(to_learn_from(sentences, seed), batch)
-
-
-def right(model: nn.Module, some: Iterable[Exercises]) -> int:
-    """Count the translations that are correct word for word.
-
-    A word is correct if it is the most likely one after the reference's earlier words; greedy decoding then
-    generates the same translation.
-    """
-    exact = 0
-    model.eval()
-    for exercises in some:
-        with torch.no_grad():
-            written = model(exercises.source, exercises.target).logits.argmax(dim=-1)
-        padding = exercises.following == PADDING
-        exact += int((padding | (written == exercises.following)).all(dim=1).sum())
-    return exact
-
-
-def points(model: nn.Module) -> tuple[Point, ...]:
-    """Evaluate a trained network at each length."""
-    of_length = (
-        [each.pair for each in to_measure(SENTENCES, inserted)] for inserted in range(MAX_CLAUSES + 1)
-    )
-    return tuple(point(model, pairs) for pairs in of_length)
-
-
-def point(model: nn.Module, pairs: Sequence[Pair]) -> Point:
-    """Evaluate a network on sentences with a pronoun."""
-    some = list(portions(pairs))
-    return Point(right(model, some), sum(pronouns_right(model, exercises) for exercises in some))
-
-
-def pronouns_right(model: nn.Module, exercises: Exercises) -> int:
-    """Count the sentences in which the correct one of "il" and "elle" is more likely than the other."""
-    model.eval()
-    with torch.no_grad():
-        logits = model(exercises.source, exercises.target).logits
-    every = torch.arange(len(logits))
-    scores = logits[every, exercises.pronoun]
-    right = exercises.following[every, exercises.pronoun]
-    wrong = sum(FRENCH.ids(("il", "elle"))) - right
-    return int((scores[every, right] > scores[every, wrong]).sum())
-
-
-def portions(pairs: Sequence[Pair]) -> Iterator[Exercises]:
-    """Return batches of sentences of equal length."""
-    corpus = Corpus(pairs, _AT_ONCE)
-    return (corpus.batch(*some) for some in corpus.epoch(0))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return RecurrentEncoderDecoder(attention=name == "lstm_attention")
 
 
 def kept(name: Name) -> nn.Module:
-    """Load the saved network."""
-    file = WEIGHTS / f"distance-{name}.safetensors"
-    if name == "transformer":
-        return Translator.load(file).model
-    return recurrent.load(file, attention=name == "lstm_attention")
+    """Load the saved network, in float32."""
+    model = build(name)
+    model.load_state_dict(load_file(_file(name)))
+    return model
 
 
-def compete() -> tuple[Distances, dict[Name, Network]]:
-    """Train and evaluate each network with each setting; return the results and the networks to save."""
-    tuned_on = list(portions(to_tune_on()))
-    runs, trained = list[Run](), dict[tuple[Name, float, int], Network]()
-    for name, learning_rate, seed in product(NAMES, LEARNING_RATES, SEEDS):
-        chosen = settings(learning_rate, seed)
-        for progress in train(name, chosen):
-            if progress.step % 100 == 0:
-                print(f"{name}, rate {learning_rate}, seed {seed}: step {progress.step}", flush=True)
-        model = progress.model
-        tuned = right(model, tuned_on)
-        # Files have float16 numbers, so evaluate the rounded weights.
-        runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, points(model.half().float())))
-        trained[name, learning_rate, seed] = model
-    stretched = (to_measure(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1))
-    words = tuple(sum(each.words_apart for each in some) / len(some) for some in stretched)
-    found = Distances(SENTENCES, MAX_TRAINED_CLAUSES, words, tuple(runs))
-    chosen_runs = {name: found.chosen(name)[0] for name in NAMES}
-    return found, {name: trained[name, run.learning_rate, run.seed] for name, run in chosen_runs.items()}
+def _file(name: Name) -> Path:
+    return WEIGHTS / f"distance-{name}.safetensors"
 
 
-def write(found: Distances, file: Path) -> None:
-    """Write results in the format of `distance.read`."""
-    stored = asdict(found)
-    for run in stored["runs"]:
-        run["curve"] = [{"step": run["steps"], "exact": run.pop("tuned")}]
-    file.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")
+def count_right(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Count the correct translations, and the correct ones of "il" and "elle", of sentences with a pronoun.
+
+    A translation is correct word for word if each word is the most likely one after the reference's earlier
+    words; greedy decoding then generates it. A pronoun is correct if it is more likely than the other one.
+    """
+    exact = pronoun = 0
+    model.eval()
+    corpus = Corpus(pairs, batch=100)
+    for exercises in (corpus.batch(*each) for each in corpus.epoch(0)):
+        following = exercises.following
+        with torch.no_grad():
+            logits = model(exercises.source, exercises.target).logits
+        written = logits.argmax(dim=-1)
+        exact += int(((following == PADDING) | (written == following)).all(dim=1).sum())
+        every = torch.arange(len(logits))
+        scores, right = logits[every, exercises.pronoun], following[every, exercises.pronoun]
+        wrong = sum(FRENCH.ids(("il", "elle"))) - right
+        pronoun += int((scores[every, right] > scores[every, wrong]).sum())
+    return exact, pronoun
 
 
 def main() -> None:
-    """Regenerate the results and the weights."""
-    found, networks = compete()
-    for name, network in networks.items():
-        file = WEIGHTS / f"distance-{name}.safetensors"
-        if isinstance(network, EncoderDecoder):
-            Translator(network, SIZES, {}).save(file)
-        else:
-            recurrent.save(network, file)
-    write(found, distance.FILE)
+    """Regenerate the results, and the weights of each network's first seed with its better rate."""
+    tested = [to_measure(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1)]
+    tuned_on = to_tune_on()
+    runs, trained = list[Run](), dict[tuple[Name, float, int], nn.Module]()
+    for name, learning_rate, seed in product(NAMES, LEARNING_RATES, SEEDS):
+        chosen = settings(learning_rate, seed)
+        corpus = Corpus(to_learn_from(chosen.sentences, seed), chosen.batch)
+        training = learn(chosen, build(name, seed), corpus)
+        model = figures.finished(training, f"{name}, rate {learning_rate}, seed {seed}")
+        tuned, _ = count_right(model, tuned_on)
+        exact, pronoun = zip(*(count_right(model, pairs) for pairs in tested), strict=True)
+        runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, exact, pronoun))
+        trained[name, learning_rate, seed] = model
+    found = Distances(SENTENCES, MAX_TRAINED_CLAUSES, [*map(words_apart, tested)], runs)
+    distance.FILE.write_text(json.dumps(asdict(found)) + "\n", "utf-8")
+    for name in NAMES:
+        run = found.chosen(name)[0]
+        tensors = trained[name, run.learning_rate, run.seed].state_dict()
+        save_file({key: tensor.half() for key, tensor in tensors.items()}, _file(name))
 
 
 if __name__ == "__main__":

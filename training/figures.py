@@ -1,13 +1,22 @@
-"""Files of results, with one record for each training run."""
+"""What the programs share: a training to its end, and files with one record for each training run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attnviz.atomic_file import atomic_file
+from attnviz.trained.training import Network, Progress
+
+
+def finished(training: Iterator[Progress[Network]], name: str) -> Network:
+    """Train to the end, and print the progress; return the model with weights rounded as in its file."""
+    for progress in training:
+        if progress.step % 100 == 0:
+            print(f"{name}: step {progress.step}, loss {progress.loss:.3f}", flush=True)
+    return progress.model.half().float()
 
 
 def write(file: Path, run: Mapping[str, Any], variants: Sequence[str]) -> None:

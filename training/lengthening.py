@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attnviz.trained.translator import french, sentence_parts
 from attnviz.trained.translator.french import Phrase, Statement
-from attnviz.trained.translator.grammar import Pair, Pronoun
+from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 
 PEOPLE = sentence_parts.nouns("person")
@@ -23,86 +23,50 @@ MAX_CLAUSES = len(PEOPLE)
 _BECAUSE = ("as", "because", "since")
 _CAR = ("car", "parce", "puisque", "puisqu'")
 
-
-@dataclass(frozen=True)
-class Clause:
-    """An inserted clause: "… and the king was calm"."""
-
-    person: Noun
-    predicate: Predicate
-
-    def english(self, tense: Tense) -> tuple[str, ...]:
-        """Return the English words: "and the king was calm", "and the king wanted to sleep"."""
-        if isinstance(self.predicate, Adjective):
-            verb = ["was" if tense == "past" else "is"]
-        else:
-            verb = ["wanted" if tense == "past" else "wants", "to"]
-        return ("and", "the", self.person.english, *verb, self.predicate.english)
-
-    def french(self, tense: Tense) -> tuple[str, ...]:
-        """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
-        person = french.noun_phrase(Phrase(self.person))
-        return french.joined(
-            ["et", *person, *french.statement(Statement(self.predicate, tense), self.person.gender)]
-        )
+Clause = tuple[Noun, Predicate]
+"""An inserted clause: a person, and what the person is or wants."""
 
 
 def clauses(dice: random.Random, count: int) -> list[Clause]:
-    """Return random clauses about different people.
-
-    Raises:
-        ValueError: `count` exceeds `MAX_CLAUSES`.
-    """
+    """Return random clauses about different people, at most `MAX_CLAUSES`."""
     predicates = sentence_parts.predicates("person")
-    return [Clause(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
+    return [(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
 
 
-@dataclass(frozen=True)
-class Elastic:
-    """A sentence that can be lengthened: both possible referents precede the clause of "it".
+def can_be_longer(pair: Pair) -> bool:
+    """Return whether both possible referents of "it" precede its clause."""
+    it = pair.pronoun
+    if it is None or it.other is None or max(it.referent, it.other) > it.source:
+        return False
+    return pair.source[it.source - 1] in _BECAUSE
 
-    Attributes:
-        pair: The sentence.
-        it: Its pronoun.
-        tense: Tense of the clause of "it", and of inserted clauses.
-    """
 
-    pair: Pair
-    it: Pronoun
-    tense: Tense
+def lengthened(pair: Pair, inserted: Sequence[Clause]) -> Pair:
+    """Return a sentence that `can_be_longer` with clauses inserted before that of "it", in both languages."""
+    assert pair.pronoun is not None  # noqa: S101 - it can be longer
+    it, source, target = pair.pronoun, pair.source, pair.target
+    tense: Tense = "past" if source[it.source + 1] in {"was", "wanted", "did"} else "present"
+    english = [word for clause in inserted for word in _english(*clause, tense)]
+    words = [word for clause in inserted for word in _french(*clause, tense)]
+    at, car = it.source - 1, max(place for place, word in enumerate(target[: it.target]) if word in _CAR)
+    return replace(
+        pair,
+        source=(*source[:at], *english, *source[at:]),
+        target=(*target[:car], *words, *target[car:]),
+        pronoun=replace(it, source=it.source + len(english), target=it.target + len(words)),
+    )
 
-    @classmethod
-    def of(cls, pair: Pair) -> Elastic | None:
-        """Return the sentence as an elastic one; None if it cannot be lengthened."""
-        it = pair.pronoun
-        if it is None or it.other is None or max(it.referent, it.other) > it.source:
-            return None
-        if pair.source[it.source - 1] not in _BECAUSE:
-            return None
-        past = pair.source[it.source + 1] in {"was", "wanted", "did"}
-        return cls(pair, it, "past" if past else "present")
 
-    @property
-    def room(self) -> tuple[int, int]:
-        """The positions of "as" and "car", before which clauses are inserted."""
-        car = max(place for place, word in enumerate(self.pair.target[: self.it.target]) if word in _CAR)
-        return self.it.source - 1, car
+def _english(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...]:
+    """Return the English words: "and the king was calm", "and the king wanted to sleep"."""
+    if isinstance(predicate, Adjective):
+        verb = ["was" if tense == "past" else "is"]
+    else:
+        verb = ["wanted" if tense == "past" else "wants", "to"]
+    return ("and", "the", person.english, *verb, predicate.english)
 
-    @property
-    def words_apart(self) -> int:
-        """Distance of "it" from its referent, in words."""
-        return self.it.source - self.it.referent
 
-    def stretched(self, inserted: Sequence[Clause]) -> Elastic:
-        """Return the sentence with clauses inserted before the clause of "it", in both languages."""
-        english = [word for clause in inserted for word in clause.english(self.tense)]
-        target = [word for clause in inserted for word in clause.french(self.tense)]
-        it = replace(self.it, source=self.it.source + len(english), target=self.it.target + len(target))
-        source_place, target_place = self.room
-        pair = replace(
-            self.pair,
-            source=(*self.pair.source[:source_place], *english, *self.pair.source[source_place:]),
-            target=(*self.pair.target[:target_place], *target, *self.pair.target[target_place:]),
-            pronoun=it,
-        )
-        return Elastic(pair, it, self.tense)
+def _french(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...]:
+    """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
+    spoken = french.statement(Statement(predicate, tense), person.gender)
+    return french.joined(["et", *french.noun_phrase(Phrase(person)), *spoken])

@@ -5,21 +5,14 @@ Trains a bundled model again and writes a file that `attnviz.trained.snapshots` 
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection, Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from attnviz.trained.snapshots import STORED, Snapshot, file_of
+from attnviz.trained.snapshots import STORED, Snapshot, file_of, write
 from attnviz.trained.storyteller import copying
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.training import STEPS
-from attnviz.trained.translator import examination, translator
+from attnviz.trained.translator import examination
 from attnviz.trained.translator.examination import Examination
 from attnviz.trained.translator.training import Settings
 
@@ -41,61 +34,13 @@ def storyteller_steps(steps: int) -> tuple[int, ...]:
 
 def about(settings: Settings, sentences: Examination) -> dict[str, str]:
     """Return the metadata of a translator's training run and its snapshots."""
-    parameters = translator.build(settings.sizes, settings.seed).parameters()
     return {
         "variant": settings.variant,
         "seed": str(settings.seed),
-        "steps": str(settings.steps),
         "batch": str(settings.batch),
-        "sentences": str(settings.sentences),
-        "label smoothing": str(settings.label_smoothing),
-        "parameters": str(sum(parameter.numel() for parameter in parameters)),
         "held out": str(len(sentences.held_out)),
         "minimal pairs": str(len(sentences.minimal_pairs)),
     }
-
-
-def write_translator(
-    how: Mapping[str, str], sentences: Examination, snapshots: Sequence[Snapshot], file: Path
-) -> None:
-    """Write a translator's training run; the output is deterministic."""
-    arrays: dict[str, NDArray[Any]] = {"steps": _steps(snapshots)}
-    arrays["measures"] = np.array([list(snapshot.measures.values()) for snapshot in snapshots], np.float32)
-    for number in range(len(sentences.probes)):
-        texts = [snapshot.texts[number] for snapshot in snapshots]
-        arrays[f"{number}.pronoun"] = np.array(
-            [(text_snapshot.il, text_snapshot.elle) for text_snapshot in texts], np.uint16
-        )
-        for kind in ("encoder", "decoder", "cross"):
-            arrays[f"{number}.{kind}"] = np.stack([text_snapshot.weights[kind] for text_snapshot in texts])
-    header = {
-        "about": dict(how),
-        "probes": [asdict(probe) for probe in sentences.probes],
-        "outputs": [
-            [text_snapshot.translation for text_snapshot in snapshot.texts] for snapshot in snapshots
-        ],
-    }
-    arrays["header"] = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)
-    np.savez_compressed(file, allow_pickle=False, **arrays)
-
-
-def write_storyteller(how: Mapping[str, str], snapshots: Sequence[Snapshot], file: Path) -> None:
-    """Write a storyteller's training run; the output is deterministic."""
-    scores = {name: np.stack([each.scores[name] for each in snapshots]) for name in snapshots[0].scores}
-    measures = {name: np.stack([each.measures[name] for each in snapshots]) for name in snapshots[0].measures}
-    np.savez_compressed(
-        file,
-        allow_pickle=False,
-        about=np.frombuffer(json.dumps(dict(how)).encode(), np.uint8),
-        steps=_steps(snapshots),
-        weights=np.stack([snapshot.texts[0].weights["decoder"] for snapshot in snapshots]),
-        **scores,
-        **measures,
-    )
-
-
-def _steps(snapshots: Iterable[Snapshot]) -> NDArray[Any]:
-    return np.array([snapshot.step for snapshot in snapshots], np.int32)
 
 
 def _watched(news: Iterable[int | Snapshot]) -> list[Snapshot]:
@@ -112,11 +57,11 @@ def main(names: Collection[str]) -> None:
     for name in names or STORED:
         if name in SIZES:
             news = copying.watch(name, 0, STEPS, storyteller_steps(STEPS))
-            write_storyteller({"variant": name, "seed": "0"}, _watched(news), file_of(name))
+            write({"variant": name, "seed": "0"}, _watched(news), file_of(name))
         else:
             settings, sentences = Settings.of(name), Examination.of(SENTENCES)
             news = examination.watch(settings, sentences, translator_steps(settings.steps))
-            write_translator(about(settings, sentences), sentences, _watched(news), file_of(name))
+            write(about(settings, sentences), _watched(news), file_of(name))
 
 
 if __name__ == "__main__":

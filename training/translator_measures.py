@@ -21,7 +21,6 @@ from attnviz.trained.translator.measures import (
     pronoun_of,
     reading,
     share,
-    translations,
     weights_from_it,
 )
 from attnviz.trained.translator.translator import Translator
@@ -150,7 +149,7 @@ def intervention(
     """
     edits = [edit(pronoun_of(pair)) for pair in pairs]
     before, after = chooses_il(translator, pairs), chooses_il(translator, pairs, edits)
-    written = translations(translator, pairs, edits)
+    written = translator.translate_all([pair.source for pair in pairs], [(edit,) for edit in edits])
     return Intervention(
         pronoun=share(il == is_il(pair) for il, pair in zip(after, pairs, strict=True)),
         changed=share(now != then for now, then in zip(after, before, strict=True)),

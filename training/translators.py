@@ -23,15 +23,9 @@ SEEDS = (0, 1, 2)
 
 def trained(settings: Settings) -> Translator:
     """Train a translator, and print its progress."""
-    for progress in train(settings):
-        if progress.step % 100 == 0 or progress.step == settings.steps:
-            print(
-                f"{settings.variant}, seed {settings.seed}: step {progress.step}, loss {progress.loss:.3f}",
-                flush=True,
-            )
+    model = figures.finished(train(settings), f"{settings.variant}, seed {settings.seed}")
     about = {"variant": settings.variant, "seed": str(settings.seed), "steps": str(settings.steps)}
-    # Files have float16 numbers, so evaluate the rounded weights.
-    return Translator(progress.model.half().float(), settings.sizes, about)
+    return Translator(model, settings.sizes, about)
 
 
 @cache

@@ -215,8 +215,7 @@ def token(
 ) -> int:
     """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
 
-    A word that occurs twice has two entries with different numbers. While the text stays the same, the
-    choice follows the word: to another model's tokenizer, the word may have another number.
+    A word that occurs twice has two entries with different numbers.
 
     Args:
         groups: the tokens.
@@ -226,38 +225,14 @@ def token(
         begin: the place that is chosen first; None: that of a pronoun, or else the middle.
     """
     options = [option(group) for group in groups]
-    chosen_in = f"{choice.name}: the text and the token"
-    text, chosen = memory.get(chosen_in, (None, None))
-    if chosen is not None and text == of and chosen not in groups and choice.get("") == option(chosen):
-        followed = same_word(groups, chosen)
-        if followed is not None:
-            choice.pick(groups[followed])
     first = _pronoun(groups) if begin is None else begin
-    place = options.index(choice.draw(label, options, options[first], of))
-    memory.put(chosen_in, (of, groups[place]))
-    return place
+    return options.index(choice.draw(label, options, options[first], of))
 
 
 def place_of(word: str, groups: Sequence[DisplayToken]) -> int:
     """The place of a word (the first of several), as tokenizers spell it; else the middle word's."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else _middle(groups)
-
-
-def same_word(groups: Sequence[DisplayToken], wanted: DisplayToken) -> int | None:
-    """The place of the word that was another tokenizer's; None where it is not.
-
-    It is the token of the same characters, whole or in part, that is spelled the same, whole or in part:
-    "barked" where there was "##ed". Else, of all that are called the same, that with the nearest number.
-    """
-    word, (start, end) = _spelled(wanted), wanted.characters
-    for place, group in enumerate(groups):
-        begins, ends = group.characters
-        overlaps = max(begins, start) < min(ends, end)
-        if overlaps and (_spelled(group) in word or word in _spelled(group)):
-            return place
-    same = [place for place, group in enumerate(groups) if _spelled(group) == word]
-    return min(same, key=lambda place: abs(groups[place].number - wanted.number), default=None)
 
 
 def _pronoun(groups: Sequence[DisplayToken]) -> int:

@@ -101,8 +101,3 @@ def example_of(model: Entry, text: str, other: str, together: bool = False) -> E
         if texts == (text, other) or (not together and texts == (other, text)):
             return example
     return None
-
-
-def example_named(model: Entry, name: str) -> Example:
-    """The model's example with this label."""
-    return next(example for example in introduction(model).examples if example.name == name)

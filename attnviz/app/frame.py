@@ -53,7 +53,7 @@ html { font-size: 100% !important; }
 .stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
-[data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-write-quiz { display: none; }
+[data-voting] .st-key-question, [data-student] .st-key-write-quiz { display: none; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
@@ -97,12 +97,34 @@ html { font-size: 100% !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 [data-testid="stBaseButton-primary"] { color: light-dark(#ffffff, #0f1016) !important; }
 @media (max-width: 40em) {
-  .stMainBlockContainer { padding-top: 3.5rem; }
+  .stMainBlockContainer { padding-top: 3.25rem; }
   .stMainBlockContainer h1 { font-size: 1.375rem; padding: 0.25rem 0; }
+  .stMainBlockContainer h2 { font-size: 1rem; padding: 0 0 1rem; }
+  .stMainBlockContainer > * > * > .stHeading h1 { padding-bottom: 1.25rem; }
+  html:not([data-teacher]) .stVerticalBlock:has(> * > :is(.st-key-lesson, .st-key-slide-tool)) {
+    :is(.st-key-title, .st-key-lesson, .st-key-slide-tool, .st-key-bar:has(.stTextInput)),
+    :has(> :is(.st-key-title, .st-key-room-bar, .st-key-lesson, .st-key-slide-tool)),
+    :has(> .st-key-bar .stTextInput), .st-key-bar :has(.stTextInput):not(.stElementContainer) {
+      display: contents;
+    }
+    .st-key-bar:has(.stTextInput) > :not(:has(.stTextInput)), :has(> .st-key-bar .st-key-learner),
+    .st-key-bar :has(.stTextInput) > :not(:has(.stTextInput), .stTextInput), .st-key-special { order: 1; }
+    .st-key-bar :has(.stTextInput) > .stColumn { flex: none; width: 100%; }
+    .st-key-title > * ~ * { order: 2; }
+    :is(:has(> .st-key-lesson), :has(> .st-key-slide-tool), .st-key-lesson > *) ~ *,
+    .st-key-slide-tool > :is(.st-key-open, :has(> .st-key-section)) { order: 3; }
+    .st-key-bar:not(:has(.stColumn ~ .stColumn .stTextInput)) .stTextInput label {
+      position: absolute; clip-path: inset(50%);
+    }
+    .st-key-slide-picture { gap: 0.5rem; padding: 0.5rem 0.75rem; }
+    :has(.st-key-edits) + * > .stHorizontalBlock,
+    .stHorizontalBlock:has(> * .st-key-what-the-heads-read) { flex-wrap: wrap-reverse; }
+  }
   .stMainBlockContainer > .stVerticalBlock, .st-key-title,
   .st-key-bar, .st-key-bar :is(.stVerticalBlock, .stHorizontalBlock) { gap: 0.5rem; }
   .st-key-title :is(button, a) { min-height: 2rem; padding-block: 0; }
   .stMain .stColumn { min-width: calc(100% - 1.5rem); }
+  .stMain .stHorizontalBlock { gap: 0.5rem; }
   .stMain :is(input, textarea) { font-size: max(1rem, 16px) !important; }
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }
   .st-key-bar .stSelectbox { flex-wrap: wrap; }
@@ -110,11 +132,17 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
+  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
+  .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
+  .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
+  .st-key-slide-head h2 { padding: 0; }
+  .st-key-view button { padding-inline: 0.6rem; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
-  .st-key-title .stHorizontalBlock { gap: 0.5rem; }
+  .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
+  .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
 }
 </style>

@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.server.jobs import RUNNING, Job, State
-from attnviz.app.state import memory
+from attnviz.app.server.jobs import Job
 from attnviz.experiments.progress import Progress
 
 Found = TypeVar("Found")
 
-Words = Callable[[State, Progress[Any] | None], str]
-"""(state, latest) → the text over the progress bar, as Markdown; "": there is no bar."""
+Words = Callable[[Job[Any]], str]
+"""Returns the text over the progress bar, as Markdown; "" for no bar."""
 
 _EVERY_SECONDS = 1.0
 
@@ -26,8 +25,9 @@ def show_job(
     draw: Callable[[Progress[Found]], None] | None = None,
     *,
     key: str,
-    start: str = "",
-    mine: bool = True,
+    starts: bool = True,
+    button: str = "Start again",
+    may_stop: bool = True,
     only_running: bool = False,
 ) -> Progress[Found] | None:
     """Draw the progress of a job, the buttons that stop and start it, and what it has found so far.
@@ -35,54 +35,37 @@ def show_job(
     While it runs, this part of the page is drawn every second; when it ends, the whole page is drawn once.
 
     Args:
-        job: the job. If it does not resume, the page has the button that begins it anew.
-        words: the text over the progress bar.
-        draw: draws what was found so far.
-        key: prefix of the buttons' keys.
-        start: the label of the button that starts it; "": it starts by itself.
-        mine: whether this visitor can start and stop it; if not, they only see it.
-        only_running: whether `draw` is called only while the job runs.
+        job: The job.
+        words: Text over the progress bar.
+        draw: Draws what was found so far.
+        key: Prefix of the buttons' keys.
+        starts: Start it when it is first shown.
+        button: Label of the button that starts it; "" for no button.
+        may_stop: Draw the button that stops it.
+        only_running: Call `draw` only while the job runs.
 
     Returns:
         What was found if the job did not run when it was drawn; else None.
     """
-    visitor, stopped = memory.visitor(), is_stopped(job, key)
-
-    def run() -> None:
-        memory.put(_stopped(key), None)
-        job.start(visitor)
-
-    def stop() -> None:
-        memory.put(_stopped(key), job)
-        job.stop(visitor)
-
-    def current_state() -> State:
-        return "paused" if stopped and job.running else job.state
-
-    waits = bool(start) and job.latest is None and job.state == "paused"
-    if mine and not stopped and not waits and (job.running or (job.state == "paused" and job.resumes)):
-        job.start(visitor)
-    was_running = current_state() in RUNNING
+    if starts and not (job.finished or job.stopped or job.problem):
+        job.start()
+    was_running = job.running
 
     def show() -> None:
-        if mine and was_running:
-            job.watch(visitor)
-        state, latest = current_state(), job.latest
-        if (state in RUNNING) != was_running:
+        if was_running:
+            job.watch()
+        if job.running != was_running:
             st.rerun()  # `run_every` is set where the whole page is drawn
-        if state == "refused":
+        latest = job.latest
+        if job.problem:
             st.error(markdown.plain(job.problem), icon=":material/block:")
-            if job.resumes:
-                st.button("Try again", key=f"{key} try again", on_click=run, icon=":material/refresh:")
-        elif waits:
-            st.button(start, key=f"{key} start", on_click=run, icon=":material/play_arrow:")
-        elif text := words(state, latest):
+        elif text := words(job):
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.progress(latest.done / latest.total if latest and latest.total else 0.0, text)
-                if was_running and mine:
-                    st.button("Stop", key=f"{key} stop", on_click=stop, icon=":material/stop:")
-                elif job.resumes and not was_running:
-                    st.button("Go on", key=f"{key} go on", on_click=run, icon=":material/play_arrow:")
+                if was_running and may_stop:
+                    st.button("Stop", key=f"{key} stop", on_click=job.stop, icon=":material/stop:")
+        if button and not was_running and not job.finished:
+            st.button(button, key=f"{key} start", on_click=job.start, icon=":material/play_arrow:")
         if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 
@@ -90,26 +73,17 @@ def show_job(
     return None if was_running else job.latest
 
 
-def is_stopped(job: Job[Any], key: str) -> bool:
-    """Return whether this visitor has stopped the job, although it may run for others."""
-    return memory.get(_stopped(key)) is job
-
-
-def _stopped(key: str) -> str:
-    return f"the job that was stopped: {key}"
-
-
 def counted(doing: str, unit: str) -> Words:
     """Return the text for a job that counts: "Reading: 20 of 100 sentences"."""
 
-    def words(state: State, latest: Progress[Any] | None) -> str:
-        if state == "finished":
-            return ""
-        if state == "queued":
+    def words(job: Job[Any]) -> str:
+        far = f"{job.latest.done:,} of {job.latest.total:,} {unit}" if job.latest else ""
+        if job.queued:
             return f"{doing}: waiting for its turn on this server"
-        far = f"{latest.done:,} of {latest.total:,} {unit}" if latest else ""
-        if state in RUNNING:
+        if job.running:
             return f"{doing}: {far}" if far else f"{doing} …"
+        if not job.stopped:
+            return ""
         return f"Stopped after {far}. The results so far are kept." if far else "Stopped."
 
     return words

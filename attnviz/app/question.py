@@ -216,13 +216,6 @@ def draw_below(own: Question | None) -> None:
             draw_question(own)
 
 
-def offer(question: Question | None) -> None:
-    """Offer this question to a teacher for a poll, or none, unless the page has one of theirs."""
-    asked = on_page(link.page())
-    if asked is None or not asked.own:
-        memory.put(_QUESTION, question and (link.page(), question))
-
-
 def _verdict(guessed: str | None, right: str | None) -> str:
     if right is None:
         return "No option was marked as correct"

@@ -41,49 +41,33 @@ MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
 MAX_LONG_TRACES = 2
 """How many traces of long texts are kept: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
 
-MAX_WAITING_TOKENS = 4096
-"""The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
-
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
 """The sentences of a pair from which queries and keys are shown; None: both."""
 
+MAX_WAITING_TOKENS = 4096
+"""The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
 
-class _Readings:
-    """Where texts wait to be read by a model, so many at a time.
+_places = threading.BoundedSemaphore(2)  # a model reads so many texts at a time, which bounds their memory
+_lock = threading.Lock()
+_waiting: list[int] = []  # the tokens of each text that waits for a place
 
-    Args:
-        at_once: how many are read at a time; that bounds their memory, too.
-        max_waiting: the tokens of all that wait.
+
+@contextmanager
+def _turn(tokens: int) -> Iterator[None]:
+    """Wait for a place to read a text of so many tokens.
+
+    Raises:
+        AttnvizError: too much waits already.
     """
-
-    def __init__(self, at_once: int, max_waiting: int) -> None:
-        self._places = threading.BoundedSemaphore(at_once)
-        self._lock = threading.Lock()
-        self._max_waiting = max_waiting
-        self._waiting = 0
-
-    @contextmanager
-    def turn(self, tokens: int) -> Iterator[None]:
-        """Wait for a place; in here, a text of so many tokens is read.
-
-        Raises:
-            AttnvizError: too much waits already.
-        """
-        with self._lock:
-            if self._waiting and self._waiting + tokens > self._max_waiting:
-                raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
-            self._waiting += tokens
-        self._places.acquire()
-        with self._lock:
-            self._waiting -= tokens
-        try:
-            yield
-        finally:
-            self._places.release()
-
-
-_readings = _Readings(2, MAX_WAITING_TOKENS)
+    with _lock:
+        if _waiting and sum(_waiting) + tokens > MAX_WAITING_TOKENS:
+            raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
+        _waiting.append(tokens)
+    with _places:
+        with _lock:
+            _waiting.remove(tokens)
+        yield
 
 
 @cached()
@@ -102,7 +86,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
         tokens = len(loaded.tokens(given))
         # What is known to be too much is not even begun.
         check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
-        with _readings.turn(tokens), metrics.FORWARDS.time():
+        with _turn(tokens), metrics.FORWARDS.time():
             read = loaded.trace(given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
@@ -132,10 +116,9 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
         AttnvizError: the model has no rules for its masks or biases; or it cannot be used.
     """
     loaded = lookup.loaded_model(model)
-    with st.spinner("Reading the text with the model …"):
-        tokens = len(loaded.tokens(given))
-        with _readings.turn(tokens), metrics.FORWARDS.time():
-            read = loaded.trace(given, selection=Selection(store="vectors"))
+    tokens = len(loaded.tokens(given))
+    with st.spinner("Reading the text with the model …"), _turn(tokens), metrics.FORWARDS.time():
+        read = loaded.trace(given, selection=Selection(store="vectors"))
     return replace(read, blocks=tuple(map(_without_values, read.blocks)))
 
 

@@ -131,6 +131,7 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
 def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
     """As `borrowed`, of a model that reads pictures together with a text."""
+    from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
@@ -143,7 +144,10 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
     longest = getattr(of_text.tokenizer, "model_max_length", None)
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
     reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
-    return VisionLanguageModel(entry, _ready(theirs, name, weights_alone=False), processor, reads)
+    network = _ready(theirs, name, weights_alone=False)
+    if entry.family in families.READERS:
+        return PictureReader(entry, network, of_text.image_processor, reads)
+    return VisionLanguageModel(entry, network, processor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:

@@ -35,7 +35,7 @@ def listen(network: PreTrainedModel) -> None:
         if type(module).__name__ == name and hasattr(module, "_attn"):
             setattr(module, "_attn", _overheard(module, read))  # noqa: B010 - for the type checker
         elif type(module).__name__ == name:
-            module.register_forward_hook(_hook(read), with_kwargs=True)
+            module.register_forward_hook(reading(read), with_kwargs=True)
             if (finish := _FAST.get(network.config.model_type)) is not None:
                 setattr(module, "forward", _faster(module, read, finish))  # noqa: B010 - as above
 
@@ -75,7 +75,9 @@ Read = Callable[[Any, Arguments, Tensor], Record]
 Finish = Callable[[Any, Tensor, Arguments], Tensor]
 
 
-def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+def reading(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+    """A forward hook that keeps what is read of a module whose second output is its weights."""
+
     def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
         if listening() and returned[1] is not None:
             keep(read(module, {**_named(type(module).forward, args), **inputs}, returned[1]))

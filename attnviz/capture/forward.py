@@ -112,7 +112,8 @@ def recorded_blocks(
     tokens: tuple[Token, ...],
     selection: Selection,
     *,
-    vectors: bool,
+    vectors: bool = False,
+    source: tuple[Token, ...] = (),
 ) -> tuple[Block, ...]:
     """The blocks of a decoder that was recorded among others.
 
@@ -120,12 +121,13 @@ def recorded_blocks(
         layers: those that are kept.
         records: one of each of them.
         tokens: what it read.
+        source: what its cross-attention and a vision encoder attend to.
         selection, vectors: as `blocks` takes them.
     """
     if vectors:
         pairs = zip(layers, records, strict=True)
         return tuple(_vectors_block(layer, record, tokens, tokens, selection) for layer, record in pairs)
-    [found] = _blocks(network, layers, [*records], [tokens], [tokens], selection=selection)
+    [found] = _blocks(network, layers, [*records], [source or tokens], [tokens], selection=selection)
     return found
 
 
@@ -304,7 +306,8 @@ def batch_blocks(
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
     """The query tokens and key tokens of each kind of attention; without an encoder, the two are the same."""
-    return {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    every: dict[Kind, tuple[Side, Side]] = {"encoder": (source, source), "decoder": (target, target)}
+    return {**every, "vision": (source, source), "cross": (target, source)}
 
 
 def _blocks(

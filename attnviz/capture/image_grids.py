@@ -22,6 +22,14 @@ Box = tuple[float, float, float, float]
 
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
+_MERGES = ("donut-swin", "swin")
+_BESIDE: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("vit", "blip_vision_model"), ("[CLS]",)),
+    "deit": ("[CLS]", "[distillation]"),
+    **dict.fromkeys(_MERGES, ()),
+}
+"""What encoders of whole pictures read before the patches, by family."""
+
 
 class Layout(NamedTuple):
     """What a model makes of its pictures.
@@ -126,6 +134,46 @@ def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes
         found.tokens.extend(patch for tile in of_each[0] for patch in tile)
         found.sequences.extend(of_each[1])
     return found
+
+
+def of_encoder(
+    settings: Any, images: Any, picture: Image.Image, size: Sequence[int], name: str
+) -> tuple[tuple[str, ...], list[Patch]]:
+    """Return what an encoder of whole pictures reads: tokens that are no part of it, and patches.
+
+    Args:
+        settings: its config.
+        picture: as the image processor gets it.
+        size: (height, width) of what that makes of it.
+        name: what a message calls the model.
+
+    Raises:
+        ModelNotSupported: the family is unknown.
+    """
+    if (beside := _BESIDE.get(settings.model_type)) is None:
+        raise ModelNotSupported(
+            f"The encoder of {name} is of the family “{settings.model_type}”, and attnviz does not know "
+            f"where its patches lie. It knows {', '.join(_BESIDE)}."
+        )
+    sides = config.pair(settings, "patch_size", name)
+    counts = [length / side for length, side in zip(size, sides, strict=True)]
+    rows, columns = (ceil(count) if settings.model_type in _MERGES else int(count) for count in counts)
+    for _ in getattr(settings, "depths", ())[1:]:  # merges 2 × 2 patches (Liu et al. 2021)
+        rows, columns, counts = ceil(rows / 2), ceil(columns / 2), [count / 2 for count in counts]
+    left, top, right, bottom = _cropped(images, picture)
+    if getattr(images, "do_pad", False):
+        whole = images(picture, do_pad=False, return_tensors="pt")["pixel_values"].shape[2:]
+        left, top, right, bottom = _around(tuple(whole), (size[0], size[1]))
+    box = left, top, left + (right - left) * columns / counts[1], top + (bottom - top) * rows / counts[0]
+    return beside, [patch for row in _grid(0, 0, rows, columns, box) for patch in row]
+
+
+def turned(images: Any, picture: Image.Image) -> Image.Image:
+    """A picture as Donut's image processor may turn it: its longer side along that of the canvas."""
+    if getattr(images, "do_align_long_axis", False):
+        upright, wide = images.size["width"] - images.size["height"], picture.width - picture.height
+        return picture.transpose(Image.Transpose.ROTATE_270) if upright * wide < 0 else picture
+    return picture
 
 
 def _cropped(images: Any, picture: Image.Image) -> Box:

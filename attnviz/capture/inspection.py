@@ -258,7 +258,7 @@ def kinds_and_layers(
     numbers = {kind: (layer for layer in count() if layer not in others) for kind in get_args(Kind)}
     found: list[tuple[Kind, int]] = []
     for record in records:
-        kind = _kind_by_name(names[id(record.module)]) if network.config.is_encoder_decoder else single
+        kind = kind_by_name(names[id(record.module)]) if network.config.is_encoder_decoder else single
         found.append((kind, next(numbers[kind])))
     return tuple(found)
 
@@ -340,7 +340,8 @@ def _compare_all(
             compare(record, weights, f"{name}, {kind} layer {number + 1}")
 
 
-def _kind_by_name(module: str) -> Kind:
+def kind_by_name(module: str) -> Kind:
+    """The kind of an attention in a model of an encoder and a decoder."""
     parts = set(module.split("."))
     if parts & _CROSS:
         return "cross"

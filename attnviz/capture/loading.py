@@ -13,7 +13,7 @@ from attnviz.capture.model import Model, ModelInput, as_model_input
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
-from attnviz.models import allowed, catalogue, hub, limits, resolve
+from attnviz.models import allowed, catalogue, families, hub, limits, resolve
 from attnviz.models.tokenizer import patch_tokens, tokenizer_of
 from attnviz.trace import Token, Trace
 from attnviz.trained.storyteller import reading as storyteller_reading
@@ -288,9 +288,12 @@ def _open(entry: catalogue.Entry) -> Model:
         return SeeingModel(entry, network, processor_in(folder, entry.name))
     if entry.images:
         importing.need_extra("pictures")
-        from attnviz.capture import vision_language
+        from attnviz.capture import picture_readers, pictures, vision_language
 
         network = open_network(folder, entry.name, entry.dtype, entry.device)
+        if entry.family in families.READERS:
+            images = pictures.processor_in(folder, entry.name)
+            return picture_readers.PictureReader(entry, network, images, tokenizer_of(entry))
         processor = vision_language.processor_in(folder, entry.family, entry.name)
         return vision_language.VisionLanguageModel(entry, network, processor, tokenizer_of(entry))
     from attnviz.capture.weights_alone import opened

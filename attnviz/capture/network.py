@@ -40,7 +40,8 @@ _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MAX_QUOTED = 200  # characters of an error of transformers that ours repeats
-_UNUSED = "pooler."  # a layer behind the last one, which many files omit, and no attention depends on
+# A layer behind the last one of an encoder, which many files omit, and no attention depends on.
+_UNUSED = ("pooler.", "encoder.pooler.")
 
 
 def open_network(
@@ -99,7 +100,8 @@ def open_network(
 
 def compute_with(network: PreTrainedModel, attention: str) -> None:
     """Let a model compute with this attention, by the name that transformers has for it."""
-    network.set_attn_implementation(attention)
+    with quiet():  # a family that cannot be set so computes as `eager` does
+        network.set_attn_implementation(attention)
     for module in network.modules():  # those of an EncoderDecoderModel read other configs than its own
         if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
             own._attn_implementation = attention  # noqa: SLF001

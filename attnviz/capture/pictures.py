@@ -14,7 +14,10 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from transformers import BaseImageProcessor, PreTrainedModel
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
+from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.deit.image_processing_pil_deit import DeiTImageProcessorPil
+from transformers.models.donut.image_processing_pil_donut import DonutImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
@@ -45,7 +48,10 @@ Picture = Image.Image | Path | bytes
 # By the beginnings of their classes' names. They differ in their defaults.
 _PROCESSORS: Mapping[str, type[Any]] = {
     "Bit": BitImageProcessorPil,
+    "Blip": BlipImageProcessorPil,
     "CLIP": CLIPImageProcessorPil,
+    "DeiT": DeiTImageProcessorPil,
+    "Donut": DonutImageProcessorPil,
     "Siglip": SiglipImageProcessorPil,
     "ViT": ViTImageProcessorPil,
 }

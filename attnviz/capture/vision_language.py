@@ -17,16 +17,23 @@ import torch
 import transformers
 from PIL import Image
 from torch import Tensor
-from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedModel, ProcessorMixin
+from transformers import (
+    AutoImageProcessor,
+    AutoTokenizer,
+    BaseImageProcessor,
+    PreTrainedModel,
+    ProcessorMixin,
+)
 from transformers.models.auto import processing_auto
 
 from attnviz.capture import forward, image_grids
 from attnviz.capture.arrays import as_numpy, one_per_head
-from attnviz.capture.generation import drawn_one_by_one, expected_next, habits_of
+from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next, habits_of
 from attnviz.capture.inspection import (
     TOLERANCE,
     AttentionLayer,
     exactly,
+    kind_by_name,
     linear_layers,
     mixer_of,
     refuse_other_modules,
@@ -107,7 +114,7 @@ class Separate:
 
 
 @dataclass(frozen=True)
-class _Read:
+class PreparedInput:
     """What the model reads.
 
     Attributes:
@@ -118,6 +125,7 @@ class _Read:
         pictures: as PNG files.
         written: how many of the last tokens it wrote.
         end: the token that ended the text.
+        source: what a decoder's cross-attention attends to.
     """
 
     inputs: dict[str, Tensor]
@@ -127,6 +135,7 @@ class _Read:
     pictures: tuple[bytes, ...]
     written: int = 0
     end: int | None = None
+    source: tuple[Token, ...] = ()
 
 
 class VisionLanguageModel(Model):
@@ -143,19 +152,31 @@ class VisionLanguageModel(Model):
         ModelNotSupported: its attention cannot be shown exactly.
     """
 
+    _text_input = "input_ids"
+    _returning = False
+    """Whether its modules return weights only where they are asked for them."""
+
     def __init__(
-        self, entry: Entry, network: PreTrainedModel, processor: ProcessorMixin, tokenizer: TextTokenizer
+        self,
+        entry: Entry,
+        network: PreTrainedModel,
+        processor: ProcessorMixin | BaseImageProcessor,
+        tokenizer: TextTokenizer,
     ) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
         self.entry, self.network, self.tokenizer = entry, network, tokenizer
         self._processor: Any = processor
         self._takes = signatures.signature(network.forward).parameters
-        settings: Any = network.config
-        self._image_id: int = settings.image_token_id
-        self._placeholder: str = processor.image_token  # type: ignore[attr-defined]  # every family's has it
-        ends = (getattr(settings, f"vision_{end}_token_id", None) for end in ("start", "end"))
-        self._around = "{}".join("" if end is None else tokenizer.spelled(end) for end in ends)
+        self._prepare()
         self._layers = self._inspected()
+
+    def _prepare(self) -> None:
+        """Look up what it is to read besides its inputs."""
+        settings: Any = self.network.config
+        self._image_id: int = settings.image_token_id
+        self._placeholder: str = self._processor.image_token
+        ends = (getattr(settings, f"vision_{end}_token_id", None) for end in ("start", "end"))
+        self._around = "{}".join("" if end is None else self.tokenizer.spelled(end) for end in ends)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Those of the text, with the patches of the pictures among them."""
@@ -181,6 +202,7 @@ class VisionLanguageModel(Model):
             written=read.written,
             blocks=self._blocks(read, selection),
             pictures=read.pictures,
+            notes=self.notes,
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
@@ -192,12 +214,8 @@ class VisionLanguageModel(Model):
         read = read if given.writing is None else self._written(read, given.writing)
         with torch.inference_mode():
             returned: Any = run(self.network, self._lean(read.inputs))
-        logits, readable, habits = (
-            returned.logits[0, -1:].float().cpu(),
-            self.tokenizer.readable,
-            habits_of(self.network),
-        )
-        [found] = expected_next(logits, [read.tokens[-1].id], readable, habits, None, 0, read.end)
+        logits, last = returned.logits[0, -1:].float().cpu(), [read.tokens[-1].id]
+        [found] = expected_next(logits, last, self.tokenizer.readable, self._habits(), None, 0, read.end)
         return (replace(found, position=len(read.tokens) - 1),)
 
     def outcomes(
@@ -212,6 +230,9 @@ class VisionLanguageModel(Model):
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
+
+    def _habits(self) -> GenerationDefaults:
+        return habits_of(self.network)
 
     def _refuse_edits(self) -> NoReturn:
         raise ModelNotSupported(
@@ -230,7 +251,7 @@ class VisionLanguageModel(Model):
             raise nothing_to_read()
         return given
 
-    def _read(self, given: ModelInput) -> _Read:
+    def _read(self, given: ModelInput) -> PreparedInput:
         pictures = [upright(opened(picture)) for picture in given.images]
         text = given.text
         if self._placeholder not in text:
@@ -255,8 +276,8 @@ class VisionLanguageModel(Model):
             for name, value in made.items()
             if name in self._takes and name != "labels"
         }
-        shown = tuple(map(_png, pictures))
-        return _Read(inputs, text, tokens, layout.sequences, shown)
+        shown = tuple(map(as_png, pictures))
+        return PreparedInput(inputs, text, tokens, layout.sequences, shown)
 
     def _placed(self, ids: Sequence[int], patches: Sequence[Patch | None]) -> tuple[str, tuple[Token, ...]]:
         """The text without its pictures, and all tokens.
@@ -276,7 +297,7 @@ class VisionLanguageModel(Model):
             if number != self._image_id:
                 tokens.append(next(rest))
             elif (patch := next(of_pictures)) is not None:
-                tokens.append(_patch_token(patch, number, len(self._starts(patches)) > 1))
+                tokens.append(patch_token(patch, number, len(self._starts(patches)) > 1))
             else:
                 tokens.append(Token(self.tokenizer.spelled(number), number, 0, 0, None, special=True))
         return text, tuple(tokens)
@@ -285,7 +306,7 @@ class VisionLanguageModel(Model):
     def _starts(patches: Sequence[Patch | None]) -> set[tuple[int, int]]:
         return {(patch.picture, patch.view) for patch in patches if patch is not None}
 
-    def _written(self, read: _Read, writing: Writing) -> _Read:
+    def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
         """The same after the decoder has written on.
 
         Each step reads all again: where tokens are may depend on the pictures.
@@ -301,8 +322,7 @@ class VisionLanguageModel(Model):
             last: Tensor = returned.logits[0, -1].float().cpu()
             return last
 
-        before = read.inputs["input_ids"][0].tolist()
-        habits = habits_of(self.network)
+        before, habits = read.inputs[self._text_input][0].tolist(), self._habits()
         drawn = drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits)
         steps = [step.id for step in drawn]
         end = steps.pop() if steps and steps[-1] in habits.ends else None
@@ -319,9 +339,9 @@ class VisionLanguageModel(Model):
     def _longer(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
         """What it is called with after these tokens have been written."""
         longer = dict(inputs)
-        for name in ("input_ids", *_EACH_TOKEN):
+        for name in (self._text_input, *_EACH_TOKEN):
             if name in longer:
-                values = ids if name == "input_ids" else [int(name == "attention_mask")] * len(ids)
+                values = ids if name == self._text_input else [int(name == "attention_mask")] * len(ids)
                 longer[name] = torch.cat([longer[name], longer[name].new_tensor([values])], dim=1)
         return longer
 
@@ -334,23 +354,23 @@ class VisionLanguageModel(Model):
 
     def _inspected(self) -> dict[int, AttentionLayer]:
         """Each attention module's layer, by the module's id; compared with transformers' own weights."""
-        picture = Image.linear_gradient("L").resize((192, 128))
-        read = self._read(ModelInput("a", images=(picture,)))
+        inputs = self._sample()
         with torch.inference_mode(), exactly(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
-                run(self.network, self._lean(read.inputs))
+                run(self.network, inputs, returning=self._returning)
             compute_with(self.network, "eager")
             try:
-                expected = run(self.network, self._lean(read.inputs), returning=True)
+                expected = run(self.network, inputs, returning=True)
             finally:
                 compute_with(self.network, IMPLEMENTATION)
-            base: Any = self.network
-            seeing = {id(module) for module in base.get_encoder(modality="image").modules()}
+            seeing = {id(module) for module in self._vision_encoder().modules()}
+            names = {id(module): name for name, module in self.network.named_modules()}
             layers: dict[int, AttentionLayer] = {}
             for record in records:
                 if id(record.module) in layers:
                     continue
-                kind: Kind = "vision" if id(record.module) in seeing else "decoder"
+                crosses = kind_by_name(names[id(record.module)]) == "cross"
+                kind: Kind = "vision" if id(record.module) in seeing else "cross" if crosses else "decoder"
                 number = sum(layer.kind == kind for layer in layers.values())
                 mixed = mixer_of(record, calls)
                 if mixed[0] is None:
@@ -358,25 +378,42 @@ class VisionLanguageModel(Model):
                 layers[id(record.module)] = AttentionLayer(
                     record.module, kind, number, record.query.shape[1], *mixed
                 )
-            self._compare(
-                [record for record in records if layers[id(record.module)].kind == "decoder"], expected
-            )
+            of_kinds: dict[Kind, list[Record]] = defaultdict(list)
+            for record in records:
+                of_kinds[layers[id(record.module)].kind].append(record)
+            self._compare(of_kinds, expected)
         return layers
 
-    def _compare(self, records: Sequence[Record], expected: object) -> None:
-        returned = weights_of(expected, "decoder")
-        if len(records) != len(returned) or len(returned) != self.entry.decoder_layers:
+    def _sample(self) -> dict[str, Any]:
+        """What it is inspected with."""
+        picture = Image.linear_gradient("L").resize((192, 128))
+        return self._lean(self._read(ModelInput("a", images=(picture,))).inputs)
+
+    def _vision_encoder(self) -> torch.nn.Module:
+        base: Any = self.network
+        found: torch.nn.Module = base.get_encoder(modality="image")
+        return found
+
+    def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
+        """Whether the weights of each kind are those that transformers returns with `eager`.
+
+        Raises:
+            AttentionNotRead: they are not.
+        """
+        self._compare_with(records["decoder"], weights_of(expected, "decoder"), self.entry.decoder_layers)
+
+    def _compare_with(self, records: Sequence[Record], returned: Sequence[Tensor], layers: int) -> None:
+        if not len(records) == len(returned) == layers:
             raise AttentionNotRead(
-                f"{type(self.network).__name__} ran {len(records)} attentions of its decoder, and "
-                f"transformers returned the weights of {len(returned)}."
+                f"{type(self.network).__name__} ran {len(records)} attentions of one kind in {layers} "
+                f"layers, and transformers returned the weights of {len(returned)}."
             )
-        off = max(
-            float((one.weights - other).abs().max()) for one, other in zip(records, returned, strict=True)
-        )
+        pairs = zip(records, returned, strict=True)
+        off = max(float((one.weights - other).abs().max()) for one, other in pairs)
         if not off <= TOLERANCE:
             raise AttentionNotRead(f"{type(self.network).__name__} has other weights, by up to {off:.1g}.")
 
-    def _blocks(self, read: _Read, selection: Selection) -> tuple[Block, ...]:
+    def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
         count = len(read.tokens)
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
@@ -482,7 +519,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         beside = lengths[0] - len(sequences[0])
     for patches in sequences:
         found.extend(Token("[CLS]", 0, 0, 0, None, special=True) for _ in range(beside))
-        found.extend(_patch_token(patch, 0, several) for patch in patches)
+        found.extend(patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or beside not in (0, 1):
         raise ModelNotSupported(
             f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. "
@@ -491,14 +528,15 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
     return tuple(found)
 
 
-def _patch_token(patch: Patch, number: int, several: bool) -> Token:
+def patch_token(patch: Patch, number: int, several: bool) -> Token:
     """A token called "row,column", from 1; of several pictures or views, with their numbers."""
     place = f"{patch.row + 1},{patch.column + 1}"
     before = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
     return Token(f"{before}{place}", number, 0, 0, None, special=False, patch=patch)
 
 
-def _png(picture: Image.Image) -> bytes:
+def as_png(picture: Image.Image) -> bytes:
+    """A picture as a trace keeps it."""
     small = picture.copy()
     small.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
     file = io.BytesIO()

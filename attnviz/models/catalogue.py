@@ -299,7 +299,7 @@ def _translator(name: str, variant: Variant) -> Entry:
         description=f"A small English–French transformer of our own. {variant.description}",
         engine="translator",
         family="attnviz",
-        layers=variant.encoder_layers,
+        layers=2,
         decoder_layers=1,
         heads=variant.n_heads,
         d_model=64,

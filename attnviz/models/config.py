@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.importing import gate
@@ -190,7 +191,7 @@ def facts_of(
         ModelNotSupported: the model is of a kind that is not shown.
     """
     if config.model_type in families.WITH_IMAGES:
-        text: Any = config.get_text_config()
+        text: Any = _decoder(config) if config.model_type in families.READERS else config.get_text_config()
         found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
         return replace(
@@ -239,6 +240,18 @@ def facts_of(
         part="",
         joins=not (grid or config.model_type in families.TEXT_TOWERS) and not decoder_layers,
     )
+
+
+def _decoder(config: Any) -> PreTrainedConfig:
+    """The config of the decoder of one of `READERS`, as if it were a model of its own."""
+    found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
+    found.is_encoder_decoder, found.is_decoder = False, True
+    for size, of_pair in (
+        ("num_hidden_layers", "decoder_layers"),
+        ("num_attention_heads", "decoder_attention_heads"),
+    ):
+        setattr(found, size, getattr(found, of_pair, getattr(found, size)))
+    return cast("PreTrainedConfig", found)
 
 
 def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: str) -> tuple[int, int]:

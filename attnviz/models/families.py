@@ -22,8 +22,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     ),
     "it reads bytes, and patches of them that are no tokens": ("blt",),
     "it joins two models, each with a config of its own": (
-        *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
-        *("vision-text-dual-encoder", "rag"),
+        *("encoder-decoder", "speech-encoder-decoder", "vision-text-dual-encoder", "rag"),
     ),
     "it cuts every picture into another number of patches, and fills them up": (
         "siglip2",
@@ -82,7 +81,10 @@ SEES: frozenset[str] = frozenset(
 OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
 """Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
 
-WITH_IMAGES = frozenset(
+READERS = frozenset({"vision-encoder-decoder", "blip"})
+"""Families with an encoder that reads a picture, and a decoder with cross-attention to its patches."""
+
+WITH_IMAGES = READERS | frozenset(
     {
         *(
             "llava",

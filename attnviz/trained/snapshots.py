@@ -1,13 +1,13 @@
-"""Snapshots of a model during training: stored in files, or streamed from a live run.
+"""Snapshots of a model during training, as lines of JSON: stored in files, or streamed from a live run.
 
 Weights and probabilities are stored in thousandths, so that a page can show a tenth of a percent.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,22 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.errors import ModelFilesDamaged
 from attnviz.trace import Floats, Kind
 from attnviz.trained.storyteller import sizes
 from attnviz.trained.translator import variants
 
-STORED = ("guided", "candidates", *sizes.SIZES)
+STORED = ("guided", "unguided", "candidates", *sizes.SIZES)
 """The variants of the translator and the sizes of the storyteller whose steps are stored."""
 
 THOUSAND = 1000
 
 Thousandths = NDArray[np.uint16]
-
-_TRANSLATOR_MEASURES = ("loss", "exact", "pronoun", "referent", "other")
-_STORYTELLER_MEASURES = ("right", "first_loss", "second_loss")
-_KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-_SCORES = ("previous_word", "prefix_matching")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,103 +101,56 @@ def line(news: int | Snapshot) -> str:
     """Return a step number or a snapshot as one line of JSON."""
     if isinstance(news, int):
         return json.dumps({"step": news})
-    texts = [
-        {
-            "weights": {kind: weights.tolist() for kind, weights in text_snapshot.weights.items()},
-            "outputs": text_snapshot.translation,
-            "il": text_snapshot.il,
-            "elle": text_snapshot.elle,
-        }
-        for text_snapshot in news.texts
-    ]
-    scores = {name: of_heads.tolist() for name, of_heads in news.scores.items()}
-    return json.dumps({"step": news.step, "measures": dict(news.measures), "texts": texts, "scores": scores})
+    return json.dumps(news, default=_plain, separators=(",", ":"))
+
+
+def _plain(part: Any) -> Any:
+    return part.tolist() if isinstance(part, np.ndarray) else vars(part)
 
 
 def parse_line(text: str) -> int | Snapshot | None:
     """Parse a line of a live training run: a step or a snapshot; None for any other line."""
     try:
         sent = json.loads(text)
-        if not isinstance(sent, dict):
-            return None
-        if "measures" not in sent:
-            return int(sent["step"])
-        texts = tuple(
-            TextSnapshot(
-                {
-                    kind: _read_only(text_snapshot["weights"][kind], np.uint16)
-                    for kind in text_snapshot["weights"]
-                },
-                tuple(text_snapshot["outputs"]),
-                int(text_snapshot["il"]),
-                int(text_snapshot["elle"]),
-            )
-            for text_snapshot in sent["texts"]
-        )
-        scores = {name: _read_only(of_heads, np.float32) for name, of_heads in sent["scores"].items()}
-        return Snapshot(int(sent["step"]), sent["measures"], texts, scores)
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except ValueError:
         return None
+    if not isinstance(sent, dict):
+        return None
+    return _snapshot(sent) if "measures" in sent else int(sent["step"])
+
+
+def _snapshot(written: Mapping[str, Any]) -> Snapshot:
+    texts = (
+        TextSnapshot(
+            {kind: _read_only(weights, np.uint16) for kind, weights in each["weights"].items()},
+            tuple(each["translation"]),
+            each["il"],
+            each["elle"],
+        )
+        for each in written["texts"]
+    )
+    scores = {name: _read_only(of_heads, np.float32) for name, of_heads in written["scores"].items()}
+    return Snapshot(written["step"], written["measures"], tuple(texts), scores)
 
 
 def file_of(variant: str) -> Path:
     """Return the file with the stored steps of a variant or a size."""
     folder = sizes.WEIGHTS if variant in sizes.SIZES else variants.WEIGHTS
-    return folder / f"{variant}-steps.npz"
+    return folder / f"{variant}-steps.jsonl.gz"
+
+
+def write(about: Mapping[str, str], snapshots: Iterable[Snapshot], file: Path) -> None:
+    """Write a training run, first its settings; the output is deterministic."""
+    lines = [json.dumps(about), *map(line, snapshots)]
+    file.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
 
 
 @cache
 def stored(variant: str) -> Stored:
-    """Read the training run of a bundled model, one of `STORED`.
-
-    Raises:
-        ModelFilesDamaged: its file is missing or damaged.
-    """
-    file = file_of(variant)
-    try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as loaded:
-            arrays = {name: loaded[name] for name in loaded.files}
-        return _of_storyteller(arrays) if variant in sizes.SIZES else _of_translator(arrays)
-    except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
-        raise ModelFilesDamaged(
-            f"The stored steps of the training, {file.name}, are missing or damaged. Install attnviz again."
-        ) from error
-
-
-def _of_storyteller(arrays: Mapping[str, NDArray[Any]]) -> Stored:
-    snapshots = tuple(
-        Snapshot(
-            int(step),
-            {name: float(arrays[name][at]) for name in _STORYTELLER_MEASURES},
-            (TextSnapshot({"decoder": _read_only(arrays["weights"][at], np.uint16)}),),
-            {name: _read_only(arrays[name][at], np.float32) for name in _SCORES},
-        )
-        for at, step in enumerate(arrays["steps"])
-    )
-    return Stored(json.loads(arrays["about"].tobytes()), snapshots)
-
-
-def _of_translator(arrays: Mapping[str, NDArray[Any]]) -> Stored:
-    header = json.loads(arrays["header"].tobytes())
-
-    def text_snapshot(number: int, at: int, translation: list[str]) -> TextSnapshot:
-        weights: dict[Kind, Thousandths] = {
-            kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in _KINDS
-        }
-        return TextSnapshot(weights, tuple(translation), *arrays[f"{number}.pronoun"][at].tolist())
-
-    snapshots = tuple(
-        Snapshot(
-            int(step),
-            dict(zip(_TRANSLATOR_MEASURES, arrays["measures"][at].tolist(), strict=True)),
-            tuple(
-                text_snapshot(number, at, translation)
-                for number, translation in enumerate(header["outputs"][at])
-            ),
-        )
-        for at, step in enumerate(arrays["steps"])
-    )
-    return Stored(header["about"], snapshots)
+    """Read the training run of a bundled model, one of `STORED`."""
+    with gzip.open(file_of(variant), "rt", encoding="utf-8") as lines:
+        about, *snapshots = map(json.loads, lines)
+    return Stored(about, tuple(map(_snapshot, snapshots)))
 
 
 def _read_only(values: Any, dtype: type[np.generic]) -> NDArray[Any]:

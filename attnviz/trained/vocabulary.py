@@ -7,8 +7,8 @@ from collections.abc import Iterable
 PAD, START, END = "[PAD]", "[START]", "[END]"
 
 _NEAREST = 3  # maximum number of suggestions for an unknown word
-_LIKENESS = 0.65  # minimum similarity of a suggestion, 0 to 1
-_MAX_LETTERS = 20  # longer words have no suggestions
+_LIKENESS = 0.75  # minimum similarity of a suggestion, 0 to 1
+_MIN_LETTERS, _MAX_LETTERS = 4, 20  # other words have no suggestions
 
 
 class Vocabulary:
@@ -42,13 +42,12 @@ class Vocabulary:
         return self._by_small_letters.get(unicodedata.normalize("NFC", word.lower()))
 
     def nearest(self, word: str) -> list[str]:
-        """Return words with a spelling similar to an unknown one, most similar first."""
-        if len(word) > _MAX_LETTERS:
+        """Return words that an unknown one may be a misspelling of, most similar first."""
+        if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
             return []
-        known = self._by_small_letters
-        found = difflib.get_close_matches(
-            unicodedata.normalize("NFC", word.lower()), known, _NEAREST, _LIKENESS
-        )
+        wanted, known = unicodedata.normalize("NFC", word.lower()), self._by_small_letters
+        near = [each for each in known if each[0] == wanted[0]]
+        found = difflib.get_close_matches(wanted, near, _NEAREST, _LIKENESS)
         return [known[near] for near in found]
 
     def word(self, number: int) -> str:

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from attnviz.errors import EmptyText
 from attnviz.transformer.layers import Encoder, EncoderLayer, EncoderLayerSteps
 from attnviz.transformer.positions import LearnedPositions
-from attnviz.transformer.published import BertConfig, in_our_words, read_config, read_tensors
-
-ACTIVATIONS = {"gelu": nn.GELU(), "relu": nn.ReLU()}
+from attnviz.transformer.published import BertConfig, published_name, read_config
 
 
 class BertEmbeddingSteps(NamedTuple):
@@ -71,27 +70,21 @@ class Bert(nn.Module):
                 config.hidden_size,
                 config.num_attention_heads,
                 config.intermediate_size,
-                ACTIVATIONS[config.hidden_act],
+                nn.GELU(),
                 config.layer_norm_eps,
             )
             for _ in range(config.num_hidden_layers)
         )
 
     @classmethod
-    def from_folder(cls, folder: Path | str) -> "Bert":
-        """Load a BERT from `config.json` and `model.safetensors` in a folder, in float32.
-
-        Raises:
-            ModelFilesDamaged: a file or a tensor is missing, unreadable or of the wrong size.
-            ModelNotSupported: the model is not a BERT, or an unsupported variant.
-        """
-        config = read_config(Path(folder))
-        tensors = read_tensors(Path(folder), config.num_hidden_layers)
+    def from_folder(cls, folder: Path) -> "Bert":
+        """Load a published BERT from its `config.json` and `model.safetensors`."""
+        tensors = load_file(folder / "model.safetensors")
         # On "meta" the parameters have shapes but no data, which the file provides.
         with torch.device("meta"):
-            bert = cls(config)
-        sizes = {name: tuple(parameter.shape) for name, parameter in bert.named_parameters()}
-        bert.load_state_dict(in_our_words(tensors, sizes), assign=True)
+            bert = cls(read_config(folder))
+        ours = {name: tensors[published_name(name)] for name, _ in bert.named_parameters()}
+        bert.load_state_dict(ours, assign=True)
         return bert.eval()
 
     def forward(

@@ -119,23 +119,7 @@ class EncoderDecoder(nn.Module):
         """
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)
-        return EncoderDecoderSteps(
-            source, encoder, *self.decode(target_ids, encoder.output, target_mask, cross_mask)
-        )
-
-    def decode(
-        self,
-        target_ids: Int[Tensor, "*batch target"],
-        encoded: Float[Tensor, "*batch source d_model"],
-        target_mask: Bool[Tensor, "*#batch target target"] | None = None,
-        cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
-    ) -> tuple[EmbeddingSteps, DecoderSteps, Float[Tensor, "*batch target vocabulary"]]:
-        """Run the second half of a pass: target embeddings, decoder and logits.
-
-        Args:
-            encoded: Encoder output for the source.
-            target_mask, cross_mask: as for `forward`.
-        """
         target = self.target_embedding(target_ids)
-        decoder = self.decoder(target.output, encoded, target_mask, cross_mask)
-        return target, decoder, decoder.output @ self.target_embedding.table.weight.T
+        decoder = self.decoder(target.output, encoder.output, target_mask, cross_mask)
+        logits = decoder.output @ self.target_embedding.table.weight.T
+        return EncoderDecoderSteps(source, encoder, target, decoder, logits)

@@ -92,25 +92,17 @@ class DecoderLayer(nn.Module):
     x are the target's vectors; s is the encoder's output for the source (Vaswani et al. 2017, §3.1).
 
     Args:
-        d_model, n_heads, d_feed_forward, activation, epsilon, dropout: as in `EncoderLayer`.
+        d_model, n_heads, d_feed_forward, dropout: as in `EncoderLayer`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_feed_forward: int,
-        activation: Activation = relu,
-        epsilon: float = 1e-5,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, d_model: int, n_heads: int, d_feed_forward: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.attention_add_norm = AddNorm(d_model, epsilon, dropout)
+        self.attention_add_norm = AddNorm(d_model, dropout=dropout)
         self.cross_attention = MultiHeadAttention(d_model, n_heads)
-        self.cross_attention_add_norm = AddNorm(d_model, epsilon, dropout)
-        self.feed_forward = FeedForward(d_model, d_feed_forward, activation)
-        self.feed_forward_add_norm = AddNorm(d_model, epsilon, dropout)
+        self.cross_attention_add_norm = AddNorm(d_model, dropout=dropout)
+        self.feed_forward = FeedForward(d_model, d_feed_forward)
+        self.feed_forward_add_norm = AddNorm(d_model, dropout=dropout)
 
     def forward(
         self,

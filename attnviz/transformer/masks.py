@@ -1,7 +1,5 @@
 """Masks: True in row i and column j means that query i may attend to key j."""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Bool
 from torch import Tensor
@@ -45,25 +43,6 @@ def window_mask(tokens: int, before: int, after: int) -> Bool[Tensor, "{tokens} 
     position = torch.arange(tokens)
     distance = position.unsqueeze(0) - position.unsqueeze(1)
     mask = (distance >= -before) & (distance <= after)
-    check_no_empty_rows(mask)
-    return mask
-
-
-def explicit_mask(cells: Sequence[Sequence[bool]] | Tensor) -> Bool[Tensor, "query key"]:
-    """Return a mask with given cells.
-
-    Args:
-        cells: [query][key]; lists or a boolean tensor.
-
-    Raises:
-        InvalidMask: not a matrix of booleans, or a row has all keys masked.
-    """
-    try:
-        mask = cells.clone() if isinstance(cells, Tensor) else torch.tensor(cells)
-    except (TypeError, ValueError) as error:
-        raise InvalidMask("The mask's rows must have equal lengths and only True and False.") from error
-    if mask.dtype != torch.bool or mask.ndim != 2:
-        raise InvalidMask("The mask must be one matrix, [query, key], of True and False.")
     check_no_empty_rows(mask)
     return mask
 

@@ -1,17 +1,8 @@
-/* numbers: how numbers are printed, with so many decimals that who works with what is printed gets what is printed. */
+/* numbers: how numbers are printed. */
 
 import { element } from "./dom.js";
 
 /** @typedef {"percent" | "score" | "signed percent"} Unit how a number of a picture is written */
-
-export const MAX_DIGITS = 6; // decimals of what is printed only to be worked with
-
-/**
- * The number that stands there when it is printed with so many decimals.
- * @param {number} value
- * @param {number} digits
- */
-export const rounded = (value, digits) => Number(value.toFixed(digits));
 
 /**
  * With so many decimals, a real minus, and no minus before 0.
@@ -38,88 +29,6 @@ export function percent(share, digits = 1) {
   if (share > 0 && Number(text) === 0) return `< ${least.toFixed(digits)} %`;
   if (share < 1 && Number(text) === 100) return `> ${(100 - least).toFixed(digits)} %`;
   return `${text} %`;
-}
-
-/**
- * The fewest decimals, from `least`, that `agrees` accepts; `most` if there are none below.
- * @param {number} least
- * @param {number} most
- * @param {(digits: number) => boolean} agrees
- */
-export function fewestDigits(least, most, agrees) {
-  for (let digits = least; digits < most; digits++) if (agrees(digits)) return digits;
-  return most;
-}
-
-/**
- * The fewest decimals, from `least`, at which whoever works with the printed operands gets the printed result.
- * `agrees` receives the operands as printed.
- * @param {number[]} operands
- * @param {number} least
- * @param {(...printed: number[]) => boolean} agrees
- */
-export const enoughDigits = (operands, least, agrees, most = MAX_DIGITS) =>
-  fewestDigits(least, most, (digits) => agrees(...operands.map((value) => rounded(value, digits))));
-
-/**
- * The fewest decimals, from `least`, of scores at which e^(score − largest), as printed, gives every exponential as
- * printed; where an exponential lies on the very edge between two roundings, those at which the most agree.
- * @param {{ score: number, exponential: number, digits: number }[]} row digits: decimals of the exponential
- * @param {number} largest the largest score
- * @param {number} least
- * @param {number} [most]
- */
-export function scoreDigits(row, largest, least, most = MAX_DIGITS) {
-  const open = (of) =>
-    row.filter(({ score, exponential, digits }) => {
-      const found = Math.exp(rounded(score, of) - rounded(largest, of));
-      return fixed(found, digits) !== fixed(exponential, digits);
-    }).length;
-  let best = { of: least, open: open(least) };
-  for (let of = least + 1; of <= most && best.open > 0; of++) if (open(of) < best.open) best = { of, open: open(of) };
-  return best.of;
-}
-
-/**
- * Decimals of the terms and of their sum at which the printed terms add up to the printed sum.
- * @param {number[]} terms
- * @param {number} sum
- * @param {number} least decimals of the sum
- */
-export function sumDigits(terms, sum, least) {
-  // A sum on the very edge between two roundings is printed with one decimal more instead.
-  for (let of = least; of < least + 3; of++) {
-    for (let digits = of + 1; digits <= of + 2; digits++) {
-      if (fixed(total(terms.map((term) => rounded(term, digits))), of) === fixed(sum, of)) return [digits, of];
-    }
-  }
-  return [least + 3, least + 2];
-}
-
-/**
- * [a, b, a × b] as texts: the product with so many decimals, a and b with as many as it takes to multiply out.
- * @param {number} a
- * @param {number} b
- * @param {number} digits
- * @param {number} [least] decimals of a and b
- * @param {number} [most]
- */
-export function multiplication(a, b, digits, least = 2, most = MAX_DIGITS) {
-  const product = fixed(a * b, digits);
-  const agrees = (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product;
-  const enough = fewestDigits(least, most, agrees);
-  return [fixed(a, enough), fixed(b, enough), product];
-}
-
-/**
- * Texts of numbers with decimals, filled up with spaces as wide as digits, so that points stand under points.
- * @param {string[]} texts
- */
-export function aligned(texts) {
-  const [before, after] = [(text) => text.indexOf("."), (text) => text.length - text.indexOf(".")];
-  const [left, right] = [before, after].map((length) => Math.max(...texts.map(length)));
-  const space = (count) => "\u2007".repeat(count);
-  return texts.map((text) => space(left - before(text)) + text + space(right - after(text)));
 }
 
 /** @param {Iterable<number>} values */

@@ -45,7 +45,7 @@ def _app_py_runs_first() -> Iterator[None]:
 def _nobody_watches_any_more() -> Iterator[None]:
     """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
     yield
-    unfinished = [key for key, job in JOBS._jobs.items() if job.state != "finished"]
+    unfinished = [key for key, job in JOBS._jobs.items() if not job.finished]
     stop(JOBS)
     for key in unfinished:
         del JOBS._jobs[key]

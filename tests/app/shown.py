@@ -12,7 +12,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.server.jobs import JOBS, Jobs
+from attnviz.app.server.jobs import Jobs
 from attnviz.app.state.choices import OPEN
 from attnviz.trace import Floats
 
@@ -79,17 +79,15 @@ def finished(app: AppTest) -> AppTest:
     end = time.monotonic() + SECONDS
     while app.run().get("progress") or "Stop" in buttons(app):
         assert time.monotonic() < end, "it is not done"
-        for job in list(JOBS._jobs.values()):
-            job.wait(0.5)
+        time.sleep(0.02)
     return app.run()  # what stands above may have been drawn just before it ended
 
 
 def stop(jobs: Jobs) -> None:
     """Stops all jobs, and waits for their last steps."""
     for job in jobs._jobs.values():
-        job._seen.clear()
         job.stop()
-        job.wait(SECONDS)
+        until(lambda job=job: job._run is None or job._run.done())  # type: ignore[misc]
 
 
 def until(happened: Callable[[], bool]) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import attnviz
-from attnviz.app.examples import EXAMPLES, OPENING
+from attnviz.app import traces
+from attnviz.app.examples import EXAMPLES, OPENING, STORIES, TRANSLATED, Example
 from attnviz.app.explore import views
-from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
@@ -17,10 +17,10 @@ from tests.app.shown import (
     clean,
     opened,
     page_links,
-    paragraphs,
     row_of_buttons,
     sent,
     stored,
+    try_page,
     visit,
     words,
     worked_weights,
@@ -118,16 +118,18 @@ def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> No
     assert links["intervene"] == asked | {"edits": "encoder 3-5"}
 
 
-def test_every_example_opens_and_begins_with_its_word() -> None:
-    app = visit("explore")
-    for example in EXAMPLES:
+@pytest.mark.parametrize(
+    ("model", "examples"),
+    [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)],
+)
+def test_every_example_opens_and_begins_with_its_word(model: str, examples: tuple[Example, ...]) -> None:
+    app = visit("explore", model=model)
+    for example in examples:
         clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not app.warning
         assert app.text_input(key="text").value == example.text
-        assert str(app.selectbox(key="query").value).split(" ", 1)[1] == example.query
-        if example.other:
-            clean(app.segmented_control(key="show").set_value("change").run())
-            assert sent(app, "head_view")["unit"] == "signed percent"
+        if example.query and model != "storyteller":
+            assert str(app.selectbox(key="query").value).split(" ", 1)[1] == example.query
 
 
 @pytest.mark.parametrize(
@@ -167,25 +169,6 @@ def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:
     assert not {"query", "key", "show"} & set(app.query_params)
 
 
-@pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])
-def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: tuple[str, ...]) -> None:
-    task = next(task for task in TASKS if task.word == word)
-    example = task.example(lookup.entry("minilm"))
-    app = visit("explore", layer="2", head="7", text=example.text, other=example.other)
-    block = attnviz.trace(example.other).block("encoder", 3)
-    tokens = [token.text for token in block.key_tokens]
-    row = block.weights[1, tokens.index("it")]
-    weight = {answer: float(row[tokens.index(answer)]) for answer in task.answers}
-    for guess in guesses:
-        clean(app.pills(key=f"guess {word}").set_value(guess).run())
-        assert app.text_input(key="other").value == example.other
-        assert app.segmented_control(key="show").value == word
-        assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
-        told = next(each for each in paragraphs(app) if each.startswith(("**Yes", "**No")))
-        assert told.startswith("**Yes" if guess == max(weight, key=weight.__getitem__) else "**No")
-        assert all(percent(share) in told for share in weight.values())
-
-
 def test_the_mean_over_heads_is_labelled_and_has_the_heads_spread() -> None:
     app = visit("explore", pool="Mean of layer", layer="4")
     weights = attnviz.trace(OPENING.text).block("encoder", 3).weights
@@ -204,3 +187,8 @@ def test_the_rows_of_several_tokens_are_followed_together() -> None:
     assert (sent(app, "head_view")["together"], sent(app, "head_view")["query"]) == ([DOG, IT], None)
     app.multiselect(key="sum").set_value([])
     assert sent(clean(app.run()), "head_view")["query"] == IT
+
+
+def test_a_text_is_refused_where_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "_waiting", [traces.MAX_WAITING_TOKENS])
+    assert "many long texts wait" in try_page("explore", text="Nobody has read this yet.").error[0].value

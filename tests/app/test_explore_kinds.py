@@ -34,10 +34,6 @@ def explore(**choices: str) -> AppTest:
     return visit("explore", {"model": MODEL, "text": TIRED, **choices})
 
 
-def query_of(app: AppTest) -> str:
-    return str(app.selectbox(key="query").value).split(" ", 1)[1]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_and_columns_are_the_tokens_of_their_own_texts(tired: Trace, kind: Kind) -> None:
     app = explore(kind=kind, layer="1", head="3", **({} if kind == "encoder" else {"query": "2 le"}))
@@ -77,12 +73,3 @@ def test_an_unknown_word_is_named_and_nothing_is_lost() -> None:
     clean(app.text_input(key="other").set_value("The zebra slept.").run())
     assert "zebra" in app.warning[0].value
     assert sent(app, "head_view")["unit"] == "percent"  # the first sentence stays on show
-
-
-def test_every_example_is_one_that_the_translator_can_read() -> None:
-    app = explore()
-    for example in TRANSLATED:
-        clean(row_of_buttons(app, "example").set_value(example.name).run())
-        assert not app.warning
-        assert app.text_input(key="text").value == example.text
-        assert query_of(app) == example.query

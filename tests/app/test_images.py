@@ -10,7 +10,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import markdown
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES, sample
 from attnviz.app.saving import npz_of
@@ -19,7 +18,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from attnviz.trained.shapes import figures
-from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
+from tests.app.shown import clean, page_links, sent, visit, warnings, words
 from tests.capture.tiny_vision import built
 
 
@@ -88,17 +87,6 @@ def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder
     assert page_links(visit("explore", model=folder))["images"] == {"model": folder}
 
 
-def test_a_server_may_offer_nothing_but_a_model_that_sees(
-    folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(allowed.SETTING, f"Seer={folder}")
-    app = try_page("explore")
-    assert "No model on this server can read texts" in app.error[0].value
-    clean(app.switch_page("pages/images.py").run())
-    assert app.selectbox(key="model").options == ["Seer"]
-    assert folder not in words_of(app)
-
-
 # ---- a picture with a text
 
 
@@ -160,57 +148,6 @@ def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() 
     app.session_state["picture"] = "three shapes"
     clean(app.run())
     assert app.selectbox(key="patch").value == "red"
-
-
-def test_another_image_brings_its_question_unless_one_was_typed() -> None:
-    app = visit("images")
-    for name, question in QUESTIONS.items():
-        app.session_state["picture"] = name
-        clean(app.run())
-        assert app.text_input(key="question").value == question.text
-        assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (
-            figures.stored().by_shape if question.names_shape else figures.stored().by_colour
-        ).head
-    app.session_state["layer"], app.session_state["head"] = 2, 1
-    app.text_input(key="question").set_value("which shape is red").run()
-    app.session_state["picture"] = "six shapes"
-    clean(app.run())
-    assert app.text_input(key="question").value == "which shape is red"
-    assert (sent(app, "patches")["layer"], sent(app, "patches")["head"]) == (2, 1)
-
-
-def test_an_empty_text_is_an_error_and_nothing_is_predicted() -> None:
-    app = visit("images")
-    app.text_input(key="question").set_value("  ").run()
-    assert "empty" in app.error[0].value
-    assert "Next word" not in words_of(app)
-    app.text_input(key="question").set_value("which shape is red").run()
-    assert "Next word" in words_of(app)
-    assert "vocabulary" not in warnings(app)
-
-
-def test_the_largest_weights_of_patches_and_of_words_are_listed_apart() -> None:
-    asked = QUESTIONS["six shapes"]
-    trace = read("six shapes", asked.text)
-    app = visit("images", layer="2", head="3")
-    row = trace.block("decoder", 1).weights[2, words_in(trace)[-1]]
-    for group, places in (
-        ("patches", [place for place, token in enumerate(trace.tokens) if token.patch is not None]),
-        ("words", words_in(trace)),
-    ):
-        best = max(places, key=lambda place: row[place])
-        patch = trace.tokens[best].patch
-        name = trace.tokens[best].text if patch is None else f"row {patch.row + 1}, column {patch.column + 1}"
-        assert f"these {group}: *{markdown.plain(name)}* **{100 * row[best]:.1f} %**" in words_of(app)
-
-
-def test_the_mean_has_no_head_to_choose_and_keeps_the_one_that_was() -> None:
-    app = visit("images", head="3", mean="true")
-    assert [box.key for box in app.number_input] == ["layer"]
-    assert sent(app, "atlas")["column_labels"] == ["Mean"]
-    app.session_state["mean"] = False
-    clean(app.run())
-    assert sent(app, "patches")["head"] == 3
 
 
 def test_a_model_of_pictures_with_texts_opens_here_and_its_link_waits_for_the_image(

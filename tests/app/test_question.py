@@ -49,14 +49,6 @@ def test_what_cannot_be_asked_is_told_and_the_pages_own_question_stays() -> None
     assert "Reveal" in buttons(app)
 
 
-def test_markup_stays_text() -> None:
-    app = visit("scale", quiz="<b>Who</b> **was** $x$ :red[late]?", options="*a*; <i>b</i>")
-    asked = app.button_group(key="guess_scale")
-    assert words(app).count(r"\<b\>Who\</b\> \*\*was\*\* \$x\$ \:red\[late\]?") == 1
-    assert list(asked.options) == [r"\*a\*", r"\<i\>b\</i\>"]
-    assert "<b>" not in words(app)
-
-
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [

@@ -74,7 +74,7 @@ def test_focus_is_seen_in_the_menu(page: Page, server: Server) -> None:
 
 
 def test_where_the_system_chooses_all_colours_numbers_keep_theirs(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/score_heads")
+    visit(page, f"{server.url}/score_heads?test=previous+token")
     page.emulate_media(forced_colors="active")
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
     cells = page.get_by_role("gridcell", name=re.compile("%"))

@@ -1,4 +1,4 @@
-"""The page on learning: a training is slid through, watched by others, and ends with its visitor."""
+"""The page on learning: a training is slid through, watched by others, and stopped by its visitor."""
 
 import re
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
     everybody_can_use(page)
 
 
-def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, server: Server) -> None:
+def test_a_training_is_watched_by_others_and_its_visitor_stops_it(page: Page, server: Server) -> None:
     @eventually
     def assert_trainings(number: int) -> None:
         assert len(trainings(server)) == number
@@ -60,6 +60,6 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     visit(other, f"{server.url}/watch_it_learn?open=live")
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
-    page.get_by_role("link", name="About").click()
+    page.get_by_role("button", name="Stop").click()
     assert_trainings(0)
     expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)

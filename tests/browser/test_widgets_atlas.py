@@ -137,26 +137,3 @@ def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Wid
         ["attnviz:heads", {"layer": 3, "heads": [1]}],
         ["pick", {"layer": 3, "head": 1}],
     ]
-
-
-def test_heads_outside_the_filter_are_faint_and_say_so(widgets: Widgets) -> None:
-    pixels = widgets.publish("p", {"thumbnails": np.full((LAYERS * HEADS, 3, 3), 200, np.uint8)}, heads=[])
-    widgets.mount("atlas", message(pixels, dim=[7]))
-    shown = brightness(widgets)
-    assert shown[7] > shown[6] + 80
-    expect(head(widgets, 2, 3)).to_have_accessible_name("Layer 2, head 3: fact 7; does not match the filter")
-    expect(head(widgets, 2, 4)).to_have_accessible_name("Layer 2, head 4: fact 8")
-
-
-@pytest.mark.parametrize(
-    ("room", "layers", "heads", "least", "most"),
-    [(326, 6, 12, 24, 26), (900, 2, 4, 56, 56), (500, 6, 12, 36, 42)],
-)
-def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
-    widgets: Widgets, room: int, layers: int, heads: int, least: float, most: float
-) -> None:
-    widgets.mount("atlas", message("none yet", layers, heads), width=room)
-    box = box_of(widgets.page.get_by_role("gridcell").last)
-    assert least <= box["width"] <= most
-    assert widgets.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert widgets.page.locator(".scroller").evaluate("it => it.scrollWidth <= it.clientWidth")

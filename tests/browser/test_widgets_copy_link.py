@@ -1,4 +1,4 @@
-"""The button "Copy link" by itself: the clipboard, the older way, and by hand."""
+"""The button "Copy link" by itself: copied at once, or by hand."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,36 +13,26 @@ def copying(widgets: Widgets) -> Page:
     return widgets.page
 
 
-def test_with_a_clipboard_the_address_goes_there_and_the_button_says_so_for_a_while(copying: Page) -> None:
-    copying.evaluate("navigator.clipboard ?? Object.defineProperty(navigator, 'clipboard', { value: {} })")
-    copying.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-    copying.get_by_role("button", name="Copy link").click()
-    expect(copying.get_by_role("button", name="Copied ✓")).to_be_focused()
-    expect(copying.locator(".status")).to_have_text("Link copied")
-    assert copying.evaluate("window.copied === location.href")
-    expect(copying.get_by_role("button", name="Copy link")).to_be_visible()
-
-
 def test_what_is_copied_has_the_address_at_which_others_reach_the_app(widgets: Widgets) -> None:
     page = widgets.page
     assert page.url.endswith(":blank")
     widgets.mount("copy_link", {"others": "http://192.168.0.7:85/a"})
     page.evaluate("document.execCommand = () => false")
-    page.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_label("Link to this view")).to_have_value("http://192.168.0.7:85/a/blank")
 
 
-def test_without_a_clipboard_it_copies_from_a_text_field(copying: Page) -> None:
-    copying.evaluate("document.oncopy = () => { window.copied = true; }")
-    copying.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
+def test_it_copies_and_says_so_for_a_while(copying: Page) -> None:
+    copying.evaluate("document.oncopy = () => { window.copied = getSelection().toString(); }")
     copying.get_by_role("button", name="Copy link").click()
-    expect(copying.get_by_role("button", name="Copied ✓")).to_be_visible()
+    expect(copying.get_by_role("button", name="Copied ✓")).to_be_focused()
+    expect(copying.locator(".status")).to_have_text("Link copied")
     expect(copying.get_by_label("Link to this view")).to_be_hidden()
-    assert copying.evaluate("window.copied")
+    assert copying.evaluate("window.copied === location.href")
+    expect(copying.get_by_role("button", name="Copy link")).to_be_visible()
 
 
-def test_where_both_are_refused_the_link_waits_selected_for_copying_by_hand(copying: Page) -> None:
+def test_where_that_is_refused_the_link_waits_selected_for_copying_by_hand(copying: Page) -> None:
     copying.evaluate("document.execCommand = () => false")
     copying.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
     copying.get_by_role("button", name="Copy link").click()

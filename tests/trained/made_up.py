@@ -1,8 +1,5 @@
 """Snapshots of a training that never was: every number its own, so that none can be taken for another."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from attnviz.trace import Kind
@@ -47,20 +44,3 @@ def of_storyteller(step: int) -> Snapshot:
     previous_word, prefix_matching = random.random((2, 2, HEADS), dtype=np.float32)
     scores = {"previous_word": previous_word, "prefix_matching": prefix_matching}
     return Snapshot(step, measures, (TextSnapshot({"decoder": weights}),), scores)
-
-
-def same(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots have every number and word in common."""
-    found = [
-        (s.step, dict(s.measures), [(g.translation, g.il, g.elle) for g in s.texts]) for s in (one, other)
-    ]
-    weights = zip(one.texts, other.texts, strict=True)
-    return (
-        found[0] == found[1]
-        and _equal(one.scores, other.scores)
-        and all(_equal(a.weights, b.weights) for a, b in weights)
-    )
-
-
-def _equal(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)

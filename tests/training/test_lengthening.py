@@ -7,29 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import Pair, written
 from attnviz.trained.translator.lexicon import NOUN, PREDICATE
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from training.lengthening import MAX_CLAUSES, Clause, Elastic, clauses
+from training.lengthening import MAX_CLAUSES, can_be_longer, clauses, lengthened
 
 
-def understood(text: str) -> Elastic | None:
-    return Elastic.of(next(grammar.understood(text.split())))
+def understood(text: str) -> Pair:
+    return next(grammar.understood(text.split()))
 
 
-def elastic(text: str) -> Elastic:
-    sentence = understood(text)
-    assert sentence is not None
-    return sentence
-
-
-def by_chance(seed: int) -> Elastic:
+def by_chance(seed: int) -> Pair:
     """A sentence of the grammar that can be longer."""
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    while True:
-        sentence = Elastic.of(grammar.sentence(dice))
-        if sentence:
-            return sentence
+    return next(filter(can_be_longer, iter(lambda: grammar.sentence(dice), None)))
 
 
 @pytest.mark.parametrize(
@@ -46,38 +37,34 @@ def by_chance(seed: int) -> Elastic:
     ],
 )
 def test_a_clause_has_the_tense_the_place_and_the_gender(text: str, french: str) -> None:
-    pair = elastic(text).stretched([Clause(NOUN["queen"], PREDICATE["beautiful"])]).pair
+    pair = lengthened(understood(text), [(NOUN["queen"], PREDICATE["beautiful"])])
     assert written(pair.target) == french
 
 
 @given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))
 def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
     short = by_chance(seed)
-    put_in = clauses(random.Random(seed), count)  # noqa: S311 - no secret
-    long = short.stretched(put_in)
-    source, target = long.pair.source, long.pair.target
-    assert source[long.it.source] == "it"
-    assert target[long.it.target] == {"m": "il", "f": "elle"}[NOUN[source[long.it.referent]].gender]
-    assert (long.it.referent, long.it.other) == (short.it.referent, short.it.other)
-    assert long.pair.pronoun == long.it
+    long = lengthened(short, clauses(random.Random(seed), count))  # noqa: S311 - no secret
+    before, it = short.pronoun, long.pronoun
+    assert before is not None
+    assert it is not None
+    assert long.source[it.source] == "it"
+    assert long.target[it.target] == {"m": "il", "f": "elle"}[NOUN[long.source[it.referent]].gender]
+    assert (it.referent, it.other) == (before.referent, before.other)
     # What was put in stands in one piece; without it, the sentence is what it was.
-    english = [word for clause in put_in for word in clause.english(short.tense)]
-    french = [word for clause in put_in for word in clause.french(short.tense)]
-    at, to = short.it.source - 1, long.it.source - 1
-    assert list(source[at:to]) == english
-    assert source[:at] + source[to:] == short.pair.source
-    at = short.room[1]
-    assert list(target[at : at + len(french)]) == french
-    assert (*target[:at], *target[at + len(french) :]) == short.pair.target
+    assert (*long.source[: before.source - 1], *long.source[it.source - 1 :]) == short.source
+    put_in = long.source[before.source - 1 : it.source - 1]
+    assert any(
+        (*long.target[:at], *long.target[at + it.target - before.target :]) == short.target
+        for at in range(before.target)
+    )
     # People are never "it", and nobody is spoken of twice.
-    people = [word for word in english if word in NOUN]
+    people = [word for word in put_in if word in NOUN]
     assert all(NOUN[word].kind == "person" for word in people)
-    assert len(set(people)) == count
-    assert not {"it", "he", "she"} & {*english}
-    assert target.index(NOUN[source[long.it.referent]].french) < long.room[1] < long.it.target
-    assert long.words_apart == short.words_apart + len(english)
-    assert all(word in ENGLISH for word in source)
-    assert all(word in FRENCH for word in target)
+    assert len(set(people)) == len(people) == count
+    assert not {"it", "he", "she"} & {*put_in}
+    assert all(word in ENGLISH for word in long.source)
+    assert all(word in FRENCH for word in long.target)
 
 
 @pytest.mark.parametrize(
@@ -90,4 +77,4 @@ def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
     ],
 )
 def test_a_sentence_without_a_place_for_clauses(text: str) -> None:
-    assert understood(text) is None
+    assert not can_be_longer(understood(text))

@@ -6,9 +6,7 @@ import { ADDRESS_CHANGED, replaceAddress, without } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
-const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the first page of this visit
-const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** @typedef {{ query: string, always: string[], never: string[], others: string }} Message sent and documented by copy_link.py */
 
@@ -58,49 +56,28 @@ class CopyLink extends View {
     const inField = this.focused === this.field;
     this.button.textContent = "Copy link";
     this.status.textContent = "";
-    this.status.classList.add("hidden");
     this.byHand.hidden = true;
     if (inField) this.button.focus();
   }
 
-  async copy() {
+  /** Copies from the text field: browsers block the clipboard API on plain http, as in a classroom's network. */
+  copy() {
     clearTimeout(this.timer);
     const link = new URL(without(location.href, this.data?.never ?? []));
     const others = this.data?.others;
     this.field.value = others ? `${others}/${link.pathname.split("/").pop()}${link.search}` : link.href;
-    if (!(await this.toClipboard()) && !this.fromField()) {
+    this.byHand.hidden = false;
+    this.field.focus();
+    this.field.select();
+    if (!document.execCommand("copy")) {
       this.status.textContent = this.hint.textContent;
       return;
     }
     this.rest();
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
-    if (LOCAL_HOSTS.has(new URL(this.field.value).hostname)) {
-      this.status.textContent = "Copied. This link opens on this computer only: the server’s address for others is unknown.";
-      this.status.classList.remove("hidden");
-      this.timer = setTimeout(() => this.rest(), EXPLAINED_FOR);
-      return;
-    }
     this.status.textContent = "Link copied";
     this.timer = setTimeout(() => this.rest(), COPIED_FOR);
-  }
-
-  /** The clipboard API needs a secure context and permission. */
-  async toClipboard() {
-    try {
-      await navigator.clipboard.writeText(this.field.value);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  /** Copies by execCommand, which works on plain http; leaves the field selected. */
-  fromField() {
-    this.byHand.hidden = false;
-    this.field.focus();
-    this.field.select();
-    return document.execCommand("copy");
   }
 }
 

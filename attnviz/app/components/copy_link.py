@@ -16,8 +16,7 @@ def copy_link(
 
     The copied link has the host name at which others reach the app, if it is known.
 
-    On plain http, as in a classroom's network, browsers block the clipboard: the widget then copies from a
-    text field, or, if that is blocked too, shows the field for copying by hand.
+    Where the browser does not allow it, the widget shows a text field for copying by hand.
 
     Args:
         key: Streamlit key of this widget.

@@ -17,7 +17,7 @@ Marker = Literal["circle", "ring", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3], "dashdot": [6, 3, 2, 3]}
-_AXIS_HEIGHT, _ENTRY_HEIGHT = 70, 20  # pixels of the titles and labels, and of an entry of the legend
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels of the titles and labels, and of an entry of the legend
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
@@ -139,7 +139,7 @@ def curves(
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
-    font, columns = font_size(), 2 if TEACHER.get(False) else 1
+    columns = 2 if TEACHER.get(False) else 1
     entries = -(-len(legend["color"]["scale"]["domain"]) // columns)
     size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
     spec = {
@@ -147,20 +147,21 @@ def curves(
         "height": height if plane else size,
         "width": height if plane else "container",
         "layer": layers,
-        "config": {
-            "axis": {"labelFontSize": font, "titleFontSize": font},
-            "legend": {"labelFontSize": font, "columns": columns},
-            "text": {"fontSize": font},
-        },
+        "config": config(columns),
     }
     if plane:  # the plot itself is a square; titles and legend are added around it
         spec["autosize"] = {"type": "pad"}
     st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
 
 
-def font_size() -> int:
-    """Return the font size of a chart, in pixels; larger in the teacher's view."""
-    return 18 if TEACHER.get(False) else 13
+def config(columns: int = 1) -> dict[str, Any]:
+    """Return the look of a chart, with larger letters in the teacher's view."""
+    font = 18 if TEACHER.get(False) else 13
+    return {
+        "axis": {"labelFontSize": font, "titleFontSize": font, "labelPadding": 6, "titlePadding": 6},
+        "legend": {"labelFontSize": font, "columns": columns},
+        "text": {"fontSize": font},
+    }
 
 
 def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-/* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula,
-   with enough decimals that the printed numbers give the printed result. */
+/* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula. */
 
 import { byFinger, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
@@ -9,7 +8,6 @@ import { Choice } from "../../widgets/selection.js";
 import { allData } from "../../widgets/store.js";
 import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
-import workedStyle from "./worked.css";
 import styles from "./steps.css";
 
 const ACROSS = { narrow: 48, wide: 96 }; // numbers per line of a long vector
@@ -78,7 +76,7 @@ class Block {
   }
 
   facts() {
-    const facts = this.steps.data.facts[this.name] ?? [];
+    const facts = this.steps.data.facts?.[this.name] ?? [];
     return facts.map(({ label, part, value }) => element("span", {}, `${label} `, number(`${this.name}-${part}`, value, Number.isInteger(value) ? String(value) : fixed(value))));
   }
 
@@ -126,15 +124,12 @@ class Block {
 }
 
 /**
- * @typedef {(string | { text: string, role: string })[]} Parts
  * @typedef {{ width: "matrix" | "numbers" | "bars", top: string[], rows: string[], bottom: string[] }} Column
- * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string, start:
- *   string }} Made
- * @typedef {{ source: string, step: number, keep_open: boolean, steps: { title: string, formula: string, sentence: Parts,
+ * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string }} Made
+ * @typedef {{ source: string, step: number, keep_open: boolean, steps: { title: string, formula: string, sentence: string,
  *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
- *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, total: number, rest: { count: number, weight: number } |
- *   null, origin: string, reach: number | null, norms: { mean: number, variance: number, epsilon: number }[], onward:
- *   string }} Message sent and documented by steps.py
+ *   label: string, part: string, value: number }[] } | null, tokens: ShownToken[], query: number | null, total: number,
+ *   rest: { count: number } | null, origin: string, reach: number | null }} Message sent and documented by steps.py
  */
 
 /** @extends {View<Message>} */
@@ -145,7 +140,7 @@ export class Steps extends View {
     this.pinned = null; // the selected cell: { name, row, column }
     this.blocks = new Map();
     this.back = element("button", { type: "button", class: "move", "data-move": -1, text: "← Back", onclick: () => this.go(this.step - 1) });
-    this.next = element("button", { type: "button", class: "move on", onclick: () => this.forward() });
+    this.next = element("button", { type: "button", class: "move", "data-move": 1, text: "Next →", onclick: () => this.go(this.step + 1) });
     this.place = element("span", { class: "place muted", "aria-live": "polite" });
     this.bar = element("div", { class: "step-bar" }, this.back, this.next, this.place);
     this.list = element("ol", { "data-rows": true });
@@ -161,8 +156,10 @@ export class Steps extends View {
   }
 
   update(data) {
-    if (this.data?.source !== data.source) this.numbers = new Map(); // index of the selected number, by length of vector
-    if (this.data?.source !== data.source) this.pinned = null;
+    if (this.data?.source !== data.source) {
+      this.numbers = new Map(); // index of the selected number, by length of vector
+      this.pinned = null;
+    }
     this.data = data;
     this.choice.tell(data.step);
     this.draw();
@@ -181,8 +178,8 @@ export class Steps extends View {
   }
 
   /** Returns the index of the selected number, shared by vectors of equal length. */
-  number({ values, about }) {
-    if (!this.numbers.has(values.length)) this.numbers.set(values.length, strongest(this.array(about.start).values));
+  number({ values }) {
+    if (!this.numbers.has(values.length)) this.numbers.set(values.length, strongest(values));
     return this.numbers.get(values.length);
   }
 
@@ -200,11 +197,6 @@ export class Steps extends View {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (this.data.keep_open) this.items[step - 1].scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
     this.trigger("step", { step });
-  }
-
-  forward() {
-    if (this.step < this.data.steps.length) this.go(this.step + 1);
-    else this.trigger("onward", {});
   }
 
   /** @param {any} event */
@@ -225,9 +217,6 @@ export class Steps extends View {
     this.across = this.fitting();
     const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
     this.rowHeight = low ? 14 : 17;
-    const look = JSON.stringify([{ ...data, step }, this.across, this.rowHeight, this.theme.background]);
-    if (look === this.look) return; // Python's response to a step that is already drawn
-    this.look = look;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
     this.root.dataset.step = step;
     this.root.classList.toggle("all", data.keep_open);
@@ -236,12 +225,11 @@ export class Steps extends View {
     this.items = data.steps.map((about, at) => this.item(about, at + 1));
     this.list.replaceChildren(...this.items);
     tabStop(this.titles, step - 1);
-    const last = step === data.steps.length;
     this.bar.hidden = data.steps.length === 1;
     this.back.setAttribute("aria-disabled", String(step === 1));
-    this.next.hidden = last && !data.onward;
-    this.next.dataset.move = last ? "" : "1"; // a clicker then opens the next page
-    this.next.textContent = last ? data.onward : "Next →";
+    const last = step === data.steps.length;
+    this.next.setAttribute("aria-disabled", String(last));
+    this.next.classList.toggle("on", !last);
     this.place.textContent = `step ${step} of ${data.steps.length}`;
     this.showLegend();
     this.drawn = true;
@@ -268,10 +256,7 @@ export class Steps extends View {
     if (merges) turn("merge", merges);
     if (splits) turn("split", splits);
     rail.append(element("span", { class: "node", "data-lane": lane, text: merges ? "+" : "" }));
-    const said = sentence.map((part) =>
-      typeof part === "string" ? part : element("b", { class: part.role }, element("bdi", { text: part.text })),
-    );
-    const words = said.length ? [element("p", { class: "sentence", "data-part": "sentence" }, ...said)] : [];
+    const words = sentence ? [element("p", { class: "sentence", text: sentence })] : [];
     const heading = title ? [element("div", {}, button)] : [];
     const body = element("div", { class: "body" }, ...heading, ...(open ? [...words, this.grid(columns)] : []));
     const attributes = { "data-lane": lane, "data-ahead": step > this.step, "data-here": step === this.step, "data-followed": step === this.step };
@@ -361,18 +346,9 @@ export class Steps extends View {
       this.detail.replaceChildren(element("h2", {}, ...title), ...list, ...line, ...text);
       this.detail.dataset.cell = `${cell.name} ${cell.row} ${cell.column}`;
       this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
-      this.keepHeight();
     }
     if (!this.at && this.pinned) this.said.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
   }
-
-  /** Keeps the content below from jumping while the pointer moves: within a step the height only grows. */
-  keepHeight() {
-    const here = `${this.step} ${this.root.clientWidth}`;
-    if (this.keptFor !== here) this.detail.style.minHeight = "";
-    this.keptFor = here;
-    this.detail.style.minHeight = `${this.detail.offsetHeight}px`;
-  }
 }
 
-export default widget(Steps, workedStyle, styles);
+export default widget(Steps, styles);

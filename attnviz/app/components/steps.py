@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
-from attnviz.app.components.component import mount
+from attnviz.app.components.component import widget
 from attnviz.widgets.tokens import ShownToken
-
-
-class Coloured(TypedDict):
-    """Words in the colour of a role: "query", "key", "value" or "weights"."""
-
-    text: str
-    role: str
 
 
 class Column(TypedDict):
@@ -37,7 +30,7 @@ class DrawnStep(TypedDict):
 
     title: str
     formula: str
-    sentence: Sequence[str | Coloured]
+    sentence: str
     columns: Sequence[Column]
     lane: Literal["", "stream", "attention", "feed-forward"]
     splits: NotRequired[str]
@@ -54,7 +47,6 @@ class Made(TypedDict):
         role: "query", "key", "value", "weights", or "plain".
         symbol: A letter and its subscript.
         title: Name for screen readers.
-        start: Array whose largest number is selected first in vectors of this length.
     """
 
     op: str
@@ -63,7 +55,6 @@ class Made(TypedDict):
     role: str
     symbol: Sequence[str]
     title: str
-    start: NotRequired[str]
 
 
 def column(
@@ -96,6 +87,7 @@ def made(
     }
 
 
+@widget
 def steps(
     key: str,
     /,
@@ -106,42 +98,31 @@ def steps(
     arrays: Mapping[str, Made],
     keep_open: bool,
     tokens: Sequence[ShownToken] = (),
-    onward: str = "",
+    query: int | None = None,
+    total: int = 0,
+    rest: Mapping[str, float] | None = None,
+    origin: str = "",
+    facts: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
+    reach: float | None = None,
+    omitted: str = "",
     on_step: Callable[[int], None] | None = None,
-    on_onward: Callable[[], None] | None = None,
-    **facts: object,
 ) -> None:
     """Draw the steps up to the current one; hovering over a number shows its computation.
 
     Args:
         key: Streamlit key of this widget.
-        source: Store id of the arrays, float32.
+        source: Store id of the arrays, float32; for a softmax also the metadata `largest` and `sum`.
         step: Current step, from 1.
         steps: All steps; a single one without a title has no buttons.
         arrays: Arrays to draw, by name.
         keep_open: Keep earlier steps open; each vector then has its formula below it.
         tokens: Tokens that have a row.
-        onward: Label of the button after the last step; "" for no button.
+        query: Row of the query token, from 0.
+        total: Number of tokens of the text.
+        rest: `count` of the tokens without a row, which are summed in the array `rest`.
+        origin: Where the tokens' vectors come from.
+        facts: A few numbers below a vector, by its name: `label`, `part` and `value` of each.
+        reach: End of the colour scale of all vectors; None for a scale for each matrix.
+        omitted: Tokens that are not shown, for the saved picture.
         on_step: Called with the step that the visitor chose.
-        on_onward: Called when the button after the last step is pressed.
-        facts: Metadata of single operations: `query`, `rest`, `total` and `origin` of a head, `norms`
-            and `reach` of a residual stream, and `facts`, a few numbers for each vector; `omitted` is for
-            the saved picture.
     """
-    message = {
-        "source": source,
-        "step": step,
-        "steps": steps,
-        "arrays": arrays,
-        "keep_open": keep_open,
-        "tokens": tokens,
-        "onward": onward,
-        "query": None,
-        "rest": None,
-        "origin": "",
-        "reach": None,
-        "norms": [],
-        "facts": {},
-        **facts,
-    }
-    mount("steps", key, message, on_step=on_step, on_onward=on_onward)

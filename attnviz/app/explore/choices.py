@@ -96,7 +96,7 @@ class Shown:
 
     style: str
     heads: Together
-    queries: tuple[int, ...]
+    queries: tuple[int, ...] = ()
 
 
 def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
@@ -152,13 +152,13 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
 def _choose_together(view: View, style: str) -> Shown:
     """Draw the choices of what is shown as one, of weights and their changes in lines and matrices."""
     if view.stage != WEIGHTS or style == "Heatmap":
-        return Shown(style, ALONE, ())
+        return Shown(style, ALONE)
     st.markdown("Heads of a layer, or all heads")
     most = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
     heads: Together = POOL.segments("Heads", (ALONE, *most), ALONE)
     options = [option(group) for group in views.groups(view)[0]]
     added = SUM.draw("Add up the rows of these query tokens", options, placeholder="none")
-    return Shown(style, heads, tuple(options.index(each) for each in added if each in options))
+    return Shown(style, heads, tuple(options.index(each) for each in added))
 
 
 def _stages(read: ExploreSelection) -> list[str]:

@@ -14,7 +14,6 @@ from attnviz.app.explore import views
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.views import View
 from attnviz.app.models import lookup
-from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
@@ -92,7 +91,11 @@ def alters(writing: Writing) -> bool:
 def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     mask = lookup.mask_token(view.model)
     if not expected:
-        _offer_mask(view, tokens, mask)
+        st.markdown(
+            f"Type {markdown.code(mask)} in place of a word, and the model fills it in."
+            if mask
+            else "This model’s vocabulary has no token for what is masked."
+        )
         return
     query = views.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
     asked = [each for each in expected if each.position in query]
@@ -105,36 +108,6 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     st.markdown(f"At token {chosen.position + 1} the model expects {in_words(chosen, 'in the text')}")
     name = f"expected {given == view.given}"
     bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", drawn=False)
-
-
-def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
-    if mask is None:
-        st.markdown("This model’s vocabulary has no token for what is masked.")
-        return
-    st.markdown(f"Type {markdown.code(mask)} in place of a word, and the model fills it in.")
-    if tokens.pair is None or view.changed is not None:
-        return
-    shown = traces.shown(view.model, view.given, view.kind, view.hide, view.merge)[0]
-    group = views.groups(view)[0][tokens.pair.query]
-    pieces = [shown.tokens[position] for position in group.positions]
-    if pieces[0].special or pieces[0].start == pieces[-1].end:
-        return
-    second = pieces[0].sentence == 1
-    typed = view.given.second if second else view.given.text
-    assert typed is not None  # noqa: S101 - it has tokens; for the type checker
-    word = typed[pieces[0].start : pieces[-1].end]
-    st.button(
-        f"Mask {markdown.code(visible_text(word))}",
-        on_click=_put,
-        args=(view.given.text, second, typed[: pieces[0].start] + mask + typed[pieces[-1].end :]),
-    )
-
-
-def _put(text: str, second: bool, masked: str) -> None:
-    """Put a text with a masked word into the box of the sentence."""
-    box = TEXT if second is False and TEXT.get("") == text else OTHER
-    box.set(masked)
-    st.rerun()  # the box is above this part of the page
 
 
 def in_words(prediction: Prediction, mark: str) -> str:

@@ -15,12 +15,10 @@ from attnviz.app.controls import PRONOUNS, buttons
 from attnviz.app.examples import Example, introduction
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads, open_heads
-from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.explore.views import SENTENCES, View
 from attnviz.app.models import lookup
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import KEY, QUERY, TEXT
-from attnviz.errors import AttnvizError
 from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Floats
 
@@ -28,7 +26,6 @@ STRONGEST = "the strongest"
 EVERY = "every token"
 
 _SHOWN = 8
-_UNMOVED = signed_percent(0.0)
 _FAINT = " *"
 _FRENCH_PRONOUNS = ("il", "elle")
 
@@ -110,7 +107,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     return Tokens(queries, keys, pair)
 
 
-def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> None:
+def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the ranking of all heads; a click opens a head."""
     if tokens.pair is None:
         st.markdown("Choose a query token to see which heads link it to another.")
@@ -128,21 +125,12 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         starred = any(number.endswith(_FAINT) for _, number in ranked)
         counts = "; rows with * are ranked by their weight before rescaling" if starred else ""
         st.markdown(f"Heads with the largest weight {pair}{counts}:")
-    elif ranked[0][1] == _UNMOVED:
-        st.markdown(
-            f"In no head does the weight {pair} change by more than half a percentage point from the first "
-            "sentence to the second."
-        )
     else:
         st.markdown(f"Heads whose weight {pair} **changes most** from the first sentence to the second:")
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
     parts = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
-    if moved := _largest_change(read, view, query, key):
-        parts.append(moved)
-    if view.kind != "encoder" and view.model.engine == "translator":
-        parts.append(_chosen_there(view, query))
     if view.given.second is not None:
         parts.append(_to_each_sentence(view, heads, query))
     st.markdown("  \n".join(f":small[{each}]" for each in parts))
@@ -166,35 +154,6 @@ def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
         f"In head {heads.name}, {markdown.code(group.label)} gives **{shares[0]}** of its attention to A "
         f"and **{shares[1]}** to B."
     )
-
-
-def _chosen_there(view: View, query: int) -> str:
-    """Return a note on the word predicted at the query token."""
-    queries = views.groups(view)[0]
-    at = markdown.code(queries[query].label)
-    if query + 1 == len(queries):
-        return f"At {at}, the model predicts the end of the sentence."
-    chosen = markdown.code(queries[query + 1].label)
-    return f"At {at}, the model predicts the next word: {chosen}."
-
-
-def _largest_change(read: ExploreSelection, view: View, query: int, key: int) -> str | None:
-    """Which head's link differs most between the two sentences; None if they cannot be compared."""
-    if read.pair is None or view.changed is not None:
-        return None
-    try:
-        before, after = (views.shares(view, given) for given in read.pair)
-    except AttnvizError:  # the other one has nothing but special tokens, and they are hidden
-        return None
-    if before.shape != after.shape:
-        return None
-    name, moved = _moves(before, after, query, key)[0]
-    if moved == _UNMOVED:
-        return (
-            "From the first sentence to the second, this weight changes by no more than half a percentage "
-            "point in any head."
-        )
-    return f"From the first sentence to the second, it changes most in **{name}**: {moved}."
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:

@@ -120,12 +120,6 @@ def more(chosen: Sentences) -> None:
         reading_a_picture()
 
 
-def compare() -> None:
-    """Let the second box be a sentence to compare with, from a button; every model can do that."""
-    if SECOND_BOX.is_set:
-        SECOND_BOX.set(COMPARE)
-
-
 def _roles(entry: Entry) -> Sequence[str]:
     """What the second box can be for this model."""
     both_texts = "cross" in entry.kinds and entry.engine == "transformers" and not entry.pairs

@@ -72,10 +72,10 @@ def choose_variant() -> str:
     return entries[TRANSLATOR.select(SHARED.label("translator"), list(entries), help=described)].name
 
 
-def outside_note(outside: str | None) -> None:
-    """Warn of what is unlike the training set, if anything is."""
+def outside_note(outside: bool) -> None:
+    """Warn of a sentence that is unlike the training set."""
     if outside:
-        st.warning(SHARED.render("outside", outside=outside), icon=":material/explore_off:")
+        st.warning(SHARED.render("outside"), icon=":material/explore_off:")
 
 
 def other_reading(text: str) -> None:

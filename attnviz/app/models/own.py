@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from math import inf
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.job_view import is_stopped, show_job
+from attnviz.app.job_view import show_job
 from attnviz.app.models import facts
 from attnviz.app.models.here import explore_with
 from attnviz.app.server import warm_up
-from attnviz.app.server.jobs import JOBS, Job, State, Visitor
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
@@ -32,7 +30,6 @@ _HELP = (
     "end, in these. *Look* reads no weights; they come into memory when you press *Open*."
 )
 _SEEN = "what was seen of the visitor's own model"
-_MINE = "the model that this visitor opens"
 
 
 @dataclass(frozen=True)
@@ -42,14 +39,6 @@ class ModelInspection:
     name: str
     entry: Entry | None = None
     problem: str = ""
-
-
-@dataclass(frozen=True)
-class _Mine:
-    """The model that a visitor wanted opened last, and the job that opens it."""
-
-    name: str
-    job: Job[str]
 
 
 def choose() -> None:
@@ -101,36 +90,27 @@ def _tell(seen: ModelInspection) -> None:
         if seen.entry.stored in BYTES_OF_A_NUMBER and seen.entry.stored != seen.entry.dtype:
             name = markdown.code(f"{resolve.target(seen.entry.name)[0]}#{seen.entry.stored}")
             st.markdown(f"To run it in {seen.entry.stored}, as it is stored, inspect {name}.")
-        mine: _Mine | None = memory.get(_MINE)
-        job = mine.job if mine and mine.name == seen.entry.name else None
-        if job and job.running and not is_stopped(job, "opening"):
-            show_job(job, partial(_words, job), key="opening")
-        elif (job and job.state == "finished") or loading.ready(seen.entry.name):
+        job = opening(seen.entry)
+        if job.running:
+            show_job(job, _words, key="opening", starts=False, button="")
+        elif job.finished or loading.ready(seen.entry.name):
             st.success("It is open.", icon=":material/check:")
             explore_with(seen.entry)
         else:
-            if job and job.problem:
+            if job.problem:
                 st.error(markdown.plain(job.problem), icon=":material/block:")
-            st.button("Open", type="primary", icon=":material/memory:", on_click=_open, args=(seen.entry,))
+            st.button("Open", type="primary", icon=":material/memory:", on_click=job.start)
 
 
-def _open(entry: Entry) -> None:
-    memory.put(_MINE, _Mine(entry.name, begin_opening(entry.name, memory.visitor())))
-
-
-def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
-    doing = "Waiting for its turn" if latest is None or state == "queued" else latest.found
+def _words(job: Job[str]) -> str:
+    doing = "Waiting for its turn" if job.latest is None else job.latest.found
     return f"{markdown.plain(doing)} … {job.seconds:.0f} s"
 
 
-def begin_opening(name: str, visitor: Visitor) -> Job[str]:
-    """Begin to open a model, or join those who wait for it; what the job finds is what it does at the moment.
-
-    It goes on when the page that started it is closed, and stops early only when all who requested it have
-    so.
-    """
-    job: Job[str] = Job(lambda: _steps(name, job.report), unwatched_seconds=inf, resumes=False)
-    return JOBS.begin(("_opening", name), job, visitor)
+def opening(entry: Entry) -> Job[str]:
+    """Return the job that opens a model; what it finds is what it does at the moment."""
+    job: Job[str] = JOBS.find(("opening", entry), lambda: _steps(entry.name, job.report))
+    return job
 
 
 def _steps(name: str, report: Callable[[Progress[str]], None]) -> Iterator[Progress[str]]:

@@ -3,15 +3,10 @@
 Each has a test of Streamlit without it (`tests/app/server/test_patches.py`); if that fails, remove the patch.
 """
 
-from typing import Any
-
 from streamlit import net_util
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.state import SessionState
-from streamlit.runtime.state.common import unpack_widget_state_value
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
@@ -22,7 +17,6 @@ MAX_UPLOADED_BYTES = 100_000_000
 
 _add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
-_take_values = SessionState.on_script_will_rerun
 
 
 def apply() -> None:
@@ -38,9 +32,6 @@ def apply() -> None:
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
     # A link with an infinite number (`?layer=inf`) ends the page with an OverflowError.
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
-    # Streamlit raises, and logs a traceback, for each value of a widget that no browser sends: a program can
-    # fill the log with them.
-    setattr(SessionState, "on_script_will_rerun", _take_possible_values)  # noqa: B010 - private
 
 
 def _unknown() -> None:
@@ -67,27 +58,3 @@ def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
         return _deserialize(self, ui_value)
     except OverflowError as error:
         raise ValueError(str(error)) from error
-
-
-_NUMBERS = {"int_value", "double_value"}  # a number input sends either
-
-
-def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **others: Any) -> None:
-    """Drop invalid widget values before Streamlit deserializes them."""
-    if fresh is not None:
-        fresh = WidgetStates(widgets=[each for each in fresh.widgets if _is_possible(self, each)])
-    _take_values(self, fresh, **others)
-
-
-def _is_possible(session: SessionState, state: WidgetState) -> bool:
-    widget = session._new_widget_state.widget_metadata.get(state.id)  # noqa: SLF001 - private
-    if widget is None:  # a widget of another page, which Streamlit ignores
-        return True
-    sent = state.WhichOneof("value")  # None for an empty input
-    if sent not in (None, widget.value_type) and not {sent, widget.value_type} <= _NUMBERS:
-        return False
-    try:
-        widget.deserializer(unpack_widget_state_value(state))
-    except Exception:  # noqa: BLE001 - whatever each widget's own code raises
-        return False
-    return True

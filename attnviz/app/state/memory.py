@@ -15,7 +15,6 @@ STALE_SECONDS = 2.0
 """Time after drawing a selection in which widgets can still send the previous values."""
 
 _PICKED = "what was picked"
-_VISITOR = "the visitor"
 
 
 def get(name: str, default: Any = None) -> Any:
@@ -41,13 +40,6 @@ def forget(name: str) -> Any:
 def received(widget: str, trigger: str) -> Any:
     """Return the values of a widget's trigger; None if the widget was removed from the page."""
     return st.session_state.get(widget, {}).get(trigger)
-
-
-def visitor() -> object:
-    """Return an object that identifies this session."""
-    if not has(_VISITOR):
-        put(_VISITOR, object())
-    return get(_VISITOR)
 
 
 @dataclass

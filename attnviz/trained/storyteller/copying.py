@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -17,62 +17,82 @@ from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
 from attnviz.trained.snapshots import Snapshot, TextSnapshot, thousandths
 from attnviz.trained.storyteller import grammar
-from attnviz.trained.storyteller.figures import Copying
-from attnviz.trained.storyteller.grammar import VOCABULARY
+from attnviz.trained.storyteller.grammar import VOCABULARY, WATCHED
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
-from attnviz.trained.storyteller.tasks import NUM_REPEATED, WATCHED
 from attnviz.trained.storyteller.training import train
 from attnviz.trained.training import watched
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
 TEXTS = 100
-"""Number of test texts of `NUM_REPEATED` words, each twice."""
+"""Number of test texts."""
+
+NUM_REPEATED = 20
+"""Number of words of a test text, each of which occurs twice."""
+
+ROLE = 0.4
+"""Minimum score, 0 to 1, of a head with a role."""
+
+Heads = tuple[tuple[int, int], ...]
 
 
-class HeadScores(NamedTuple):
-    """Mean attention weights in repeated random words, over their second occurrence.
+class Copying(NamedTuple):
+    """Mean results of a storyteller on repeated random words; weights are those of the second occurrence.
 
     Attributes:
-        previous_word: Weight of the previous word.
-        prefix_matching: Weight of the word that followed this one at its first occurrence (Olsson et al.
-            2022); high for induction heads.
+        previous_word: [layer, head], the weight of the previous word.
+        prefix_matching: [layer, head], the weight of the word that followed this one at its first occurrence
+            (Olsson et al. 2022); high for induction heads.
+        right: Accuracy on the repeated words, without the first of them, which is not predictable.
+        first_loss: Mean −ln of the correct word's probability at the first occurrence.
+        second_loss: The same at the second occurrence, without the first word.
     """
 
-    previous_word: Float[Tensor, "layer head"]
-    prefix_matching: Float[Tensor, "layer head"]
+    previous_word: Floats
+    prefix_matching: Floats
+    right: float
+    first_loss: float
+    second_loss: float
+
+    @property
+    def previous_word_heads(self) -> Heads:
+        """Previous-word heads, highest score first; layer and head from 0."""
+        return _with_role(self.previous_word)
+
+    @property
+    def induction_heads(self) -> Heads:
+        """Induction heads, highest score first; layer and head from 0."""
+        return _with_role(self.prefix_matching)
 
 
-def words_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
+def _with_role(scores: Floats) -> Heads:
+    heads = ((layer, head) for layer, head in np.ndindex(scores.shape) if scores[layer, head] >= ROLE)
+    return tuple(sorted(heads, key=lambda head: -scores[head]))
+
+
+def words_twice(texts: int) -> Int[Tensor, "text token"]:
     """Return texts of `NUM_REPEATED` random words, each twice."""
-    dice = Random(seed)  # noqa: S311 - words are no secret
+    dice = Random(1)  # noqa: S311 - words are no secret
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(dice, NUM_REPEATED)) for _ in range(texts)])
 
 
-def scores_of(steps: DecoderOnlySteps) -> HeadScores:
-    """Return the scores of all heads in one pass over such texts."""
-    weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
-    again = torch.arange(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
-    return HeadScores(
-        weights[..., again, again - 1].mean(dim=-1),
-        weights[..., again, again - NUM_REPEATED + 1].mean(dim=-1),
-    )
-
-
-def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
+def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS) -> Copying:
     """Evaluate a storyteller, optionally with edits."""
-    ids = words_twice(texts, seed)
+    ids = words_twice(texts)
     return copied(ids, storyteller.steps(ids, [edits] * texts if edits else ()))
 
 
 def copied(ids: Int[Tensor, "text token"], steps: DecoderOnlySteps) -> Copying:
     """Evaluate one pass over texts of `words_twice`."""
+    weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
+    query = torch.arange(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
+    previous_word = weights[..., query, query - 1].mean(dim=-1)
+    prefix_matching = weights[..., query, query - NUM_REPEATED + 1].mean(dim=-1)
     expected, next_words = steps.logits[:, :-1], ids[:, 1:]
     first, again = slice(NUM_REPEATED), slice(NUM_REPEATED + 1, 2 * NUM_REPEATED)
-    scores = scores_of(steps)
     return Copying(
-        _read_only(scores.previous_word),
-        _read_only(scores.prefix_matching),
+        _read_only(previous_word),
+        _read_only(prefix_matching),
         float((expected[:, again].argmax(dim=-1) == next_words[:, again]).float().mean()),
         _loss(expected[:, first], next_words[:, first]),
         _loss(expected[:, again], next_words[:, again]),
@@ -115,13 +135,6 @@ def look(storyteller: Storyteller, step: int) -> Snapshot:
     layers = storyteller.steps(torch.tensor(VOCABULARY.ids(WATCHED))).layers
     weights = np.stack([layer.attention.attention.weights.numpy() for layer in layers])
     measured = copying(storyteller)
-    scores = {
-        "previous_word": measured.previous_word.round(4),
-        "prefix_matching": measured.prefix_matching.round(4),
-    }
-    measures = {
-        "right": round(measured.right, 4),
-        "first_loss": round(measured.first_loss, 4),
-        "second_loss": round(measured.second_loss, 4),
-    }
+    scores = {name: getattr(measured, name).round(4) for name in ("previous_word", "prefix_matching")}
+    measures = {name: round(getattr(measured, name), 4) for name in ("right", "first_loss", "second_loss")}
     return Snapshot(step, measures, (TextSnapshot({"decoder": thousandths(weights)}),), scores)

@@ -74,6 +74,16 @@ _PLURALS = tuple(map(plural, NOUNS))
 VOCABULARY = Vocabulary((CHANT, *_OTHER, *BESIDE, *_CONTENT, *_PLURALS))
 
 ANY_WORD = VOCABULARY.words[4:]
+_INTRODUCTIONS = (
+    "{one} and {two} were friends .",
+    "{one} and {two} lived near the {place} .",
+    "one day {one} met {two} at the {place} .",
+)
+_BEFORE_A_GIFT = (
+    "when {one} and {two} went to the {place} ,",
+    "while {one} and {two} were at the {place} ,",
+    "after {one} and {two} came from the {place} ,",
+)
 _SHARES = {"names": 0.19, "nouns": 0.1, "contained": 0.1}
 _MAX_PHRASE_WORDS = 8  # words
 
@@ -116,7 +126,7 @@ def story(dice: Random) -> Words:
     while True:
         people = pair(dice, "names", held_out=False)
         introduced = dice.random() < 0.6
-        words = [START, *(introduction(dice, people) if introduced else ())]
+        words = [START, *(_about_two(dice, people, _INTRODUCTIONS) if introduced else ())]
         for _ in range(dice.randint(2, 5)):
             event = dice.choice(_EVENTS)
             words += event(dice, people if dice.random() < 0.5 else people[::-1], introduced)
@@ -140,91 +150,54 @@ def words_twice(dice: Random, count: int) -> Words:
     return [CHANT, *dice.sample(ANY_WORD, count) * 2]
 
 
-def introduction(dice: Random, people: Sequence[str]) -> Words:
-    """Return an introduction of two people."""
+WATCHED = tuple(words_twice(Random(3), 12))  # noqa: S311 - words are no secret
+"""The text that is tracked while a storyteller is trained: [CHANT], and twelve random words twice."""
+
+
+def beginning(dice: Random) -> Words:
+    """Return a random story up to a word that it repeats."""
+    words = story(dice)[1:-1]
+    repeated = [place for place, word in enumerate(words) if word in words[:place] and word in _CONTENT]
+    return words[: dice.choice(repeated or [len(words)])]
+
+
+def _about_two(dice: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
+    """Return one of the sentences about two people at a place."""
     one, two = people
     place = dice.choice(PLACES)
-    return dice.choice(
-        (
-            f"{one} and {two} were friends .",
-            f"{one} and {two} lived near the {place} .",
-            f"one day {one} met {two} at the {place} .",
-        )
-    ).split()
-
-
-def lead_in(dice: Random, people: Sequence[str]) -> Words:
-    """Return a subordinate clause about two people before a gift."""
-    one, two = people if dice.random() < 0.5 else people[::-1]
-    place = dice.choice(PLACES)
-    return dice.choice(
-        (
-            f"when {one} and {two} went to the {place} ,",
-            f"while {one} and {two} were at the {place} ,",
-            f"after {one} and {two} came from the {place} ,",
-        )
-    ).split()
-
-
-def giving(dice: Random, giver: str, noun: str) -> Words:
-    """Return a gift, up to the receiver's name."""
-    return f"{giver} gave {dice.choice(('a', 'the'))} {noun} to".split()
-
-
-def hint(dice: Random, subject: str, other: str) -> Words:
-    """Return an action, up to a pronoun that refers to its subject."""
-    return f"{subject} {dice.choice(('called', 'thanked', 'helped', 'visited'))} {other} because".split()
-
-
-def pronoun(name: str) -> str:
-    """Return the pronoun of a name."""
-    return "she" if name in WOMEN else "he"
-
-
-def beside(dice: Random, nouns: Sequence[str], plurals: Sequence[bool]) -> Words:
-    """Return things near others, up to "was" or "were", which agrees with the first."""
-    one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
-    return f"the {one} {dice.choice(BESIDE)} the {two}".split()
-
-
-def placing(name: str, noun: str, container: str) -> Words:
-    """Return a sentence that puts a thing in a container."""
-    return f"{name} put the {noun} in the {container} .".split()
-
-
-def meeting(dice: Random, creature: Sequence[str]) -> Words:
-    """Return a sentence that introduces a creature by its name."""
-    return ["near", "the", dice.choice(PLACES), "lived", "a", "creature", "named", *creature, "."]
-
-
-def creature(dice: Random) -> Words:
-    """Return a creature's name: two to four different syllables."""
-    return dice.sample(SYLLABLES, dice.randint(2, 4))
+    return dice.choice(sentences).format(one=one, two=two, place=place).split()
 
 
 def _gift(dice: Random, people: Sequence[str], introduced: bool) -> Words:
     giver, receiver = people
     noun = dice.choice(NOUNS)
-    led_in = not introduced or dice.random() < 0.7
-    words = [*(lead_in(dice, people) if led_in else ()), *giving(dice, giver, noun), receiver, "."]
+    words: Words = []
+    if not introduced or dice.random() < 0.7:
+        words = _about_two(dice, people if dice.random() < 0.5 else people[::-1], _BEFORE_A_GIFT)
+    words += f"{giver} gave {dice.choice(('a', 'the'))} {noun} to {receiver} .".split()
     if dice.random() < 0.3:
         words += f"who had the {noun} ? {receiver} had the {noun} .".split()
     return words
 
 
 def _reason(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    return [*hint(dice, *people), pronoun(people[0]), "was", dice.choice(MOODS), "."]
+    subject, other = people
+    verb = dice.choice(("called", "thanked", "helped", "visited"))
+    pronoun = "she" if subject in WOMEN else "he"
+    return f"{subject} {verb} {other} because {pronoun} was {dice.choice(MOODS)} .".split()
 
 
 def _agreement(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
     plurals = dice.random() < 0.5, dice.random() < 0.5
-    words = beside(dice, pair(dice, "nouns", held_out=False), plurals)
-    return [*words, "were" if plurals[0] else "was", dice.choice(QUALITIES), "."]
+    nouns = pair(dice, "nouns", held_out=False)
+    one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
+    where, verb = dice.choice(BESIDE), "were" if plurals[0] else "was"
+    return f"the {one} {where} the {two} {verb} {dice.choice(QUALITIES)} .".split()
 
 
 def _places(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
     facts = put(dice, dice.randint(1, 3), held_out=False)
-    words = [word for noun, container in facts for word in placing(dice.choice(people), noun, container)]
+    words = placing(dice, people, facts)
     if dice.random() < 0.6:
         noun, container = dice.choice(facts)
         words += [*asking(noun), container, "."]
@@ -239,14 +212,20 @@ def put(dice: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
             return facts
 
 
+def placing(dice: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
+    """Return a sentence for each noun, in which somebody puts it in its container."""
+    sentences = (f"{dice.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
+    return " ".join(sentences).split()
+
+
 def asking(noun: str) -> Words:
     """Return a question where something was, and its answer up to the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 
 def _meeting(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    name = creature(dice)
-    words = meeting(dice, name)
+    name = dice.sample(SYLLABLES, dice.randint(2, 4))
+    words = ["near", "the", dice.choice(PLACES), "lived", "a", "creature", "named", *name, "."]
     for _ in range(dice.randint(1, 2)):
         words += dice.choice(
             (

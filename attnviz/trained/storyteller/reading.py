@@ -6,8 +6,8 @@ from random import Random
 
 from attnviz.trace import Token
 from attnviz.trained.known_words import Piece, known_words, pieces
+from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
-from attnviz.trained.storyteller.tasks import ANSWERED
 from attnviz.trained.vocabulary import START
 
 _SIGNS = ".,:?"  # punctuation in stories; all other is ignored
@@ -41,9 +41,8 @@ def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, 
 
 
 def beginning(dice: Random) -> str:
-    """Return the beginning of a story, as in a random task of `ANSWERED`."""
-    item = dice.choice(list(ANSWERED.values()))(dice)
-    text, _ = written("", (), VOCABULARY.ids(item.words[1:]))
+    """Return the beginning of a random story."""
+    text, _ = written("", (), VOCABULARY.ids(grammar.beginning(dice)))
     return text.strip()
 
 

@@ -16,8 +16,6 @@ from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES, Size
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
-_HEADER = "attnviz storyteller"
-
 
 def build(size: Size, seed: int) -> DecoderOnly:
     """Return an untrained network.
@@ -61,7 +59,7 @@ class Storyteller:
 
     def save(self, file: Path) -> None:
         """Write the weights in float16, and `about`; the output is deterministic."""
-        weights_file.write(file, _HEADER, self.model, VOCABULARY.words, {"about": self.about})
+        weights_file.write(file, self.model, {"about": self.about})
 
     @classmethod
     def load(cls, file: Path) -> Storyteller:
@@ -71,9 +69,6 @@ class Storyteller:
             ModelFilesDamaged: as for `weights_file.read`.
         """
         model, header = weights_file.read(
-            file,
-            _HEADER,
-            VOCABULARY.words,
-            lambda header: build(SIZES[header["about"]["variant"]], seed=0),
+            file, lambda header: build(SIZES[header["about"]["variant"]], seed=0)
         )
         return cls(model, header["about"])

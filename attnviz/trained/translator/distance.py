@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
-from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator.variants import WEIGHTS
 
 Name = Literal["lstm", "lstm_attention", "transformer"]
@@ -18,27 +18,15 @@ FILE = WEIGHTS / "distances.json"
 
 
 @dataclass(frozen=True)
-class Point:
-    """Results of one trained network on sentences of one length.
-
-    Attributes:
-        exact: Number of translations that are correct word for word.
-        pronoun: Number of sentences in which the correct one of "il" and "elle" is more likely, after the
-            reference's earlier words.
-    """
-
-    exact: int
-    pronoun: int
-
-
-@dataclass(frozen=True)
 class Run:
     """One training run of one network.
 
     Attributes:
         learning_rate, seed, steps: Settings that differ between runs.
         tuned: Number of validation sentences translated correctly, by which the learning rate is chosen.
-        points: Results for 0, 1, 2 … inserted clauses.
+        exact: Number of translations that are correct word for word, for 0, 1, 2 … inserted clauses.
+        pronoun: The same for sentences in which the correct one of "il" and "elle" is more likely, after the
+            reference's earlier words.
     """
 
     name: Name
@@ -46,7 +34,8 @@ class Run:
     seed: int
     steps: int
     tuned: int
-    points: tuple[Point, ...]
+    exact: Sequence[int]
+    pronoun: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -62,16 +51,13 @@ class Distances:
 
     sentences: int
     max_trained_clauses: int
-    words: tuple[float, ...]
-    runs: tuple[Run, ...]
+    words: Sequence[float]
+    runs: Sequence[Run]
 
     def chosen(self, name: Name) -> list[Run]:
         """Return a network's training runs with its best learning rate, by seed.
 
         The best rate has the most correct validation sentences, summed over seeds.
-
-        Raises:
-            ValueError: the network was not trained.
         """
         runs = sorted(
             (run for run in self.runs if run.name == name), key=lambda run: (-run.learning_rate, run.seed)
@@ -81,24 +67,6 @@ class Distances:
 
 
 def read() -> Distances:
-    """Read the stored results.
-
-    Raises:
-        ModelFilesDamaged: the file is missing or damaged.
-    """
-    try:
-        stored = json.loads(FILE.read_text("utf-8"))
-        return Distances(
-            stored["sentences"],
-            stored["max_trained_clauses"],
-            tuple(stored["words"]),
-            tuple(map(_run, stored["runs"])),
-        )
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ModelFilesDamaged(f"{FILE.name} is missing or damaged. Install attnviz again.") from error
-
-
-def _run(stored: dict[str, Any]) -> Run:
-    points = tuple(Point(point["exact"], point["pronoun"]) for point in stored["points"])
-    tuned = stored["curve"][-1]["exact"]
-    return Run(stored["name"], stored["learning_rate"], stored["seed"], stored["steps"], tuned, points)
+    """Read the stored results."""
+    stored = json.loads(FILE.read_text("utf-8"))
+    return Distances(**{**stored, "runs": [Run(**run) for run in stored["runs"]]})

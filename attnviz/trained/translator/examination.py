@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -18,7 +19,7 @@ from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.probes import PROBES, Probe
 from attnviz.trained.translator.training import Settings, train
 from attnviz.trained.translator.translator import Translator, build, padded
-from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from attnviz.transformer.encoder_decoder import EncoderDecoder
@@ -32,36 +33,36 @@ class Examination:
         held_out: Sentences to translate, with held-out combinations of words.
         minimal_pairs: Held-out sentences about two nouns of different gender, each in both readings. Always
             writing "il", or always choosing the first noun, is right in half of them.
-        probes: Sentences whose weights are stored.
     """
 
     held_out: Sequence[Pair]
     minimal_pairs: Sequence[Pair]
-    probes: Sequence[Probe]
 
     @classmethod
-    def of(cls, size: int, probes: Sequence[Probe] = PROBES) -> Examination:
+    def of(cls, size: int) -> Examination:
         """Return a fixed set of sentences, `size` held-out ones and `size` of minimal pairs.
 
         Args:
             size: A multiple of the number of splits and of 2.
-            probes: Sentences whose weights are stored.
         """
         each = size // len(splits.SPLITS)
         held_out = [pair for split in splits.SPLITS for pair in splits.held_out(split, each, seed=0)]
         readings = splits.minimal_pairs(size // 2, seed=0)
-        return cls(held_out, [pair for both in readings for pair in both], probes)
+        return cls(held_out, [pair for both in readings for pair in both])
 
-    def snapshot(self, translator: Translator, step: int) -> Snapshot:
+    def snapshot(self, translator: Translator, step: int, *, guided: bool) -> Snapshot:
         """Evaluate a translator.
 
         Args:
             translator: The translator, whose weights are rounded to float16 as in a file.
             step: Number of training steps so far.
+            guided: Measure the guided encoder head; otherwise the one that attends most to the referent.
         """
         translator.model.half().float()
-        weights = measures.weights_from_it(translator, self.minimal_pairs)[:, GUIDED_LAYER, GUIDED_HEAD]
-        reading = measures.reading(weights, self.minimal_pairs)
+        weights = measures.weights_from_it(translator, self.minimal_pairs)
+        heads = [(GUIDED_LAYER, GUIDED_HEAD)] if guided else [*np.ndindex(weights.shape[1:3])]
+        readings = [measures.reading(weights[:, layer, head], self.minimal_pairs) for layer, head in heads]
+        reading = max(readings, key=lambda reading: reading.referent)
         measured = {
             "loss": loss(translator, self.held_out),
             "exact": measures.exact_match(translator, self.held_out),
@@ -69,10 +70,9 @@ class Examination:
             "referent": reading.referent,
             "other": reading.other,
         }
-        translation = translator.translate_all([probe.source for probe in self.probes])
+        translation = translator.translate_all([probe.source for probe in PROBES])
         texts = (
-            text_snapshot(translator, probe, words)
-            for probe, words in zip(self.probes, translation, strict=True)
+            text_snapshot(translator, probe, words) for probe, words in zip(PROBES, translation, strict=True)
         )
         return Snapshot(step, measured, tuple(texts))
 
@@ -81,7 +81,8 @@ def watch(settings: Settings, examination: Examination, at: Collection[int]) -> 
     """Train, and evaluate the model at some steps; see `training.watched`."""
 
     def look(model: EncoderDecoder, step: int) -> Snapshot:
-        return examination.snapshot(Translator(model, settings.sizes, {}), step)
+        translator = Translator(model, settings.sizes, {})
+        return examination.snapshot(translator, step, guided=VARIANTS[settings.variant].is_guided)
 
     return watched(train(settings), build(settings.sizes, settings.seed), look, at)
 

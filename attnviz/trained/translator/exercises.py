@@ -1,6 +1,5 @@
 """Training batches: sentences of equal length and their translations as ids."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
@@ -76,10 +75,6 @@ class Corpus:
             equally_long[len(pair.source)].append(pair)
         self._batch = batch
         self._groups = [Exercises.of(equally_long[length]) for length in sorted(equally_long)]
-
-    def __len__(self) -> int:
-        """Return the number of batches per epoch."""
-        return sum(math.ceil(len(group.source) / self._batch) for group in self._groups)
 
     def epoch(self, seed: int) -> list[tuple[int, Int[Tensor, " picked"]]]:
         """Return the batches of an epoch, shuffled by the seed, as arguments of `batch`."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import pad
 
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator.grammar import Pair, Pronoun
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
-
-AT_ONCE = 100  # sentences
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class PronounAttention:
 
 def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
     """Return the fraction of exactly correct translations."""
-    spoken = translations(translator, pairs)
+    spoken = translator.translate_all([pair.source for pair in pairs])
     return share(words == pair.target for words, pair in zip(spoken, pairs, strict=True))
 
 
@@ -47,12 +44,9 @@ def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Ed
         edits: One edit for each sentence, or no edits.
     """
     il, elle = FRENCH.ids(("il", "elle"))
-    chosen = []
-    for some, some_edits in _portions(pairs, edits):
-        logits = translator.steps_all([p.source for p in some], [p.target for p in some], some_edits).logits
-        places = [pronoun_of(pair).target for pair in some]
-        rows = logits[torch.arange(len(some)), places]
-        chosen += (rows[:, il] > rows[:, elle]).tolist()
+    steps = translator.steps_all(*_words(pairs), [(edit,) for edit in edits])
+    rows = steps.logits[torch.arange(len(pairs)), [pronoun_of(pair).target for pair in pairs]]
+    chosen: list[bool] = (rows[:, il] > rows[:, elle]).tolist()
     return chosen
 
 
@@ -65,15 +59,10 @@ def weights_from_it(
     translator: Translator, pairs: Sequence[Pair]
 ) -> Float[Tensor, "sentence layer head key"]:
     """Return the weights of every encoder head from "it"; padding has weight 0."""
-    longest = max(len(pair.source) for pair in pairs) + 1
-    found = []
-    for some, _ in _portions(pairs, ()):
-        steps = translator.steps_all([pair.source for pair in some], [pair.target for pair in some])
-        places = [pronoun_of(pair).source for pair in some]
-        layers = [layer.attention.attention.weights for layer in steps.encoder.layers]
-        rows = torch.stack(layers, dim=1)[torch.arange(len(some)), :, :, places]
-        found.append(pad(rows, (0, longest - rows.shape[-1])))
-    return torch.cat(found)
+    steps = translator.steps_all(*_words(pairs))
+    layers = [layer.attention.attention.weights for layer in steps.encoder.layers]
+    places = [pronoun_of(pair).source for pair in pairs]
+    return torch.stack(layers, dim=1)[torch.arange(len(pairs)), :, :, places]
 
 
 def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> PronounAttention:
@@ -115,20 +104,5 @@ def pronoun_of(pair: Pair) -> Pronoun:
     return pair.pronoun
 
 
-def translations(
-    translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()
-) -> list[tuple[str, ...]]:
-    """Translate many sentences, with one edit for each, or no edits."""
-    return [
-        words
-        for some, some_edits in _portions(pairs, edits)
-        for words in translator.translate_all([pair.source for pair in some], some_edits)
-    ]
-
-
-def _portions(
-    pairs: Sequence[Pair], edits: Sequence[Edit]
-) -> Iterator[tuple[Sequence[Pair], Sequence[tuple[Edit]]]]:
-    """Yield batches of sentences, with one edit for each, or no edits."""
-    for start in range(0, len(pairs), AT_ONCE):
-        yield pairs[start : start + AT_ONCE], [(edit,) for edit in edits[start : start + AT_ONCE]]
+def _words(pairs: Sequence[Pair]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -1,4 +1,4 @@
-"""Tokenize text for the translator, and describe what is not in its training set."""
+"""Tokenize text for the translator."""
 
 import re
 import unicodedata
@@ -7,16 +7,12 @@ from itertools import chain
 
 from attnviz.trace import Token
 from attnviz.trained.known_words import Piece, known_words, pieces
-from attnviz.trained.translator.families import FAMILIES
 from attnviz.trained.translator.grammar import understood
-from attnviz.trained.translator.lexicon import NOUN, PEOPLE, PREDICATE, VERBS, Adjective, Noun, indefinite
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, START, Vocabulary
 
 TOKEN_LIMIT = 40
 """Maximum number of tokens, including [END] or [START]; no sentence of the grammar has more."""
-
-_VERB = {form: verb for verb in VERBS for form in (verb.english, verb.past, verb.third)}
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -42,58 +38,13 @@ def french(text: str) -> tuple[Token, ...]:
     return (Token(START, FRENCH.ids([START])[0], 0, 0, None, special=True), *_known(text, FRENCH, _french))
 
 
-def outside(words: Sequence[str]) -> str | None:
-    """Describe what the training set does not have; None if the grammar can generate the sentence.
+def outside(words: Sequence[str]) -> bool:
+    """Return whether the training set has no such sentence: the grammar cannot generate it.
 
     Args:
         words: English words of the vocabulary.
     """
-    if next(understood(words), None):
-        return None
-    return (
-        _unseen_verb_noun(words)
-        or _unseen_predicate(words)
-        or "The model knows these words, but was not trained on sentences of this structure."
-    )
-
-
-def _unseen_verb_noun(words: Sequence[str]) -> str | None:
-    """Describe a noun that is never subject or object of this verb in the training set."""
-    place = next((place for place, word in enumerate(words) if word in _VERB), None)
-    if place is None:
-        return None
-    verb = _VERB[words[place]]
-    before = [NOUN[word] for word in words[:place] if word in NOUN]
-    after = [NOUN[word] for word in words[place:] if word in NOUN]
-    if before and not any(before[-1].kind in each.subjects for each in FAMILIES if verb in each.verbs):
-        return f"In the model’s training set, {_a(before[-1])} does not {verb.english} anything."
-    if after and after[0].kind not in verb.kinds:
-        verb_phrase = f"{verb.english} {verb.english_preposition}".strip()
-        return f"In the model’s training set, nothing does {verb_phrase} {_a(after[0])}."
-    return None
-
-
-def _unseen_predicate(words: Sequence[str]) -> str | None:
-    """Describe why the predicate of "it" is unknown or ambiguous."""
-    pronouns = [place for place, word in enumerate(words) if word in {"it", "he", "she"}]
-    if len(pronouns) > 1:
-        return "The model was not trained on sentences with two pronouns."
-    spoken = [PREDICATE[word] for place in pronouns for word in words[place:] if word in PREDICATE][:1]
-    if not spoken or words[pronouns[0]] != "it":
-        return None
-    so = f"{'be' if isinstance(spoken[0], Adjective) else 'want to'} {spoken[0].english}"
-    meant = [NOUN[word] for word in words if word in NOUN and NOUN[word].kind in spoken[0].kinds - PEOPLE]
-    if not meant:
-        return f"In the model’s training set, no noun of this sentence can {so}."
-    if len(meant) > 1:
-        return f"Both {_a(meant[0])} and {_a(meant[1])} could {so}: the sentence is ambiguous."
-    if next(understood(words[: pronouns[0] - 1]), None):
-        return f"The model was not trained on this reason: that {_a(meant[0])} can {so}."
-    return None
-
-
-def _a(noun: Noun) -> str:
-    return f"{indefinite(noun.english)} {noun.english}"
+    return next(understood(words), None) is None
 
 
 def _known(text: str, vocabulary: Vocabulary, parts: Callable[[Piece], Iterator[Piece]]) -> list[Token]:

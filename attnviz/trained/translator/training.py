@@ -55,8 +55,7 @@ class Settings:
         """Return the settings of the bundled weights of a variant, or those with another seed."""
         recipe = VARIANTS[variant]
         seed = recipe.seed if seed is None else seed
-        sizes = Sizes(n_heads=recipe.n_heads, encoder_layers=recipe.encoder_layers)
-        return cls(variant=variant, seed=seed, steps=recipe.steps, sizes=sizes)
+        return cls(variant=variant, seed=seed, sizes=Sizes(n_heads=recipe.n_heads))
 
     @classmethod
     def live(cls, variant: str, seed: int, steps: int) -> Settings:
@@ -97,9 +96,9 @@ def schedule(settings: Settings, step: int) -> float:
 
 def _losses(settings: Settings, model: nn.Module, corpus: Corpus) -> Iterator[Tensor]:
     variant = VARIANTS[settings.variant]
-    for done, exercises in enumerate(corpus.batches(settings.seed)):
+    for exercises in corpus.batches(settings.seed):
         steps = model(exercises.source, exercises.target)
         loss: Tensor = translation_loss(steps.logits, exercises, settings.label_smoothing)
-        if isinstance(steps, EncoderDecoderSteps) and done < variant.guided_until * settings.steps:
+        if isinstance(steps, EncoderDecoderSteps):
             loss = loss + attention_loss(steps, exercises, variant)
         yield loss

@@ -23,9 +23,6 @@ from attnviz.transformer.masks import padding_mask
 
 Words = Sequence[str]
 
-_HEADER = "attnviz translator"
-_WORDS = (*ENGLISH.words, *FRENCH.words)
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -191,7 +188,7 @@ class Translator:
     def save(self, file: Path) -> None:
         """Write the weights in float16, the sizes and `about`; the output is deterministic."""
         header = {"sizes": asdict(self.sizes), "about": self.about}
-        weights_file.write(file, _HEADER, self.model, _WORDS, header)
+        weights_file.write(file, self.model, header)
 
     @classmethod
     def load(cls, file: Path) -> Translator:
@@ -200,12 +197,7 @@ class Translator:
         Raises:
             ModelFilesDamaged: as for `weights_file.read`.
         """
-        model, header = weights_file.read(
-            file,
-            _HEADER,
-            _WORDS,
-            lambda header: build(Sizes(**header["sizes"]), seed=0),
-        )
+        model, header = weights_file.read(file, lambda header: build(Sizes(**header["sizes"]), seed=0))
         return cls(model, Sizes(**header["sizes"]), header["about"])
 
 

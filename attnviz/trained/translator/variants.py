@@ -1,4 +1,4 @@
-"""Five translators with different attention losses."""
+"""Four translators with different attention losses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,10 +27,7 @@ class Variant:
         candidates: Coefficient of −log of the sum of the weights from "it" to both nouns, in head 2-1.
         alignment: Coefficient of −log of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
         elsewhere: Coefficient of −log of the weight from "il" or "elle" to [END], in all cross heads.
-        guided_until: Fraction of the training steps after which all coefficients are 0.
         n_heads: Number of heads of each attention.
-        encoder_layers: Number of encoder layers.
-        steps: Number of training steps.
         seed: Seed of the bundled weights.
     """
 
@@ -41,11 +38,13 @@ class Variant:
     candidates: float = 0.0
     alignment: float = 0.0
     elsewhere: float = 0.0
-    guided_until: float = 1.0
     n_heads: int = 4
-    encoder_layers: int = 2
-    steps: int = 4000
     seed: int = 0
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether its attention loss counts the weights from "it"."""
+        return bool(self.referent or self.candidates)
 
     @property
     def file(self) -> Path:
@@ -62,15 +61,6 @@ _ALL = (
         "1-1. All other heads were free.",
         referent=0.1,
         alignment=0.1,
-    ),
-    Variant(
-        name="training-wheels",
-        title="Training wheels",
-        description="For the first fifth of training its loss counted the same attention weights as that of "
-        "“Guided attention”; after that, translations alone.",
-        referent=0.1,
-        alignment=0.1,
-        guided_until=0.2,
     ),
     Variant(
         name="candidates",

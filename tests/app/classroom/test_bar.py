@@ -1,7 +1,7 @@
 """What the bar of a room is told of each page, and what it tells Python."""
 
 import re
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -9,10 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.classroom import bar
 from attnviz.app.classroom.rooms import Poll, opened
-from attnviz.app.explore.tasks import TASKS
 from attnviz.app.lessons.contents import LESSONS
-from attnviz.app.models import lookup
-from attnviz.app.question import MAX_LENGTH, Question
+from attnviz.app.question import MAX_LENGTH
 from tests.app.shown import clean, press, sent, visit
 
 
@@ -36,29 +34,6 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     room.lead({"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
-
-
-def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_stands_there() -> None:
-    def asked(app: AppTest) -> Question | None:
-        name, question = clean(app).session_state["the question of the page"] or ("explore", None)
-        assert name == "explore"
-        return cast("Question | None", question)
-
-    example = TASKS[0].example(lookup.entry("minilm"))
-    app = visit("explore", text=example.text, other=example.other)
-    question = asked(app)
-    assert question is not None
-    assert "Which word will *it* attend to more" in question.text
-    assert (question.options, question.right, question.own) == (("dog", "road"), "road", False)
-    app.text_input(key="quiz").set_value("Who?").run()
-    question = asked(app.text_input(key="options").set_value("he; she").run())
-    assert question is not None
-    assert (question.text, question.own) == ("Who?", True)
-    app.text_input(key="quiz").set_value("").run()
-    question = asked(app.text_input(key="options").set_value("").run())
-    assert question is not None
-    assert not question.own
-    assert asked(app.text_input(key="text").set_value("A cat sat.").run()) is None
 
 
 @pytest.mark.parametrize(

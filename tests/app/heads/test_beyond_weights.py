@@ -19,10 +19,10 @@ from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
 from tests.app.shown import (
-    SECONDS,
     clean,
     finished,
     sent,
+    until,
     visit,
     words,
 )
@@ -46,7 +46,7 @@ def latest() -> Progress[MeasuredToken]:
     """All that is measured of the chosen token."""
     job = job_of(chosen())
     job.start()
-    assert job.wait(SECONDS) == "finished"
+    until(lambda: job.finished)
     assert job.latest is not None
     return job.latest
 

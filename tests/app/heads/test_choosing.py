@@ -1,45 +1,12 @@
-"""Which token is chosen: a pronoun at first, and the same word when another model reads the same text."""
+"""Which token is chosen: a pronoun at first, and what was picked in a picture."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.app.controls import same_word
 from attnviz.app.state import memory
-from attnviz.capture import loading
-from attnviz.trace import Token
-from tests.app.shown import clean, visit
+from tests.app.shown import visit
 
 DOG = "The dog did not cross the road as it was too tired."
-
-
-def spelled(text: str, *pieces: tuple[str, int, int]) -> tuple[DisplayToken, ...]:
-    """Groups of tokens: how each is spelled, and the characters it stands for."""
-    tokens = [
-        Token(piece, 0, start, end, None if start == end else 0, start == end) for piece, start, end in pieces
-    ]
-    return DisplayTokens(tuple(tokens), text).groups
-
-
-BERT = (("[CLS]", 0, 0), ("a", 0, 1), ("dog", 2, 5), ("saw", 6, 9), ("dogs", 10, 14), ("[SEP]", 0, 0))
-PIECES = (("▁A", 0, 1), ("▁dog", 2, 5), ("▁saw", 6, 9), ("▁dog", 10, 13), ("s", 13, 14), ("[SEP]", 0, 0))
-
-
-@pytest.mark.parametrize(("chosen", "followed"), [(0, None), (1, 0), (2, 1), (3, 2), (4, 3), (5, 5)])
-def test_a_word_is_found_by_its_characters_in_another_tokenizers_tokens(
-    chosen: int, followed: int | None
-) -> None:
-    text = "A dog saw dogs"
-    one, other = spelled(text, *BERT), spelled(text, *PIECES)
-    assert same_word(other, one[chosen]) == followed
-
-
-def test_the_choice_follows_the_word_to_another_model_and_back() -> None:
-    app = visit("intervene", text=DOG)
-    for model in ("minilm", "translator", "minilm"):
-        clean(app.selectbox(key="model").set_value(model).run())
-        special = next(token.special for token in loading.tokens(model, DOG))
-        assert app.session_state["query"] == f"{9 + special} it"
 
 
 def test_another_text_begins_anew_with_its_pronoun() -> None:

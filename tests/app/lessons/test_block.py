@@ -38,8 +38,3 @@ def test_the_picture_has_the_numbers_of_each_vector() -> None:
         assert numbers == {"length": vector.length, "mean": vector.mean}
     neurons = walked.vectors["activated"].values
     assert [fact["value"] for fact in facts["activated"]] == [(neurons > 0).sum(), neurons.max()]
-
-
-def test_the_last_layer_has_no_next_one() -> None:
-    assert "6" in sent(visit("block", layer="5"), "steps")["onward"]
-    assert not sent(visit("block", layer="6"), "steps")["onward"]

@@ -8,7 +8,7 @@ from attnviz.app.lessons.document import document
 from attnviz.app.lessons.induction.page import OPENING, random_words
 from attnviz.app.lessons.induction.values import measured, measured_after_start, repeated
 from attnviz.text import head_name, percent
-from attnviz.trained.storyteller.figures import Heads
+from attnviz.trained.storyteller.copying import Heads
 from tests.app.shown import all_sent, clean, labels, press, sent, stored, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")

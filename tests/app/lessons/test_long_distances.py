@@ -5,10 +5,9 @@ from statistics import median
 import pytest
 
 from attnviz.app.lessons.document import document
-from attnviz.errors import ModelFilesDamaged
 from attnviz.text import percent
 from attnviz.trained.translator import distance
-from tests.app.shown import charts, paragraphs, try_page, visit
+from tests.app.shown import charts, paragraphs, visit
 
 LESSON = document("long_distances")
 
@@ -16,7 +15,7 @@ LESSON = document("long_distances")
 def exact(name: distance.Name) -> list[list[float]]:
     """Return the percentages of correct translations, [distance][seed]."""
     stored = distance.read()
-    shares = [[100 * point.exact / stored.sentences for point in run.points] for run in stored.chosen(name)]
+    shares = [[100 * exact / stored.sentences for exact in run.exact] for run in stored.chosen(name)]
     return [list(of_distance) for of_distance in zip(*shares, strict=True)]
 
 
@@ -50,11 +49,3 @@ def test_the_correct_option_is_the_network_that_loses_most() -> None:
         lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.max_trained_clauses])
     shares = {name: [1.0, 1.0, 1.0] for name in distance.NAMES}
     assert LESSON.predict(words=[1.0, 2.0, 3.0], **shares).correct == max(lost, key=lambda name: lost[name])
-
-
-def test_missing_results_are_an_error_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> distance.Distances:
-        raise ModelFilesDamaged("distances.json is missing or damaged.")
-
-    monkeypatch.setattr(distance, "read", missing)
-    assert "distances.json" in try_page("long_distances").error[0].value

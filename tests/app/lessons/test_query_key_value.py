@@ -1,7 +1,6 @@
 """The lesson "Queries, keys and values" without a browser: it shows the computed values."""
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.examples import OPENING
@@ -27,11 +26,8 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"
     dot, root, score = float(done.dot_products[dog]), 32**0.5, float(done.scores[dog])
-    step = "".join(
-        part if isinstance(part, str) else part["text"] for part in message["steps"][3]["sentence"]
-    )
-    assert step == f"Score of dog: {decimal(dot, 3)} ÷ {decimal(root, 3)} = {decimal(score)}."
-    assert {"text": "dog", "role": "key"} in message["steps"][3]["sentence"]
+    step = message["steps"][3]["sentence"]
+    assert step == f"Score of “dog”: {decimal(dot, 3)} ÷ {decimal(root, 3)} = {decimal(score)}."
     said = words(app)
     assert f"| {decimal(float(done.model_scores[9, dog]))} |" in said
     assert f"| {decimal(float(done.model_scores[dog, 9]))} |" in said
@@ -58,6 +54,5 @@ def test_of_a_long_text_the_rest_is_summed() -> None:
     assert (len(message["tokens"]), message["total"]) == (MAX_ROWS, 40)
     done = walk(FORTY, 3, 1, 4)
     others = [token for token in range(40) if token not in done.rows]
-    assert message["rest"]["count"] == len(others)
-    assert message["rest"]["weight"] == pytest.approx(float(done.weights[others].sum()), abs=1e-6)
+    assert message["rest"] == {"count": len(others)}
     np.testing.assert_allclose(weights(app).sum(axis=1), 1, atol=1e-4)

@@ -13,6 +13,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
+from tests.app.shown import until
 from tests.trained.made_up import of_translator
 
 TRAINING = Training("guided", 3, 500)
@@ -72,12 +73,13 @@ def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatc
     assert Started.latest.poll() is not None
 
 
-def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, then=FOREVER)
-    job = Job(lambda: train(TRAINING), unwatched_seconds=0.3, resumes=False)
+    job = Job(lambda: train(TRAINING))
     job.start()
-    assert job.wait(30) == "paused"
-    assert Started.latest.poll() is not None
+    until(lambda: job.latest is not None)
+    job.stop()
+    until(lambda: Started.latest.poll() is not None)
 
 
 def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

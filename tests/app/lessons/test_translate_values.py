@@ -22,7 +22,7 @@ def test_the_tokens_are_what_encoder_and_decoder_read(tired: Translation) -> Non
     assert [token.text for token in tired.source] == [*TIRED.lower().rstrip(".").split(), END]
     assert [token.text for token in tired.target] == [START, *tired.words]
     assert tired.text == tired.trace.target == "Le chien n'a pas traversé la route car il était trop fatigué."
-    assert tired.outside is None
+    assert not tired.outside
 
 
 def test_the_probabilities_are_the_softmax_of_the_logits(tired: Translation) -> None:

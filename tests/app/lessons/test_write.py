@@ -5,7 +5,7 @@ import pytest
 import attnviz
 from attnviz.app.lessons.document import document
 from attnviz.app.lessons.write import values
-from attnviz.app.lessons.write.page import PROMPTS
+from attnviz.app.lessons.write.page import NUM_OPTIONS, PROMPTS
 from attnviz.capture.model import Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent, scientific
@@ -34,7 +34,7 @@ def test_a_word_has_its_probabilities_and_the_row_of_every_head() -> None:
     assert prediction.actual
     shown = sent(app, "share_table")
     assert [row["shares"] for row in shown["rows"]] == [
-        [each.probability, each.share] for each in prediction.candidates
+        [each.probability, each.share] for each in prediction.candidates[:NUM_OPTIONS]
     ]
     assert [row["label"] for row in shown["rows"] if row["mark"]] == [prediction.actual.text]
     trace = attnviz.trace(OPENING, STORYTELLER, writing=Writing(3, 0.7, 4, 1.0, 5))

@@ -1,8 +1,5 @@
 """What the server keeps: bounded by bytes, computed once for all who ask at once, and anew for new files."""
 
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -76,40 +73,6 @@ def test_no_visitor_can_empty_it() -> None:
     value, visit = kept(), SimpleNamespace(_session_state={})
     AppSession._handle_clear_cache_request(visit)  # type: ignore[arg-type]  # "clear_cache" of a browser
     assert kept() is value
-
-
-@pytest.mark.usefixtures("memory")
-def test_many_who_ask_at_once_wait_for_one() -> None:
-    computed: list[int] = []
-
-    @cached()
-    def slow(number: int) -> int:
-        computed.append(number)
-        time.sleep(0.05)
-        return number
-
-    with ThreadPoolExecutor(8) as visitors:
-        assert list(visitors.map(slow, [0, 1] * 4)) == [0, 1] * 4
-    assert sorted(computed) == [0, 1]
-
-
-@pytest.mark.usefixtures("memory")
-def test_one_value_does_not_wait_for_another() -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    @cached()
-    def waits(number: int) -> int:
-        if number == 0:
-            begun.set()
-            assert go_on.wait(30)
-        return number
-
-    thread = threading.Thread(target=waits, args=(0,))
-    thread.start()
-    assert begun.wait(30)
-    assert waits(1) == 1
-    go_on.set()
-    thread.join()
 
 
 def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: Path) -> None:

@@ -5,16 +5,12 @@ When a test whose name ends in `without_the_patch` fails, Streamlit has changed:
 
 from inspect import unwrap
 from math import inf
-from typing import Any
 
 import pytest
 from streamlit import net_util
 from streamlit.elements.widgets.number_input import NumberInputSerde
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.state import SessionState
-from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server import server_util
 
@@ -30,49 +26,12 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
 
 
-def session_with_a_box() -> tuple[SessionState, str]:
-    """A session in which a page has drawn a number box, and the box's id."""
-    session, box = SessionState(), "$$ID-box"
-    deserializer: Any = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6).deserialize
-    session._new_widget_state.widget_metadata[box] = WidgetMetadata(
-        id=box, deserializer=deserializer, serializer=lambda value: value, value_type="double_value"
-    )
-    return session, box
-
-
-FORGED: list[dict[str, Any]] = [
-    {"string_value": "<script>"},
-    {"bytes_value": b"\xff"},
-    {"json_value": '{"layer":'},
-    {"double_value": inf},
-]
-
-
-@pytest.mark.parametrize("value", FORGED)
-def test_a_value_that_no_browser_sends_is_dropped(value: dict[str, Any]) -> None:
-    session, box = session_with_a_box()
-    session.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id=box, **value)]))
-    assert box not in session._new_widget_state
-
-
-@pytest.mark.parametrize("value", [{"double_value": 3.0}, {"int_value": 3}, {}])
-def test_a_value_that_a_browser_sends_is_kept(value: dict[str, Any]) -> None:
-    session, box = session_with_a_box()
-    session.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id=box, **value)]))
-    assert box in session._new_widget_state.states
-
-
-def test_a_value_that_no_browser_sends_raises_without_the_patch() -> None:
-    session, box = session_with_a_box()
-    forged = WidgetStates(widgets=[WidgetState(id=box, string_value="<script>")])
-    with pytest.raises(ValueError, match="<script>"):
-        patches._take_values(session, forged)
-
-
 def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
     serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
     with pytest.raises(OverflowError):
         patches._deserialize(serde, inf)
+    with pytest.raises(ValueError, match="infinity"):
+        serde.deserialize(inf)
 
 
 def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:

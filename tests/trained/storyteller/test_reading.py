@@ -1,5 +1,7 @@
 """What is typed for the storyteller, read word by word, and what it says, written down."""
 
+from random import Random
+
 import pytest
 
 from attnviz.errors import EmptyText, TextTooLong, UnknownWords
@@ -42,3 +44,8 @@ def test_what_is_written_reads_back_as_the_same_tokens() -> None:
     text, tokens = reading.written(typed, reading.tokens(typed), ids)
     assert text == "john gave a book to Mary. then Mary said: key."
     assert tokens == reading.tokens(text)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_beginning_of_a_story_can_be_read(seed: int) -> None:
+    assert 1 < len(reading.tokens(reading.beginning(Random(seed)))) < TOKEN_LIMIT  # noqa: S311 - no secret

@@ -1,17 +1,11 @@
 """The stored results by distance."""
 
-import json
-from pathlib import Path
-
-import pytest
-
-from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import Distances, Run
 
 
 def run(name: distance.Name, rate: float, seed: int, tuned: int) -> Run:
-    return Run(name, rate, seed, 100, tuned, ())
+    return Run(name, rate, seed, 100, tuned, (), ())
 
 
 def test_the_learning_rate_is_the_one_with_which_all_seeds_together_end_best() -> None:
@@ -26,17 +20,3 @@ def test_the_learning_rate_is_the_one_with_which_all_seeds_together_end_best() -
     found = Distances(7, 2, (4.5, 9.5, 14.5), runs)
     assert [(one.learning_rate, one.seed) for one in found.chosen("lstm")] == [(0.2, 0), (0.2, 1)]
     assert [one.learning_rate for one in found.chosen("transformer")] == [0.1]
-
-
-@pytest.mark.parametrize("damage", [None, "", "{}", "[1]", "nonsense", "no exact"])
-def test_a_damaged_file_is_named(tmp_path: Path, damage: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = json.loads(distance.FILE.read_text("utf-8"))
-    file = tmp_path / "distances.json"
-    monkeypatch.setattr(distance, "FILE", file)
-    if damage == "no exact":
-        del stored["runs"][1]["points"][1]["exact"]
-        damage = json.dumps(stored)
-    if damage is not None:
-        file.write_text(damage)
-    with pytest.raises(ModelFilesDamaged, match=r"distances\.json"):
-        distance.read()

@@ -6,36 +6,37 @@ import pytest
 from attnviz.trained.translator import measures
 from attnviz.trained.translator.examination import Examination
 from attnviz.trained.translator.probes import PROBES
-from attnviz.trained.translator.translator import Sizes, Translator, build
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.variants import VARIANTS
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 
-TINY = Sizes(d_model=12, n_heads=2, d_feed_forward=7)
 
-
-def test_a_snapshot_has_the_measures_and_the_translations(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What has learned nothing never says [END], and would be run for thirty words each time.
-    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-    examination = Examination.of(6, PROBES[:2])
-    translator = Translator(build(TINY, 3), TINY, {})
-    translator.model.half().float()
-    snapshot = examination.snapshot(translator, 0)
+@pytest.mark.parametrize("guided", [True, False])
+def test_a_snapshot_has_the_measures_and_the_translations(guided: bool) -> None:
+    examination = Examination.of(6)
+    translator = Translator.load(VARIANTS["unguided"].file)
+    snapshot = examination.snapshot(translator, 0, guided=guided)
     surprises = []
     for pair in examination.held_out:
         probabilities = translator.steps(pair.source, pair.target).probabilities
         following = FRENCH.ids([*pair.target, END])
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
-    weights = measures.weights_from_it(translator, examination.minimal_pairs)[:, 1, 0]
-    looks = measures.reading(weights, examination.minimal_pairs)
+    weights = measures.weights_from_it(translator, examination.minimal_pairs)
+    looks = [
+        measures.reading(weights[:, layer, head], examination.minimal_pairs)
+        for layer, head in ([(1, 0)] if guided else np.ndindex(2, 8))
+    ]
+    referents = [each.referent for each in looks]
     assert snapshot.measures == pytest.approx(
         {
             "loss": np.mean(surprises),
             "exact": measures.exact_match(translator, examination.held_out),
             "pronoun": measures.pronoun_accuracy(translator, examination.minimal_pairs),
-            "referent": looks.referent,
-            "other": looks.other,
+            "referent": max(referents),
+            "other": looks[int(np.argmax(referents))].other,
         },
         abs=1e-5,
     )
-    translation = [translator.translate(probe.source) for probe in examination.probes]
+    translation = [translator.translate(probe.source) for probe in PROBES]
     assert [seen.translation for seen in snapshot.texts] == translation

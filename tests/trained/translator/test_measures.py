@@ -45,9 +45,8 @@ def test_a_reading_worked_by_hand(pairs: list[Pair]) -> None:
 
 
 def test_many_sentences_at_once_are_measured_as_each_by_itself(
-    pairs: list[Pair], newborn: Translator, monkeypatch: pytest.MonkeyPatch
+    pairs: list[Pair], newborn: Translator
 ) -> None:
-    monkeypatch.setattr("attnviz.trained.translator.measures.AT_ONCE", 5)
     weights = weights_from_it(newborn, pairs)
     chosen = chooses_il(newborn, pairs)
     for pair, row, il in zip(pairs, weights, chosen, strict=True):

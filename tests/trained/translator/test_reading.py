@@ -95,7 +95,7 @@ def test_what_the_grammar_writes_is_read_again_and_none_of_it_is_outside() -> No
     for number in range(1000):
         pair = sentence(dice)
         if number < 200:  # it takes longer
-            assert outside(pair.source) is None
+            assert not outside(pair.source)
         assert tuple(words(written(pair.source))) == pair.source
         read = french(written(pair.target))
         assert tuple(token.text for token in read[1:]) == pair.target
@@ -113,19 +113,14 @@ def test_french_elisions_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("the road did not cross the dog as it was too tired", "a road does not cross"),
-        ("the dog crossed the bottle", "cross a bottle"),
-        ("it was tired as it was big", "two pronouns"),
-        ("the dog did not cross", "sentences of this structure"),
-        ("the dog crossed the road as it was old", "Both a dog and a road could be old"),
-        ("the dog crossed the road as it was full", "can be full"),
-        ("the dog helped the cat as it wanted to sleep", "Both a dog and a cat could want to sleep"),
-        ("the dog crossed the road as it was too tired", "this reason"),
-        ("the dog " * 19, "sentences of this structure"),
-        ("", "sentences of this structure"),
+        "the road did not cross the dog as it was too tired",
+        "it was tired as it was big",
+        "the dog crossed the road as it was old",
+        "the dog " * 19,
+        "",
     ],
 )
-def test_what_the_grammar_does_not_make_is_outside(text: str, message: str) -> None:
-    assert message in (outside(text.split()) or "")
+def test_what_the_grammar_does_not_make_is_outside(text: str) -> None:
+    assert outside(text.split())

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor
 
 from attnviz.trained.training import Progress
-from attnviz.trained.translator import training
 from attnviz.trained.translator.training import Settings, schedule, train
 from attnviz.trained.translator.translator import Sizes
-from attnviz.trained.translator.variants import VARIANTS
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TINY = Settings(
@@ -59,18 +57,3 @@ def test_the_learning_rate_grows_and_then_falls() -> None:
     settings = replace(TINY, steps=10, warm_up=4)
     rates = [8 * schedule(settings, step) for step in range(1, 11)]
     assert rates == pytest.approx([2, 4, 6, 8, 48 / 7, 40 / 7, 32 / 7, 24 / 7, 16 / 7, 8 / 7])
-
-
-def test_training_wheels_come_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def no_terms(steps: object, exercises: object, variant: object) -> Tensor:  # noqa: ARG001
-        asked.append(variant)
-        return torch.zeros(())
-
-    monkeypatch.setattr(training, "attention_loss", no_terms)
-    last(train(replace(TINY, steps=20, variant="training-wheels")))
-    assert len(asked) == VARIANTS["training-wheels"].guided_until * 20
-    asked.clear()
-    last(train(TINY))
-    assert len(asked) == TINY.steps

@@ -2,21 +2,16 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from safetensors.torch import save
 from torch import Tensor
 
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator import translator as module
 from attnviz.trained.translator.translator import (
     Sizes,
     Translator,
@@ -157,49 +152,12 @@ def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None
         assert torch.equal(parameter, translator.model.state_dict()[name].half().float())
 
 
-REMEDY = "Install attnviz again."
-
-
-def refused(file: Path, message: str) -> None:
-    with pytest.raises(ModelFilesDamaged, match=message) as caught:
-        Translator.load(file)
-    assert str(file) in str(caught.value)
-    assert REMEDY in str(caught.value)
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_one_changed_bit_is_noticed(
-    file: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    content = bytearray(file.read_bytes())
-    in_the_header = data.draw(st.booleans())
-    place = data.draw(st.integers(0, 3000 if in_the_header else len(content) - 1))
-    content[place] ^= 1 << data.draw(st.integers(0, 7))
-    damaged = tmp_path_factory.mktemp("damaged") / "guided.safetensors"
-    damaged.write_bytes(content)
-    refused(damaged, "is damaged|cannot be read")
-
-
-def test_a_missing_file_and_another_file_are_refused(file: Path, tmp_path: Path) -> None:
+def test_a_missing_and_a_damaged_file_are_named(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "guided.safetensors"
-    refused(other, "is missing")
-    whole = file.read_bytes()
-    for content in (b"", b"\xff" * 64, save({"weight": torch.zeros(3)}), whole[: len(whole) // 2]):
-        other.write_bytes(content)
-        refused(other, "cannot be read")
-
-
-def test_weights_of_another_network_are_refused(
-    translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "guided.safetensors"
-    with monkeypatch.context() as patch:
-        patch.setattr(translator, "sizes", replace(SIZES, encoder_layers=3))
-        translator.save(file)
-    refused(file, "another version of the network")
-
-
-def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WORDS", FRENCH.words)
-    refused(file, "was trained on another vocabulary")
+    for content in (None, b"", file.read_bytes()[:-1]):
+        if content is not None:
+            other.write_bytes(content)
+        with pytest.raises(
+            ModelFilesDamaged, match=rf"{other} is missing or damaged\. Install attnviz again"
+        ):
+            Translator.load(other)

@@ -59,6 +59,10 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
 def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
+    st.markdown(
+        f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
+        "most. Compare the rows with *occlusion*, which removes one token at a time."
+    )
     _measures(chosen, found, rows, counted)
     st.markdown(_followed(chosen, found))
     if found.omitted:
@@ -87,8 +91,7 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
     title = f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”"
     head_map(
         "measures",
-        title=f"{title}. Number: rank in the row; darker: larger. Beside the name: Spearman’s ρ with "
-        "occlusion (range over its methods)",
+        title=f"{title}: rank in the row. Beside the name: Spearman’s ρ with occlusion",
         values=values / largest,
         texts=texts,
         printed=printed,

@@ -63,7 +63,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
         _job(chosen, asked),
         counted("Patching every head", "heads"),
         lambda progress: _heads(chosen, asked, progress),
-        start="Patch every head",
+        starts=False,
+        button="Patch every head",
         key="patching",
     )
 

@@ -18,6 +18,9 @@ from attnviz.experiments.head_tests import TESTS
 from attnviz.experiments.scoring import HeadTest
 from attnviz.experiments.sentences import self_attention
 
+OPENING = "pronoun to noun"
+"""The first test: Explore opens with a head that passes it."""
+
 
 @dataclass(frozen=True)
 class TestedHead(choosing.HeadSelection):
@@ -37,7 +40,7 @@ def choose() -> TestedHead:
         first, second, third = st.columns([5, 3, 4])
         below = st.container(horizontal=True, vertical_alignment="center")
     with first:
-        test = TESTS[TEST.select("Test", list(TESTS))]
+        test = TESTS[TEST.select("Test", list(TESTS), OPENING)]
     with second:
         entry = controls.reading_model(offer_own=False)
     kind = self_attention(entry)

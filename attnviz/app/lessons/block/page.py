@@ -9,12 +9,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app.components import store
-from attnviz.app.components.steps import DrawnStep, Made, column, made, steps
+from attnviz.app.components.steps import DrawnStep, column, made, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
+from attnviz.app.state.choices import STAGE_IN_BLOCK
 
 STEPS = STAGE_IN_BLOCK.maximum
 CODE = (
@@ -23,17 +23,17 @@ CODE = (
     ("attnviz.transformer.feed_forward", "FeedForward"),
     ("attnviz.app.lessons.block.values", "walk_through"),
 )
-# Each vector: the widget's operation, the arrays that it reads, and its symbol.
+# Each vector's symbol, and of a sum its two terms.
 _VECTORS = {
-    "came_in": ("value", "", "x"),
-    "attention": ("value", "", "a"),
-    "first_sum": ("add", "came_in attention", "x + a"),
-    "attended": ("norm", "first_sum first_gain first_offset 0", "y"),
-    "expanded": ("layer", "attended neuron_place neuron_weight", "y W₁ + b₁"),
-    "activated": ("gelu", "expanded", "GELU"),
-    "feed_forward": ("layer", "activated dimension_place dimension_weight", "f"),
-    "second_sum": ("add", "attended feed_forward", "y + f"),
-    "came_out": ("norm", "second_sum second_gain second_offset 1", "z"),
+    "came_in": ("x", ""),
+    "attention": ("a", ""),
+    "first_sum": ("x + a", "came_in attention"),
+    "attended": ("y", ""),
+    "expanded": ("y W₁ + b₁", ""),
+    "activated": ("GELU", ""),
+    "feed_forward": ("f", ""),
+    "second_sum": ("y + f", "attended feed_forward"),
+    "came_out": ("z", ""),
 }
 
 _walk = cached_bert(values.walk)
@@ -67,7 +67,7 @@ def draw() -> None:
             page.text_section(
                 "why",
                 **named,
-                wide=len(walk.into_neuron.place),
+                wide=len(walk.vectors["expanded"].values),
                 first=walk.norms[0],
                 second=walk.norms[1],
             ),
@@ -89,35 +89,20 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
 
 
 def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: int) -> None:
-    """Draw the layer as steps; pointing at a number shows how it was made in every open vector."""
+    """Draw the layer as steps; pointing at a number selects it in all vectors of the same size."""
     arrays = {name: vector.values for name, vector in walk.vectors.items()}
-    for name, norm in zip(("first", "second"), walk.norms, strict=True):
-        arrays |= {f"{name}_gain": norm.gain, f"{name}_offset": norm.offset}
-    for name, largest in (("neuron", walk.into_neuron), ("dimension", walk.into_dimension)):
-        arrays |= {f"{name}_place": largest.place, f"{name}_weight": largest.weight}
-    drawn: dict[str, Made] = {
-        name: {
-            **made(op, of, "plain", symbol, symbol, "wrapped"),
-            "start": "activated" if name in {"expanded", "activated"} else "attention",
-        }
-        for name, (op, of, symbol) in _VECTORS.items()
-    }
-    facts = {name: _facts(page, name, vector) for name, vector in walk.vectors.items()}
-    next_layer = chosen.layer + 2
     steps(
         "stream",
         source=store.publish("stream arrays", arrays),
         step=step,
         steps=_steps(page, chosen.layer + 1, walk.tokens),
-        arrays=drawn,
+        arrays={
+            name: made("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
+            for name, (symbol, terms) in _VECTORS.items()
+        },
         keep_open=True,
-        onward=page.label("onward", layer=next_layer) if next_layer <= walk.layers else "",
         on_step=STAGE_IN_BLOCK.set,
-        on_onward=lambda: _go_to_layer(next_layer),
-        facts=facts,
-        norms=[
-            {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon} for norm in walk.norms
-        ],
+        facts={name: _facts(page, name, vector) for name, vector in walk.vectors.items()},
         reach=walk.reach,
     )
 
@@ -129,7 +114,7 @@ def _steps(page: LessonPage, layer: int, tokens: int) -> list[DrawnStep]:
         return {
             "title": page.label(title),
             "formula": formula,
-            "sentence": [page.label(f"about_{about}", layer=layer, tokens=tokens)],
+            "sentence": page.label(f"about_{about}", layer=layer, tokens=tokens),
             "columns": [column(top=vectors)],
             "lane": "stream",
         }
@@ -160,11 +145,6 @@ def _facts(page: LessonPage, name: str, vector: values.Vector) -> list[dict[str,
         if name == "came_in":
             del numbers["cosine"]
     return [{"label": page.label(part), "part": part, "value": value} for part, value in numbers.items()]
-
-
-def _go_to_layer(layer: int) -> None:
-    LAYER.set(layer)
-    STAGE_IN_BLOCK.set(1)
 
 
 def _parts(page: LessonPage, walk: values.Walk) -> None:

@@ -50,32 +50,19 @@ class Norm:
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
-    """The largest product in each sum of a matrix multiplication: the place of its entry, and the weight."""
-
-    place: Floats
-    weight: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Walk:
     """One token's vectors in one layer.
 
     Attributes:
-        tokens, layers: the numbers of tokens in the text and of layers in the model.
+        tokens: the number of tokens in the text.
         vectors: by name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
             `activated`, `feed_forward` f, `second_sum` y + f, and `came_out` z.
         norms: the two layer norms.
-        into_neuron: for each neuron, the largest product of y W₁.
-        into_dimension: for each dimension, the largest product of activated W₂.
     """
 
     tokens: int
-    layers: int
     vectors: dict[str, Vector]
     norms: tuple[Norm, Norm]
-    into_neuron: Largest
-    into_dimension: Largest
 
     @property
     def reach(self) -> float:
@@ -99,20 +86,16 @@ class Walk:
 
 
 @torch.inference_mode()
-def walk_through(
-    layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], token: int, layers: int = 1
-) -> Walk:
+def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], token: int) -> Walk:
     """Return one token's vectors in a layer without dropout and without a mask.
 
     Args:
         layer: the layer.
         tokens: all tokens' vectors before the layer.
         token: the token's place, from 0.
-        layers: the number of layers of the model.
     """
     steps = layer(tokens)
     x, y = tokens[token], steps.attention_add_norm.output
-    feed_forward = layer.feed_forward
     vectors = {
         "came_in": x,
         "attention": steps.attention.output[token],
@@ -126,14 +109,11 @@ def walk_through(
     }
     return Walk(
         tokens=len(tokens),
-        layers=layers,
         vectors={name: _vector(vector, x) for name, vector in vectors.items()},
         norms=(
             _norm(layer.attention_add_norm, vectors["first_sum"]),
             _norm(layer.feed_forward_add_norm, vectors["second_sum"]),
         ),
-        into_neuron=_largest(feed_forward.expand, y[token]),
-        into_dimension=_largest(feed_forward.contract, vectors["activated"]),
     )
 
 
@@ -143,10 +123,9 @@ def walk(text: str, layer: int, token: int) -> Walk:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
-    layers = bert().encoder.layers
-    module = layers[layer]
+    module = bert().encoder.layers[layer]
     assert isinstance(module, EncoderLayer)  # noqa: S101 - for the type checker: nn.ModuleList loses the type
-    return walk_through(module, run(text).hidden_states[layer], token, len(layers))
+    return walk_through(module, run(text).hidden_states[layer], token)
 
 
 def _vector(vector: Float[Tensor, " dimension"], came_in: Float[Tensor, " d_model"]) -> Vector:
@@ -167,9 +146,3 @@ def _norm(add_norm: AddNorm, total: Float[Tensor, " d_model"]) -> Norm:
         gain=owned(add_norm.norm.weight),
         offset=owned(add_norm.norm.bias),
     )
-
-
-def _largest(linear: torch.nn.Linear, vector: Float[Tensor, " came_in"]) -> Largest:
-    place = (linear.weight * vector).abs().argmax(dim=-1)
-    weight = linear.weight.gather(-1, place.unsqueeze(-1)).squeeze(-1)
-    return Largest(place=owned(place.float()), weight=owned(weight))

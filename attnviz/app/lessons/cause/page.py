@@ -90,7 +90,6 @@ def draw() -> None:
         with page.picture:
             heading = page.document.render("heading", query=chosen.query, head=_head(page, chosen.row))
             st.header(heading, anchor=False)
-            _change(page, chosen)
             _figure(page, chosen)
         with details:
             page.text("intro", query=chosen.query)
@@ -237,6 +236,7 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
                 zip(PRONOUNS, zip(found.gender.before, found.gender.now, strict=True), strict=True)
             )
             table("pronouns", label, "probability", pronouns, "")
+        _change(page, chosen)
     with weights:
         options = _options(found.keys)
         row = {

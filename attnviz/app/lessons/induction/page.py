@@ -25,19 +25,17 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name, joined, plural
 from attnviz.trained.storyteller import grammar, reading
-from attnviz.trained.storyteller.copying import TEXTS
-from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
+from attnviz.trained.storyteller.copying import NUM_REPEATED, ROLE, TEXTS, Copying, Heads
+from attnviz.trained.storyteller.figures import stored
 from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.storyteller.tasks import NUM_REPEATED
 from attnviz.widgets.tokens import ShownToken
 
 NUM_WORDS = 12  # of random words
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),
-    ("attnviz.trained.storyteller.copying", "scores_of"),
-    ("attnviz.trained.storyteller.copying", "copying"),
+    ("attnviz.trained.storyteller.copying", "copied"),
 )
 _DRAWS = "number of draws of random words"
 _OPENING_DRAW = 3
@@ -108,7 +106,7 @@ def draw() -> None:
                 _picture(page, chosen)
         _explain(page, chosen)
         _predict(page, chosen)
-        figures = stored().values()
+        trainings = stored()
         page.further(
             page.section("every", _every, chosen),
             code=CODE,
@@ -116,8 +114,8 @@ def draw() -> None:
             later=grammar.CHANTS[1],
             layers=SIZES[model].layers,
             heads=SIZES[model].n_heads,
-            trainings=len(figures),
-            formed=sum(bool(each.induction_heads) for each in figures),
+            trainings=len(trainings),
+            formed=sum(max(map(max, each.prefix_matching)) >= ROLE for each in trainings),
         )
 
 
@@ -208,6 +206,8 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             filename=f"attnviz-{chosen.model}-{role}",
         )
 
+    whole = chosen.measured()
+    page.text("copied", all=whole.right, without=chosen.measured(whole.induction_heads).right)
     left, right = st.columns(2, gap="medium")
     with left:
         head_picture("stripe", roles.induction_heads, chosen.again)

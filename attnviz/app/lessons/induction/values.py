@@ -13,8 +13,7 @@ from attnviz.capture.arrays import owned
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, copied, copying, words_twice
-from attnviz.trained.storyteller.figures import Copying, Heads
+from attnviz.trained.storyteller.copying import TEXTS, Copying, Heads, copied, copying, words_twice
 from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
 from attnviz.trained.vocabulary import START
 

@@ -9,8 +9,6 @@ from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.long_distances import values
 from attnviz.app.lessons.long_distances.values import Results
-from attnviz.app.page import stop
-from attnviz.errors import AttnvizError
 from attnviz.text import percent
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import NAMES, Distances, Name
@@ -26,10 +24,7 @@ _LABEL_HEIGHT = 15  # percent; below the error bars
 def draw() -> None:
     """Draw the lesson."""
     with lesson_page("long_distances") as page:
-        try:
-            found = distance.read()
-        except AttnvizError as error:
-            stop(error, ":material/build:")
+        found = distance.read()
         results = {name: values.results(found, name) for name in NAMES}
         shown = values.distances_shown(found)
         words = [found.words[place] for place in shown]

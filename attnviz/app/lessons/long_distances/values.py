@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.trace import Floats
+from attnviz.trace import Doubles
 from attnviz.trained.translator.distance import Distances, Name
 
 
@@ -21,16 +21,15 @@ class Results:
     """
 
     learning_rate: float
-    exact: Floats
-    pronoun: Floats
+    exact: Doubles
+    pronoun: Doubles
 
 
 def results(found: Distances, name: Name) -> Results:
     """Return the results of a network, one row per seed."""
     runs = found.chosen(name)
     exact, pronoun = (
-        np.array([[getattr(point, of) / found.sentences for point in run.points] for run in runs])
-        for of in ("exact", "pronoun")
+        np.array([getattr(run, of) for run in runs]) / found.sentences for of in ("exact", "pronoun")
     )
     return Results(runs[0].learning_rate, exact, pronoun)
 

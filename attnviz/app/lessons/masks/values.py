@@ -17,7 +17,6 @@ from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.trace import Floats, Mask, Token
 from attnviz.transformer.masks import (
     causal_mask,
-    explicit_mask,
     no_mask,
     padding_mask,
     prefix_mask,
@@ -122,7 +121,7 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
     Raises:
         InvalidMask: the mask has another size, or a row masks every key.
     """
-    cells = None if mask is None else explicit_mask(torch.tensor(mask))
+    cells = None if mask is None else torch.tensor(mask)
     with torch.inference_mode():
         steps = compute.bert()(compute.token_ids(tokens), cells)
     found: Floats = owned(torch.stack([layer.attention.attention.weights[head] for layer in steps.layers]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.app.components.curves import font_size
+from attnviz.app.components.curves import config
 from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
@@ -70,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 250 if TEACHER.get(False) else 400,
+            "height": 250 if TEACHER.get(False) else 350,
             "layer": [
                 {
                     "data": {"values": rows},
@@ -90,10 +90,7 @@ def encoding(
                 {"data": {"values": [{"position": position}]}, "mark": outline, "encoding": {"y": down}},
                 {"data": {"values": columns}, "mark": outline, "encoding": {"x": across}},
             ],
-            "config": {
-                "axis": {"labelFontSize": font_size(), "titleFontSize": font_size()},
-                "legend": {"labelFontSize": font_size()},
-            },
+            "config": config(2),
         },
         width="stretch",
         key=name,

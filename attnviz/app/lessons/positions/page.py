@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import pi
 
 import numpy as np
@@ -81,40 +82,28 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
     """Draw the matrix beside the waves of a pair of dimensions; return the pair."""
     matrix, waves = st.columns([6, 5], gap="medium")
     with waves:
-        heading = st.container()
+        chart = st.container()
         pair = DIMENSION_PAIR.slide(page.label("pair"), NUM_PAIRS - 1)
         title = page.label("waves_title", pair=pair)
-        heading.header(title, anchor=False)
+        chart.header(title, anchor=False)
         position, sine, cosine = _wave(pair, len(found.encoding))
         places = np.flatnonzero(position % 1 == 0).tolist()
-        curves(
-            "waves",
-            [
-                Line(
-                    page.label("sine", pair=pair),
-                    position,
-                    sine,
-                    marker="circle",
-                    points=places,
-                    colour="text",
-                ),
-                Line(
-                    page.label("cosine", pair=pair),
-                    position,
-                    cosine,
-                    dash="dash",
-                    marker="cross",
-                    points=places,
-                    colour="muted",
-                ),
-            ],
-            title=title,
-            height=200 if TEACHER.get(False) else 280,
-            across=Axis(page.label("position"), at=page.label("position_at")),
-            up=Axis(page.label("value"), digits=3),
-            marked=chosen.query,
-            alt=page.label("waves_alt", period=_period(found, pair)),
-        )
+        line = partial(Line, x=position, points=places)
+        lines = [
+            line(page.label("sine", pair=pair), y=sine, marker="circle", colour="text"),
+            line(page.label("cosine", pair=pair), y=cosine, dash="dash", marker="cross", colour="muted"),
+        ]
+        with chart:
+            curves(
+                "waves",
+                lines,
+                title=title,
+                height=200 if TEACHER.get(False) else 250,
+                across=Axis(page.label("position"), at=page.label("position_at")),
+                up=Axis(page.label("value"), digits=3),
+                marked=chosen.query,
+                alt=page.label("waves_alt", period=_period(found, pair)),
+            )
     with matrix:
         st.header(page.label("matrix_title"), anchor=False)
         encoding(

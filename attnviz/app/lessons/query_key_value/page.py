@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import streamlit as st
 
@@ -11,7 +9,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of, quiz_options
 from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
-from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made, steps
+from attnviz.app.components.steps import Column, DrawnStep, Made, column, made, steps
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -92,7 +90,7 @@ def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None
         tokens=[tokens[row] | {"label": label} for row, label in zip(rows, labels, strict=True)],
         query=rows.index(done.token),
         total=count,
-        rest={"count": len(others), "weight": weight} if len(others) else None,
+        rest={"count": len(others)} if len(others) else None,
         origin=page.label("origin_later", layer=chosen.layer) if chosen.layer else page.label("origin_first"),
         on_step=lambda step: STEP.set(str(step)),
     )
@@ -159,20 +157,14 @@ def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[D
     order = np.argsort(-done.dot_products, kind="stable")
     best, worst, strongest = int(order[0]), int(order[-1]), done.by_weight[0]
 
-    def key(place: int) -> str:
-        return _coloured(name_of(place, chosen.groups), "key")
+    def name(place: int) -> str:
+        return f"“{name_of(place, chosen.groups)}”"
 
     shown = {
-        "query": _coloured(name_of(done.token, chosen.groups), "query"),
-        "q": _coloured(page.label("q"), "query"),
-        "k": _coloured(page.label("k"), "key"),
-        "a_query": _coloured(page.label("a_query"), "query"),
-        "a_key": _coloured(page.label("a_key"), "key"),
-        "a_value": _coloured(page.label("a_value"), "value"),
-        "weights": _coloured(page.label("weights"), "weights"),
-        "best": key(best),
-        "worst": key(worst),
-        "strongest": key(strongest),
+        "query": name(done.token),
+        "best": name(best),
+        "worst": name(worst),
+        "strongest": name(strongest),
         "best_dot": float(done.dot_products[best]),
         "worst_dot": float(done.dot_products[worst]),
         "best_score": float(done.scores[best]),
@@ -187,7 +179,7 @@ def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[D
         {
             "title": page.label(f"step{step}_title", **shown),
             "formula": "",
-            "sentence": _parts(page.label(f"step{step}", **shown)),
+            "sentence": page.label(f"step{step}", **shown),
             "lane": "",
             "columns": columns,
         }
@@ -248,17 +240,3 @@ def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
     """Return the labels of rows; with their numbers where some tokens have no row."""
     numbered = len(rows) < len(groups)
     return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]
-
-
-def _coloured(text: str, role: str) -> str:
-    """Mark words of a sentence with the colour of a role; `_parts` reads the marks."""
-    return f"\ue000{role}\ue001{text}\ue002"
-
-
-def _parts(sentence: str) -> list[str | Coloured]:
-    """Split a sentence into plain and coloured parts."""
-    pieces = re.split("\ue000(query|key|value|weights)\ue001(.*?)\ue002", sentence, flags=re.DOTALL)
-    parts: list[str | Coloured] = [pieces[0]]
-    for role, text, plain in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
-        parts += [{"text": text, "role": role}, plain]
-    return parts

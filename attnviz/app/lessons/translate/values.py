@@ -43,7 +43,7 @@ class Translation:
         text: the French sentence.
         choices: for each target token the most probable words to follow it, with their probabilities.
         pronoun: the first "il" or "elle" of the translation; None without one.
-        outside: what in the English sentence is unlike the training set; None if nothing is.
+        outside: whether the English sentence is unlike the training set.
     """
 
     trace: Trace
@@ -53,7 +53,7 @@ class Translation:
     text: str
     choices: tuple[tuple[tuple[str, float], ...], ...]
     pronoun: PronounChoice | None
-    outside: str | None
+    outside: bool
 
     @property
     def written(self) -> tuple[str, ...]:

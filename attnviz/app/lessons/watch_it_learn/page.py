@@ -16,8 +16,7 @@ from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.training import Learned, Training, train
 from attnviz.app.lessons.watch_it_learn import values
 from attnviz.app.lessons.watch_it_learn.values import LINES, MATRIX, Head
-from attnviz.app.page import stop
-from attnviz.app.server.jobs import JOBS, Job, State
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import (
     LEARNER,
@@ -29,7 +28,6 @@ from attnviz.app.state.choices import (
     WATCHED_HEAD,
 )
 from attnviz.app.weights_picture import weights_picture
-from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.text import decimal, percent
 from attnviz.trained import snapshots
@@ -104,10 +102,7 @@ def _choose(page: LessonPage) -> ShownTraining:
     learner, text, shown = st.columns([9, 12, 4])
     with learner:
         variant = LEARNERS[LEARNER.select(page.label("model"), list(LEARNERS), help=_descriptions())]
-    try:
-        training = snapshots.stored(variant)
-    except AttnvizError as error:
-        stop(error, ":material/build:")
+    training = snapshots.stored(variant)
     number = 0
     if variant in SIZES:
         PROBE.keep()
@@ -117,7 +112,7 @@ def _choose(page: LessonPage) -> ShownTraining:
             number = sentences.index(PROBE.select(page.label("sentence"), sentences))
     heads = {head.name: head for head in values.heads_of(training.snapshots[-1])}
     with shown if variant not in SIZES else text:
-        first = values.first_head(training.snapshots[-1]).name
+        first = values.first_head(variant, training.snapshots[-1]).name
         name = WATCHED_HEAD.select(page.label("head"), list(heads), first)
     return ShownTraining(variant, training, number, heads[name])
 
@@ -132,10 +127,10 @@ def _descriptions() -> str:
 def _picture(page: LessonPage, shown: ShownTraining) -> int:
     """Draw the slider, the loss and the attention; return the step."""
     steps = shown.training.steps
-    asked = TRAINING_STEP.get(steps[0])
+    asked = TRAINING_STEP.get(steps[-1])
     if asked not in steps:  # a step of another training
         TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
-    step = TRAINING_STEP.slide(page.label("step"), steps)
+    step = TRAINING_STEP.slide(page.label("step"), steps, steps[-1])
     snapshot = shown.training.snapshots[steps.index(step)]
     _loss(page, shown, step)
     views = (MATRIX, LINES) if shown.is_storyteller else (LINES, MATRIX)
@@ -246,8 +241,8 @@ def _learned(page: LessonPage, shown: ShownTraining, step: int) -> None:
     found, about = shown.training.snapshots, shown.training.about
     _progress(page, "learning", page.label("progress_title"), shown.variant, found, step, found[-1].step)
     rows = [
-        {"name": page.label(of), "first": percent(found[0].value(of)), "last": percent(found[-1].value(of))}
-        for of, *_ in values.curves(shown.variant)
+        {"name": name, "first": percent(found[0].value(of)), "last": percent(found[-1].value(of))}
+        for of, name in _names(page, shown.variant).items()
     ]
     page.text(
         "progress",
@@ -269,7 +264,7 @@ def _progress(
 ) -> None:
     """Draw the measures over the steps, with a line at `marked`."""
     last = found[-1]
-    labels = {of: page.label(of) for of, *_ in values.curves(variant)}
+    labels = _names(page, variant)
     lines = [
         _line(labels[of], found, of, dash, marker, colour, times=100)
         for of, dash, marker, colour in values.curves(variant)
@@ -287,6 +282,12 @@ def _progress(
         marked=marked,
         alt=page.label("progress_alt", step=last.step, measures=measures),
     )
+
+
+def _names(page: LessonPage, variant: str) -> dict[str, str]:
+    """Return the label of each measure that is drawn for a model."""
+    guided = values.is_guided(variant)
+    return {of: page.label(of, guided=guided) for of, *_ in values.curves(variant)}
 
 
 def _line(
@@ -323,7 +324,7 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
             shown,
             variant=variant,
             number=shown.number if translates else 0,
-            head=shown.head if keeps else values.first_head(last),
+            head=shown.head if keeps else values.first_head(variant, last),
         )
         left, right = st.columns([7, 5], gap="large")
         with left, st.container(border=True):
@@ -350,30 +351,35 @@ def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learne
     if job := running or mine:
         show_job(
             job,
-            partial(_status, page, job),
+            partial(_status, page),
             lambda latest: show(latest) if latest.found.snapshots else None,
             key=_KEY,
-            mine=job is mine,
+            starts=False,
+            button="",
+            may_stop=job is mine,
         )
 
 
 def _start(settings: Training) -> None:
-    job = Job(partial(train, settings), resumes=False)
-    # Unless another visitor was quicker: the page then shows theirs.
-    if JOBS.begin(_KEY, job, memory.visitor()) is job:
-        memory.put(_MINE, job)
+    job = JOBS.find(_KEY, partial(train, settings), anew=True)
+    job.start()
+    memory.put(_MINE, job)
 
 
-def _status(page: LessonPage, job: Job[Learned], state: State, latest: Progress[Learned] | None) -> str:
+def _status(page: LessonPage, job: Job[Learned]) -> str:
     """Return the state of a training, as Markdown."""
+    latest = job.latest
     if latest is None:
-        return page.label("starting")
+        return page.label("starting") if job.running else ""
     settings, seconds = latest.found.training, job.seconds
     left = seconds / latest.done * (latest.total - latest.done) if job.running and latest.done else 0
-    running = "learning" if latest.done else "starting"
+    if job.running:
+        state = "learning" if latest.done else "starting"
+    else:
+        state = "done" if job.finished else "stopped"
     return page.label(
         "status",
-        state=page.label({"finished": "done", "paused": "stopped"}.get(state, running)),
+        state=page.label(state),
         title=title_of(settings.variant),
         seed=settings.seed,
         step=f"{latest.done:,}",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from attnviz.app.components.curves import Colour, Dash, Marker
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.snapshots import Snapshot, Stored, TextSnapshot
-from attnviz.trained.storyteller.grammar import CHANT
+from attnviz.trained.storyteller.grammar import CHANT, WATCHED
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
@@ -72,12 +73,26 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
     ]
 
 
-def first_head(snapshot: Snapshot) -> Head:
-    """Return the default head: one with an attention loss, or that of the highest prefix-matching score."""
-    if not snapshot.scores:
+def first_head(variant: str, snapshot: Snapshot) -> Head:
+    """Return the default head: the guided one, or that of the highest prefix-matching score.
+
+    Without a guided one, it is the encoder head with the largest weight from "it" to its noun, on average.
+    """
+    if variant in SIZES:
+        scores = snapshot.scores["prefix_matching"]
+        return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
+    if is_guided(variant):
         return GUIDED
-    scores = snapshot.scores["prefix_matching"]
-    return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
+    weights = sum(
+        text.shares("encoder")[..., probe.it, probe.source.index(probe.referent)]
+        for text, probe in zip(snapshot.texts, PROBES, strict=True)
+    )
+    return Head("encoder", *divmod(int(np.argmax(weights)), np.shape(weights)[1]))
+
+
+def is_guided(variant: str) -> bool:
+    """Return whether the loss of a model counts the weights from "it" in head 2-1."""
+    return variant in VARIANTS and VARIANTS[variant].is_guided
 
 
 def curves(variant: str) -> tuple[Style, ...]:

@@ -134,7 +134,7 @@ def _picture(page: LessonPage, chosen: _Chosen) -> None:
             {
                 "title": "",
                 "formula": "",
-                "sentence": [],
+                "sentence": "",
                 "lane": "",
                 "columns": [column("bars", rows=["weights"]), column(rows=["vectors"], bottom=["output"])],
             }
@@ -143,7 +143,7 @@ def _picture(page: LessonPage, chosen: _Chosen) -> None:
         keep_open=False,
         tokens=[every[row] for row in rows],
         query=int(np.flatnonzero(rows == chosen.query)[0]),
-        rest={"count": len(others), "weight": float(weights[others].sum())} if len(others) else None,
+        rest={"count": len(others)} if len(others) else None,
         origin=page.label("origin"),
         omitted=page.label("excluded"),
     )

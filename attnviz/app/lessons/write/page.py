@@ -27,7 +27,6 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, in_bytes, isolated, percent
 from attnviz.trace import Trace
 from attnviz.trained.storyteller import figures
-from attnviz.trained.storyteller.figures import Training
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.vocabulary import END
 
@@ -118,7 +117,7 @@ def draw() -> None:
             drawn = _writing(page, text, model)
         page.explain(vocabulary=len(VOCABULARY))
         _predict(page, text, model)
-        measured = figures.stored()[Training(model, 0)]
+        measured = next(run for run in figures.stored() if (run.variant, run.seed) == (model, 0))
         page.further(
             page.text_section("sampling"),
             page.section("mask", _mask, drawn),
@@ -126,8 +125,8 @@ def draw() -> None:
             code=CODE,
             vocabulary=len(VOCABULARY),
             items=measured.items,
-            two=measured.right["place, 2 facts"] / measured.items,
-            three=measured.right["place, 3 facts"] / measured.items,
+            two=measured.places["2"] / measured.items,
+            three=measured.places["3"] / measured.items,
             chance_two=1 / 2,
             chance_three=1 / 3,
         )
@@ -197,7 +196,9 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
     with right:
         title = page.label("expected_title", token=isolated(drawn.tokens.labels[drawn.row]))
         st.header(title, anchor=False)
-        bars("story expected", title, drawn.expected[drawn.row], "taken", alters(how))
+        expected = drawn.expected[drawn.row]
+        likeliest = replace(expected, candidates=expected.candidates[:NUM_OPTIONS])
+        bars("story expected", title, likeliest, "taken", alters(how))
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:

@@ -1,0 +1,221 @@
+"""A model with cross-attention from its text to the patches of a picture: TrOCR, Donut, BLIP's captions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.capture import forward, image_grids
+from attnviz.capture.custom_attention import Arguments, Read, reading
+from attnviz.capture.generation import GenerationDefaults, habits_of
+from attnviz.capture.huggingface import LIKELIEST
+from attnviz.capture.inspection import compare, exactly, refuse_other_modules, run, weights_of
+from attnviz.capture.model import ModelInput, Writing
+from attnviz.capture.network import vocabulary_rows
+from attnviz.capture.pictures import opened, upright
+from attnviz.capture.recorder import Record, recording
+from attnviz.capture.selection import Selection
+from attnviz.capture.vision_language import PreparedInput, VisionLanguageModel, as_png, patch_token
+from attnviz.errors import ModelNotSupported, quoted
+from attnviz.trace import Block, Kind, Token
+from attnviz.transformer.multi_head import split_heads
+
+_CLASSES = frozenset({"VisionEncoderDecoderModel", "BlipForConditionalGeneration"})
+_SAMPLE = 7  # tokens that it is inspected with
+
+ENCODER_NOT_SHOWN = (
+    "The attention of its encoder is not shown: it is computed in windows of patches, and each stage merges "
+    "the patches of the one before."
+)
+
+
+class PictureReader(VisionLanguageModel):
+    """A loaded model of an encoder that reads one picture, and a decoder that writes what is on it.
+
+    Its text is what the decoder reads: a transcript, the prompt of a task, the beginning of a caption. Of no
+    text, the model writes it. Blocks of the decoder are of the kinds "decoder" and "cross", those of the
+    encoder of the kind "vision".
+    """
+
+    _returning = True  # TrOCR's modules return weights on demand
+
+    def _prepare(self) -> None:
+        settings: Any = self.network.config
+        if not {type(self.network).__name__, *(settings.architectures or ())} <= _CLASSES:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz shows "
+                "BlipForConditionalGeneration alone, which writes captions."
+            )
+        self._paired = bool(settings.is_encoder_decoder)
+        self._text_input = "decoder_input_ids" if self._paired else "input_ids"
+        self._of_encoder = settings.encoder if self._paired else settings.vision_config
+        self._start = self.tokenizer.special(self._start_id(settings))
+        for module in self.network.modules():
+            if (read := _READS.get(type(module).__name__)) is not None:
+                module.register_forward_hook(reading(read), with_kwargs=True)
+
+    def _start_id(self, settings: Any) -> int:
+        """The token with which every text of the decoder begins."""
+        if not self._paired:
+            return int(settings.text_config.bos_token_id)
+        for each in (self.network.generation_config, settings, settings.decoder):
+            for name in ("decoder_start_token_id", "bos_token_id"):
+                if isinstance(number := getattr(each, name, None), int):
+                    return number
+        raise ModelNotSupported(
+            f"{quoted(self.name)} does not say with which token its decoder begins "
+            "(decoder_start_token_id in its config)."
+        )
+
+    def _habits(self) -> GenerationDefaults:
+        settings: Any = self.network.config
+        found = habits_of(self.network)
+        return found if self._paired else found._replace(ends=frozenset({settings.text_config.sep_token_id}))
+
+    def _given(self, text: str | ModelInput) -> ModelInput:
+        given = self.supported(text, writes=True, images=True)
+        if len(given.images) != 1:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} reads one picture. Give it one: attnviz.trace(text, model, images=[…])."
+            )
+        if given.text.strip():
+            return given
+        return replace(given, text="", writing=given.writing or LIKELIEST)
+
+    def _read(self, given: ModelInput) -> PreparedInput:
+        picture = image_grids.turned(self._processor, upright(opened(given.images[0])))
+        pixels: Tensor = self._processor(picture, return_tensors="pt")["pixel_values"]
+        beside, patches = image_grids.of_encoder(
+            self._of_encoder, self._processor, picture, pixels.shape[2:], self.name
+        )
+        typed = self.tokenizer.tokens(given.text) if given.text else ()
+        words = [token for token in typed if not token.special]
+        # As in `generate` of transformers: Donut's prompts begin with a token of their own.
+        begun = words and ("donut" in self._of_encoder.model_type or words[0].id == self._start.id)
+        tokens = tuple(words) if begun else (self._start, *words)
+        if unknown := [token for token in tokens if token.id >= vocabulary_rows(self.network)]:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} has no vector for the token {quoted(unknown[0].text)}: tokenizer and "
+                "model do not belong together."
+            )
+        source = (
+            *(Token(name, 0, 0, 0, None, special=True) for name in beside),
+            *(patch_token(patch, 0, several=False) for patch in patches),
+        )
+        inputs = {
+            "pixel_values": pixels.to(self.network.device, self.network.dtype),
+            self._text_input: torch.tensor([[token.id for token in tokens]], device=self.network.device),
+        }
+        return PreparedInput(inputs, given.text, tokens, [patches], (as_png(picture),), source=source)
+
+    def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
+        if not self._paired:
+            return super()._written(read, writing)
+        network: Any = self.network
+        with torch.inference_mode(), exactly(network.device):  # once for all steps
+            encoded = network.encoder(read.inputs["pixel_values"])
+        found = super()._written(replace(read, inputs={**read.inputs, "encoder_outputs": encoded}), writing)
+        return replace(found, inputs={**read.inputs, self._text_input: found.inputs[self._text_input]})
+
+    def _sample(self) -> dict[str, Any]:
+        read, rows = super()._sample(), vocabulary_rows(self.network)
+        ids = torch.linspace(rows // 2, rows - 1, _SAMPLE, device=self.network.device).long()
+        return {**read, self._text_input: ids[None]}
+
+    def _vision_encoder(self) -> nn.Module:
+        network: Any = self.network
+        found: nn.Module = network.encoder if self._paired else network.vision_model
+        return found
+
+    def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
+        if "vision" not in records:
+            self.notes = (ENCODER_NOT_SHOWN,)
+        for kind, of_kind in records.items():
+            for number, record in enumerate(of_kind, 1):
+                compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
+            seen = kind == "vision"
+            # Of BLIP's decoder, transformers returns none; those of its modules were recorded.
+            own = [record.weights for record in of_kind]
+            returned = weights_of(expected, "encoder" if seen else kind) if seen or self._paired else own
+            self._compare_with(of_kind, returned, len(returned) if seen else self.entry.decoder_layers)
+
+    def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
+        selection.refuse_vectors(self.name)
+        layers = [*self._layers.values()]
+        selection.check(
+            [(layer.layer, layer.heads, len(read.tokens)) for layer in layers if layer.kind != "vision"]
+        )
+        whole = selection.heads is None and selection.queries is None
+        kept = [selection.keeps(layer.layer) and (whole or layer.kind != "vision") for layer in layers]
+
+        def part(number: int, record: Record) -> Record:
+            if number >= len(kept) or not kept[number]:
+                return record.without_tensors()
+            return record.of(selection.heads, selection.queries)
+
+        with recording(None, part) as records, torch.inference_mode():
+            run(self.network, self._lean(read.inputs), returning=True)
+        refuse_other_modules(self.network, [record.module for record in records], layers)
+        blocks = forward.recorded_blocks(
+            self.network,
+            [layer for layer, keeps in zip(layers, kept, strict=True) if keeps],
+            [record for record, keeps in zip(records, kept, strict=True) if keeps],
+            read.tokens,
+            selection,
+            source=read.source,
+        )
+        return tuple(sorted(blocks, key=lambda block: block.kind == "vision"))
+
+
+def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """TrOCR's decoder: scaled dot products with its own tokens, or with patches (Li et al. 2021)."""
+    projections, across = (module.q_proj, module.k_proj, module.v_proj), inputs.get("key_value_states")
+    mask = inputs.get("attention_mask")
+    return _across(module, projections, module.num_heads, inputs, across, mask, module.scaling, weights)
+
+
+def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """BLIP's decoder: as TrOCR's (Li et al. 2022)."""
+    projections, across = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
+    mask = inputs.get("attention_mask" if across is None else "encoder_attention_mask")
+    heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
+    return _across(module, projections, heads, inputs, across, mask, scale, weights)
+
+
+def _across(
+    module: Any,
+    projections: tuple[Any, Any, Any],
+    heads: int,
+    inputs: Arguments,
+    across: Tensor | None,
+    mask: Tensor | None,
+    scale: float,
+    weights: Tensor,
+) -> Record:
+    """A record of an attention to `across`, or where that is None, to the tokens themselves."""
+    states = inputs["hidden_states"]
+    sides = states, *(states if across is None else across,) * 2
+    query, key, value = (
+        split_heads(projection(side), heads) for projection, side in zip(projections, sides, strict=True)
+    )
+    return Record(module, query, key, value, mask, scale, None, weights)
+
+
+def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """BLIP's encoder: scaled dot products of patches."""
+    query, key, value = (
+        split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
+    )
+    return Record(module, query, key, value, None, module.scale, None, weights)
+
+
+_READS: Mapping[str, Read] = {
+    "TrOCRAttention": _trocr,
+    "BlipTextSelfAttention": _blip_text,
+    "BlipAttention": _blip_vision,
+}
+"""Classes that compute attention in ways of their own, and what reads their steps."""

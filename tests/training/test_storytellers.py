@@ -1,0 +1,30 @@
+"""The stored results of the storytellers are those of the shipped weights, on stories that were held out."""
+
+import numpy as np
+import pytest
+
+from attnviz.trained.storyteller import grammar
+from attnviz.trained.storyteller.figures import stored
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.storyteller.storyteller import Storyteller
+from tests.trained.storyteller.both import SMALL_FIRST
+from training.storytellers import ITEMS, asked, measure
+
+
+@pytest.mark.parametrize("name", SMALL_FIRST)
+def test_the_stored_figures_are_the_weights_own(name: str) -> None:
+    written, *others = (run for run in stored() if run.variant == name)
+    assert [run.seed for run in (written, *others)] == [0, 1, 2]
+    found = measure(Storyteller.load(SIZES[name].file))
+    np.testing.assert_allclose(written.prefix_matching, found.prefix_matching, atol=2e-4)
+    assert written._replace(prefix_matching=[]) == found._replace(prefix_matching=[])
+
+
+def test_where_something_is_can_be_read_and_was_held_out() -> None:
+    stories = asked(3)
+    assert len(stories) == ITEMS
+    for words, container in stories:
+        noun = words[-4]
+        place = words.index(noun)
+        assert words[place - 2 : place + 4] == ["put", "the", noun, "in", "the", container]
+        assert grammar.is_held_out("contained", (noun, container))
