@@ -93,7 +93,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     text = "The dog saw <u>it</u>."  # each token is left out once, so few of them
     first_visit(page, server, "beyond_weights", text=text, layer=2, head=7)
 
-    grid = page.get_by_role("grid", name="Number: rank in the row")
+    grid = page.get_by_role("grid", name="rank in the row")
 
     def cells(name: str) -> Locator:
         row = grid.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
