@@ -1,9 +1,9 @@
-"""What pyproject.toml cannot say: in the wheel, app.py, pages/ and .streamlit/ lie in attnviz/served."""
+"""Put app.py, pages/ and .streamlit/ into the wheel as attnviz/served; pyproject.toml cannot do this."""
 
 from setuptools import find_namespace_packages, setup
 
 setup(
-    script_name="setup.py",  # which is then no module of the package
+    script_name="setup.py",  # so that it is not packaged as a module
     packages=[*find_namespace_packages(include=["attnviz*"]), "attnviz.served", "attnviz.served.pages"],
     package_dir={"attnviz.served": ".", "attnviz.served.pages": "pages"},
 )

@@ -1,4 +1,4 @@
-"""Attention weights in a cache of activations, as TransformerLens keeps them."""
+"""Attention weights from an activation cache of TransformerLens."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def from_cache(
 
     Args:
         cache: an `ActivationCache` of TransformerLens, as `run_with_cache` returns it for one text; or a
-            mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], of
-            torch, of numpy, or lists. Layers that are not in it are left out. If no token attends forwards,
-            a single stack is a decoder's.
+            mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], as
+            torch tensors, NumPy arrays or lists. Missing layers are omitted. A single stack is a decoder's
+            if no token attends to later ones.
         tokens: the queries and keys, such as `model.to_str_tokens(text)`; of an encoder–decoder those of the
             encoder.
         target_tokens: the tokens that the decoder of an encoder–decoder reads.
@@ -65,7 +65,7 @@ def from_cache(
     if not any(layers.values()):
         raise InvalidTrace(
             "The cache has no attention weights. TransformerLens calls them “blocks.0.attn.hook_pattern”: "
-            "let names_filter keep these names."
+            "include these names in names_filter."
         )
     encoder, decoder, cross = (
         [stack.get(number) for number in range(max(stack, default=-1) + 1)] for stack in layers.values()

@@ -1,10 +1,19 @@
-"""The gallery's figures: while the site is built, each example of `gallery.md` runs."""
+"""Hooks of mkdocs: the examples of `gallery.md` run, and the sizes of letters and space are added."""
 
 import re
 from doctest import DocTestParser
+from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File
+
+LOOK = Path(__file__).parent.parent / "attnviz/widgets/look.css"
 EXAMPLE = re.compile(r"^```pycon\n(.+?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Any, config: Any) -> None:
+    """Add the sizes of letters and of space; mkdocs calls this with the site's files."""
+    files.append(File.generated(config, LOOK.name, abs_src_path=str(LOOK)))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

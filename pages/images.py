@@ -34,7 +34,8 @@ with page("images", "Images") as this:
             pixels = heads.all_heads(chosen, trace, layer, head, query)
         with wide.container(border=True):
             st.header(f"Layer {layer + 1}" + ("" if chosen.mean else f" · Head {head + 1}"), anchor=False)
-            picture, beside = st.columns([7, 4], gap="medium")
+            with st.container(key="image-and-answer"):
+                picture, beside = st.columns([7, 4], gap="medium")
             with picture:
                 heads.one_head(chosen, trace, pixels, layer, head, query)
             with beside:

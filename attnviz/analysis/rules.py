@@ -24,7 +24,7 @@ Places = NDArray[np.intp]
 
 _AT_ONCE = 2**22  # weights, to save memory in long texts
 
-OF_ALL, OF_WORDS = "of its attention", "of what goes to words"
+OF_ALL, OF_WORDS = "of its attention", "of its attention to words"
 """The denominator of a fraction: all of a token's attention, or its attention to ordinary tokens."""
 
 
@@ -91,7 +91,7 @@ class Rule:
         return "" if not self.is_attention else OF_WORDS if self.words else OF_ALL
 
     def amount(self, score: float, raw: float) -> str:
-        """Format a score: "17 % of its attention, 64 % of what goes to words".
+        """Format a score: "17 % of its attention, 64 % of its attention to words".
 
         If both are equal, because nothing goes to special tokens, only one is given.
         """
@@ -115,7 +115,7 @@ class Rule:
 
     def _sentence(self, amount: str) -> str:
         treatment = "excluded, rows rescaled" if self.words else "excluded as queries, counted as keys"
-        return f"On average a token {self.does.format(amount)} (special tokens {treatment})"
+        return f"On average, a token {self.does.format(amount)} (special tokens {treatment})"
 
 
 def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:

@@ -1,4 +1,4 @@
-"""The texts of the About page; every figure in them is asked of the program."""
+"""The texts of the About page; all figures are computed."""
 
 from math import isqrt
 
@@ -11,47 +11,44 @@ from attnviz.models import catalogue
 
 
 def reading_a_picture() -> None:
-    """How to read a head."""
+    """Draw how to read a head."""
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets tokens attend to tokens and take something from them. *How much* is the **weight**.
+**head** lets each token read other tokens. The **weight** says *how much* it reads.
 
-- In a head each token has two lists of numbers: the :blue[query] describes what it looks for, the :red[key]
-  what it offers. The better the query of one token matches the key of another, the larger the score.
+- In a head each token has a :blue[query], which describes what it searches for, and a :red[key], which
+  describes what it offers. The better a query matches a key, the larger the score.
 - A row belongs to the query token; a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that belongs to no token and takes a part of every row (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
-  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. With
-  what a French word has read, the next one is chosen. Special tokens are [START] before the French and [END].
+  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. What
+  a French word reads helps to choose the next one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2 each token attends only to itself and earlier tokens. The next word is
   predicted at the last token: the attention for a word is in the row of the token before it.
 - Of two sentences that are **read together**, ᴬ and ᴮ behind a token mark the sentence.
 - Heads are called layer-head, counted from 1: `4-2` is the second head of the fourth layer.
-- A weight is a share of its row: the softmax of the scores. In BERT and GPT-2 a score is
-  :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page works it
-  out below the open head, with the model's own vectors; the **Learn** pages explain the steps.
+- The weights of a row are the softmax of its scores. In BERT and GPT-2 a score is
+  :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page
+  shows the arithmetic with the model's own vectors; the **Learn** pages explain the steps.
 """
     )
 
 
 def meaning_of_a_weight() -> None:
-    """What a visitor should not conclude."""
+    """Draw what cannot be concluded from a weight."""
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
 - A weight is **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
   Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
-- [CLS] and [SEP] often receive most of the weight, probably as a **place to rest** for heads that find
-  nothing to do (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and
-  rescales the rest.
-- In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
-  (Abnar & Zuidema 2020).
+- [CLS] and [SEP] often receive most of the weight, probably where a head has **nothing to read**
+  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
+- In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
 - Heads do **different things** (Voita et al. 2019), which their average hides.
-- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of the bundled BERT
-  that follows the dog fails.
+- **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of the bundled BERT fails.
 - Where a token may attend to more tokens than a value has numbers, plus one, other weights would give the
   same output (Brunner et al. 2020).
 """
@@ -64,7 +61,7 @@ def meaning_of_a_weight() -> None:
 
 
 def models() -> None:
-    """The models of the catalogue, with their sizes."""
+    """Draw the models of the catalogue, with their sizes."""
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
@@ -75,21 +72,21 @@ def models() -> None:
 
 
 def limits() -> None:
-    """What happens to long and unusual texts."""
+    """Draw what happens to long and unusual texts."""
     st.header("Limits", anchor=False)
     st.markdown(
         f"""
-- A text longer than the model can read is refused with its length; nothing is cut silently.
-- Above some 64 tokens labels and lines thin out.
-- A word with a letter outside BERT's vocabulary becomes [UNK], with what was typed beside it; the bundled
-  BERT was trained on English.
+- A text that is too long for the model is refused; nothing is truncated.
+- Above about 64 tokens, not all labels and lines are drawn.
+- A word with a letter outside BERT's vocabulary becomes [UNK], beside the typed word; the bundled BERT was
+  trained on English.
 - A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.
-- No picture, font or script is fetched from outside, and no sentence is written to a log.
+- No picture, font or script comes from another host, and no sentence is logged.
 """
     )
 
 
 def sources() -> None:
-    """The way to what the pages cite."""
+    """Draw the link to the references."""
     st.page_link("pages/references.py", label="What the pages cite", icon=":material/menu_book:")

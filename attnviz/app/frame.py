@@ -62,6 +62,7 @@ html { font-size: 100% !important; }
   [data-testid="stWidgetLabel"] { flex: none; gap: 0.4rem; min-height: 0; margin: 0; }
   .stNumberInput input { padding-inline: 0.5rem 0; }
 }
+.st-key-bar .stElementContainer:has(> .stButton) { flex: none; }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 .stMain :is(.stButtonGroup, .stButton, .stPopover, .stPageLink) :is(button, a) {
@@ -137,6 +138,9 @@ html { font-size: 100% !important; }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
+  .stColumn .st-key-image-and-answer .stHorizontalBlock:has(> .stColumn) {
+    flex-direction: column-reverse !important;
+  }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }

@@ -416,7 +416,7 @@ def intervening(
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
-        ModelNotSupported: the model computes attention in a way of its own, and an edit does more than
+        ModelNotSupported: the model has a custom attention, and an edit does more than
             ablate; or its forward pass differs from the inspected one.
     """
     if not any(edits):
@@ -457,12 +457,12 @@ def _refuse_all_but_ablation(
     for edit in (edit for of_row in edits for edit in of_row):
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
-                f"{type(network).__name__} computes attention in a way of its own: its heads and rows can be "
+                f"{type(network).__name__} has a custom attention: its heads and rows can be "
                 f"ablated, but not pointed elsewhere, as “{edit}” says."
             )
     if any(layer.mixer is None for layer in layers):
         raise ModelNotSupported(
-            f"{type(network).__name__} computes attention in a way of its own, and its W_O was not found. "
+            f"{type(network).__name__} has a custom attention, and its W_O was not found. "
             "Its heads cannot be ablated exactly, so they are not ablated."
         )
 

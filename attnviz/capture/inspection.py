@@ -132,7 +132,7 @@ def inspected(
             run(network, inputs)
         if not records:
             raise AttentionNotRead(
-                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot read."
+                f"{type(network).__name__} has a custom attention, which attnviz cannot read."
             )
         expected = _by_transformers(network, inputs)
         others = dict(entry.without_weights)

@@ -1,4 +1,4 @@
-"""Opens a saved transformers model: without code of others, without pickles, with all of its weights."""
+"""Loading of saved transformers models: without remote code or pickles, and only with all weights."""
 
 from __future__ import annotations
 
@@ -52,17 +52,16 @@ def open_network(
     *,
     weights_alone: bool = False,
 ) -> PreTrainedModel:
-    """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
+    """Load the model in a folder, with its language-model head if it has one.
 
     Args:
         name: its name in messages, which do not reveal its folder; None: the folder's name.
-        weights_alone: it will not be recorded, and only returns its weights.
+        weights_alone: load it to return weights only, not to record it.
 
     Raises:
         AttentionNotRead: it cannot be recorded.
-        ModelNotSupported: it is not supported, transformers does not have it, or it cannot be brought to the
-            device.
-        ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
+        ModelNotSupported: attnviz or transformers does not support it, or it cannot be moved to the device.
+        ModelFilesDamaged: a file is missing or damaged, or lacks weights.
     """
     name = name or folder.name
     with quiet(), in_our_words(folder, name):
@@ -92,31 +91,31 @@ def open_network(
         network.to(device)  # type: ignore[arg-type]  # a device's name is one, too
     except (RuntimeError, AssertionError) as error:  # torch was built without it, or there is no room
         raise ModelNotSupported(
-            f"{quoted(name)} cannot be brought to {device}: {_first_line(error, folder)} Leave {device} "
-            "out, and it runs on the processor."
+            f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Omit {device} to run "
+            "it on the CPU."
         ) from error
     return network
 
 
 def compute_with(network: PreTrainedModel, attention: str) -> None:
-    """Let a model compute with this attention, by the name that transformers has for it."""
-    with quiet():  # a family that cannot be set so computes as `eager` does
+    """Set a model's attention implementation, by its name in transformers."""
+    with quiet():  # a family without this setting computes as `eager` does
         network.set_attn_implementation(attention)
-    for module in network.modules():  # those of an EncoderDecoderModel read other configs than its own
+    for module in network.modules():  # the parts of an EncoderDecoderModel have configs of their own
         if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
             own._attn_implementation = attention  # noqa: SLF001
 
 
 def implementation(family: str, *, weights_alone: bool) -> str:
-    """With which attention, as transformers calls it, a model is recorded, or returns its weights."""
+    """Return the attention implementation with which a model is recorded, or returns its weights."""
     return "eager" if weights_alone or custom_attention.has(family) else IMPLEMENTATION
 
 
 def refuse_unreadable(config: PreTrainedConfig) -> None:
-    """Return whether attention cannot be decomposed, by the config.
+    """Refuse a model with attention that cannot be decomposed, by its config.
 
     Raises:
-        AttentionNotRead: it does.
+        AttentionNotRead: it cannot be decomposed.
     """
     reason = families.weights_alone(config.model_type, vars(config))
     if reason is not None:
@@ -124,15 +123,15 @@ def refuse_unreadable(config: PreTrainedConfig) -> None:
 
 
 def refuse_rounding(family: str, name: str, dtype: str) -> None:
-    """Whether attention of this family is shown in these numbers.
+    """Refuse a number format in which attention of this family cannot be shown.
 
     Raises:
-        ModelNotSupported: it is not.
+        ModelNotSupported: it cannot be shown.
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only, not "
-            f"in {dtype}: leave {dtype} out, or call model.float()."
+            f"{quoted(name)} has a custom attention, and can be shown in float32 only, not "
+            f"in {dtype}: omit {dtype}, or call model.float()."
         )
     if dtype not in BYTES_OF_A_NUMBER:
         raise ModelNotSupported(
@@ -170,14 +169,14 @@ def _with_head(config: PreTrainedConfig) -> Any:
 
 
 def _computed(network: PreTrainedModel, name: str) -> bool:
-    """Whether a weight is made of sines and cosines, which are not learned and rarely stored."""
+    """Return whether a weight consists of sines and cosines, which are not learned and rarely stored."""
     return "Sinusoidal" in type(network.get_submodule(name.rpartition(".")[0])).__name__
 
 
 def _load(
     auto: Any, folder: Path, config: PreTrainedConfig, dtype: DType, attention: str
 ) -> tuple[PreTrainedModel, set[str]]:
-    """The model, and the names of the weights that the file lacks and chance would have filled in."""
+    """Return the model, and the names of missing weights, which transformers initializes at random."""
     network, found = auto.from_pretrained(
         folder,
         config=config,
@@ -205,7 +204,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def in_our_words(folder: Path, name: str) -> Iterator[None]:
-    """What transformers and safetensors raise, as errors that a visitor can read."""
+    """Turn errors of transformers and safetensors into messages for visitors."""
     try:
         yield
     except (ModelNotSupported, ModelFilesDamaged):
@@ -216,12 +215,12 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
             "them again."
         ) from error
     except KeyError as error:
-        if error.args != (IMPLEMENTATION,):  # it looks for its own attention under our name
+        if error.args != (IMPLEMENTATION,):  # the family looks up its attention by our name
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."
             ) from error
         raise AttentionNotRead(
-            f"{quoted(name)} computes attention in a way of its own, which attnviz cannot read."
+            f"{quoted(name)} has a custom attention, which attnviz cannot read."
         ) from error
     except Exception as error:  # what a model class raises differs by family
         raise ModelNotSupported(
@@ -231,6 +230,6 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
 
 def _first_line(error: Exception, folder: Path) -> str:
     """Return an error's message, short enough for a page, without the folder's path."""
-    told = str(error).replace(str(folder), "its folder").strip()
-    line = next(iter(told.splitlines()), type(error).__name__)
+    message = str(error).replace(str(folder), "its folder").strip()
+    line = next(iter(message.splitlines()), type(error).__name__)
     return line[:_MAX_QUOTED].rstrip(" .:") + "."

@@ -1,4 +1,4 @@
-"""Our own Transformer as a source of traces: every number is one of the steps that it returns."""
+"""Traces of attnviz's own transformer, from the steps that it returns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 
 
 class ScratchModel(Model):
-    """A BERT of attnviz's own making with published weights; safe to share among threads."""
+    """attnviz's own BERT with published weights; safe to share among threads."""
 
     def __init__(self, name: str, folder: Path, tokenizer: TextTokenizer) -> None:
         self.name = name
@@ -31,11 +31,11 @@ class ScratchModel(Model):
         self._projections = [*output_projections(self.bert).values()]
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
+        """Return the text's tokens; see `TextTokenizer.tokenized` for the errors."""
         return self.tokenizer.tokens(self.supported(text).text)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass over the text; see `Model.trace`."""
+        """Run one forward pass over the text; see `Model.trace`."""
         given = self.supported(text)
         tokens = self.tokens(given)
         validate_edits(edits, len(tokens), len(tokens))
@@ -54,7 +54,7 @@ class ScratchModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out for each variant; it expects nothing anywhere. See `Model.outcomes`."""
+        """Return the outputs of each variant, without predictions; see `Model.outcomes`."""
         self.refuse_prediction(position)
         tokens = self.tokens(text)
         for edits in variants:
@@ -71,12 +71,12 @@ class ScratchModel(Model):
         return Outcomes.of_batches(variants, numbers_of_variant(len(tokens), heads, d_model), run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
+        """Return the readable tokens with these ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
 
 def output_projections(network: OurModel) -> dict[tuple[Kind, int], Floats]:
-    """Each layer's W_O, by kind and layer, as slices of its heads; made once, for all traces of a model."""
+    """Return each layer's W_O, by kind and layer, as slices of its heads; shared by all traces of a model."""
     return {
         place: owned(attention_at(network, path).output_projections().detach())
         for place, path in places(network).items()
@@ -89,7 +89,7 @@ def self_attention(
     tokens: tuple[Token, ...],
     projections: Sequence[Floats],
 ) -> tuple[Block, ...]:
-    """All layers of a stack that reads one text."""
+    """Return the blocks of all layers of a stack."""
     return tuple(
         block_of_steps(kind, number, layer.attention, tokens, tokens, projection)
         for number, (layer, projection) in enumerate(zip(layers, projections, strict=True))
@@ -104,7 +104,7 @@ def block_of_steps(
     keys: tuple[Token, ...],
     projection: Floats,
 ) -> Block:
-    """The recorded steps of one attention of our own Transformer.
+    """Return the block of one attention.
 
     Args:
         projection: W_O, as its heads' slices [head, d_head, d_model].

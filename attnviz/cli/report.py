@@ -12,9 +12,9 @@ from attnviz.atomic_file import atomic_file
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, written
 from attnviz.errors import AttnvizError
-from attnviz.export.report.page import InitialView, View, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.models.resolve import with_settings
-from attnviz.trace import Kind, Trace
+from attnviz.trace import Trace
 
 
 @app.command(
@@ -36,17 +36,8 @@ def run(
     *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Output file (.html).")],
     force: Force = False,
-    kind: Annotated[Kind | None, typer.Option(help="Kind of attention that is selected initially.")] = None,
     layer: Annotated[int, typer.Option(metavar="N", help="Layer that is selected initially, from 1.")] = 1,
     head: Annotated[int, typer.Option(metavar="N", help="Head that is selected initially, from 1.")] = 1,
-    token: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Query token that is selected initially, from 1 (default: all)."),
-    ] = None,
-    view: Annotated[View, typer.Option(help="View that is selected initially.")] = "lines",
-    hide: Annotated[
-        bool, typer.Option("--hide", help="Initially hide special tokens such as [CLS].")
-    ] = False,
 ) -> None:
     """Write one self-contained HTML file with all heads.
 
@@ -62,15 +53,7 @@ def run(
     traces = [_loaded(file) for file in files]
     if text is not None:
         traces = [reading.read(with_settings(model or "minilm", dtype, device), text)]
-    opening = InitialView(
-        kind=kind,
-        layer=layer - 1,
-        head=head - 1,
-        query=None if token is None else token - 1,
-        view=view,
-        hide_special=hide,
-    )
-    page = report(traces, opening)
+    page = report(traces, InitialView(layer=layer - 1, head=head - 1))
     with atomic_file(out) as opened:
         opened.write(page.encode())
     sys.stdout.write(written(out))

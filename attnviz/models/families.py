@@ -31,7 +31,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it hears sounds": (
         *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
-    "it computes attention in a way of its own, which attnviz does not know": ("xlnet", "prophetnet"),
+    "it has a custom attention, which attnviz does not know": ("xlnet", "prophetnet"),
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 

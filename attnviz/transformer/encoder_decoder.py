@@ -104,14 +104,12 @@ class EncoderDecoder(nn.Module):
         source_ids: Int[Tensor, "*batch source"],
         target_ids: Int[Tensor, "*batch target"],
         source_mask: Bool[Tensor, "*#batch source source"] | None = None,
-        target_mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> EncoderDecoderSteps:
-        """Run one pass over both texts.
+        """Run one pass over both texts; a target token attends to no later one.
 
         Args:
             source_mask: Mask of the source's self-attention; None masks nothing.
-            target_mask: Mask of the target's self-attention; None for causal.
             cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
@@ -120,6 +118,6 @@ class EncoderDecoder(nn.Module):
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)
         target = self.target_embedding(target_ids)
-        decoder = self.decoder(target.output, encoder.output, target_mask, cross_mask)
+        decoder = self.decoder(target.output, encoder.output, cross_mask)
         logits = decoder.output @ self.target_embedding.table.weight.T
         return EncoderDecoderSteps(source, encoder, target, decoder, logits)

@@ -108,22 +108,19 @@ class DecoderLayer(nn.Module):
         self,
         target: Float[Tensor, "*batch target d_model"],
         source: Float[Tensor, "*batch source d_model"],
-        mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderLayerSteps:
-        """Run one layer.
+        """Run one layer, with a causal mask of the self-attention.
 
         Args:
             target: Vectors of the target's tokens.
             source: The encoder's output.
-            mask: Mask of the self-attention; None for causal.
             cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: a mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
-        if mask is None:
-            mask = causal_mask(target.shape[-2]).to(target.device)
+        mask = causal_mask(target.shape[-2]).to(target.device)
         attention = self.attention(target, target, mask)
         attended = self.attention_add_norm(target, attention.output)
         cross_attention = self.cross_attention(attended.output, source, cross_mask)
@@ -187,11 +184,10 @@ class Decoder(nn.Module):
         self,
         target: Float[Tensor, "*batch target d_model"],
         source: Float[Tensor, "*batch source d_model"],
-        mask: Bool[Tensor, "*#batch target target"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderSteps:
-        """Run all layers with the same masks; arguments and errors as in `DecoderLayer`."""
+        """Run all layers with the same mask; arguments and errors as in `DecoderLayer`."""
         steps: list[DecoderLayerSteps] = []
         for layer in self.layers:
-            steps.append(layer(steps[-1].output if steps else target, source, mask, cross_mask))
+            steps.append(layer(steps[-1].output if steps else target, source, cross_mask))
         return DecoderSteps(tuple(steps), (target, *(step.output for step in steps)))

@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { HeadGrid } from "./head_grid.js";
-import { css, levelsImage } from "./palette.js";
+import { levelsImage } from "./palette.js";
 import { unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { pooled } from "./thumbnails.js";
@@ -13,13 +13,12 @@ import gridStyle from "./head_grid.css";
 const CELL = { least: 24, most: 56 };
 const LABEL = 24; // the width of the row labels
 const MARGIN = 4; // at the right, for the rings of the last column
-const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where heads are sorted
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
 /**
  * @typedef {{ pixels: string, layers: number, heads: number, numbers?: number[], selected: { layer: number, heads: number[] }, facts:
- *   string[], dim: number[], order: number[], column_labels?: string[], kind: "sequential" | "diverging" }} Message what
+ *   string[], dim: number[], column_labels?: string[], kind: "sequential" | "diverging" }} Message what
  *   app/components/atlas.py sends, and describes
  */
 
@@ -48,25 +47,13 @@ class Atlas extends HeadGrid {
   update(data) {
     this.data = data;
     this.selected.tell(data.selected);
-    this.layOut();
+    const { layers, heads, numbers, column_labels: labels } = data;
+    const shape = [layers, heads, numbers, labels].join("|");
+    if (this.shape !== shape) this.build(layers * heads);
+    this.shape = shape;
     this.describe();
     this.mark();
     this.draw();
-  }
-
-  /** Which head stands where: layers downwards, or sorted, as many in a row as there is room for with names. */
-  layOut() {
-    const { layers, heads, numbers, order } = this.data;
-    this.sorted = Boolean(order?.length);
-    const most = Math.floor((this.root.clientWidth - LABEL - MARGIN) / NAME.wide);
-    const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
-    const shape = [layers, heads, numbers, columns, this.sorted ? order : [], this.data.column_labels].join("|");
-    if (this.shape === shape) return false;
-    this.shape = shape;
-    this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);
-    this.build(this.order, columns, this.sorted);
-    this.root.toggleAttribute("data-sorted", this.sorted);
-    return true;
   }
 
   describe() {
@@ -117,22 +104,15 @@ class Atlas extends HeadGrid {
   draw() {
     const room = this.root.clientWidth;
     if (!this.root.isConnected || !this.data || room === 0) return;
-    if (this.layOut()) {
-      this.describe();
-      this.mark();
-    }
-    const { kind, dim } = this.data;
-    const { columns, order } = this;
-    const name = this.sorted ? NAME.tall : 0;
+    const { kind, dim, heads: columns } = this.data;
     const cell = Math.max(
       CELL.least,
       Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / columns) / 10),
     );
     const gap = cell < 30 ? 1 : 2;
     const width = columns * cell;
-    const height = Math.ceil(order.length / columns) * (cell + name);
+    const height = (this.buttons.length / columns) * cell;
     this.root.style.setProperty("--cell", `${cell}px`);
-    this.root.style.setProperty("--name", `${name}px`);
     this.root.style.setProperty("--gap", `${gap}px`);
     const pictures = this.pictures();
     this.root.toggleAttribute("data-waiting", !pictures);
@@ -154,36 +134,18 @@ class Atlas extends HeadGrid {
     // One image of all pictures, one below the other: a canvas for each of them takes ten times as long.
     const [count, tall, wide] = pictures.shape;
     const image = levelsImage(pictures.values, count * tall, wide, palette);
-    const places = [];
-    order.forEach((at, place) => (places[at] = place));
     pictures.places.forEach((at, picture) => {
-      const [column, row] = [places[at] % columns, Math.floor(places[at] / columns)];
+      const [column, row] = [at % columns, Math.floor(at / columns)];
       const x = edge(column * cell) + inset;
-      const y = edge(row * (cell + name) + name) + inset;
+      const y = edge(row * cell) + inset;
       const w = edge((column + 1) * cell) - inset - x;
-      const h = edge((row + 1) * (cell + name)) - inset - y;
+      const h = edge((row + 1) * cell) - inset - y;
       context.imageSmoothingEnabled = wide > w || tall > h;
       context.globalAlpha = faint.has(at) ? 0.14 : 1;
       context.drawImage(image, 0, picture * tall, wide, tall, x, y, w, h);
     });
     context.globalAlpha = 1;
-    if (name) this.names(context, ratio, cell);
     this.countDrawing();
-  }
-
-  /** Where heads are sorted, row and column no longer say which is which: each bears its name. */
-  names(context, ratio, cell) {
-    context.font = `${Math.round(11 * ratio)}px ${this.theme.font}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const faint = new Set(this.data.dim);
-    this.order.forEach((at, place) => {
-      const [column, row] = [place % this.columns, Math.floor(place / this.columns)];
-      const [x, y] = [(column + 0.5) * cell, row * (cell + NAME.tall) + NAME.tall / 2 + 1];
-      context.fillStyle = css(faint.has(at) ? this.theme.muted : this.theme.text);
-      const { layer, head } = this.place(at);
-      context.fillText(`${layer}-${head}`, x * ratio, y * ratio);
-    });
   }
 }
 

@@ -14,11 +14,8 @@ import { View } from "./widget.js";
 export class HeadGrid extends View {
   /** @type {HTMLElement[]} of each head */
   buttons = [];
-  /** @type {HTMLElement[]} the same in the order in which they stand */
-  placed = [];
   /** @type {number[]} the selected heads */
   ringed = [];
-  columns = 0;
 
   constructor() {
     super();
@@ -27,22 +24,17 @@ export class HeadGrid extends View {
     this.grid = element("div", { class: "grid", role: "grid" });
     this.fact = element("p", { class: "fact" });
     this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
-    this.grid.onkeydown = (event) => moveFocus(event, this.placed, this.columns);
+    this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
     onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
   }
 
   /**
-   * Makes the buttons, under the numbers of the heads and beside those of the layers; sorted ones beside their ranks.
-   * @param {number[]} order the heads as they are to stand
-   * @param {number} columns
-   * @param {boolean} sorted
+   * Makes the buttons, under the numbers of the heads and beside those of the layers.
+   * @param {number} count
    */
-  build(order, columns, sorted = false) {
+  build(count) {
     const { heads } = this.data;
-    this.columns = columns;
-    this.placed = order.map(() => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
-    this.buttons = [];
-    order.forEach((at, place) => (this.buttons[at] = this.placed[place]));
+    this.buttons = Array.from({ length: count }, () => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
     const label = (role, name, ...content) => element("div", { class: name, role }, ...content);
     const corner = label("columnheader", "row-label", element("span", { class: "hidden", text: this.data.row_labels ? "Row" : "Layer" }));
     const { row_labels: named, column_labels: columnNames } = this.data;
@@ -51,10 +43,10 @@ export class HeadGrid extends View {
       return label("columnheader", "column-label", element("bdi", { text, title: columnNames && text }));
     });
     /** @type {HTMLElement[][]} */
-    const rows = sorted ? [] : [[corner, ...numbers]];
-    for (let first = 0; first < order.length; first += columns) {
-      const name = named?.[first / heads] ?? (sorted ? first + 1 : `L${this.layerOf(first / heads)}`);
-      rows.push([label("rowheader", "row-label", element("bdi", { text: name, title: named && name })), ...this.placed.slice(first, first + columns)]);
+    const rows = [[corner, ...numbers]];
+    for (let first = 0; first < count; first += heads) {
+      const name = named?.[first / heads] ?? `L${this.layerOf(first / heads)}`;
+      rows.push([label("rowheader", "row-label", element("bdi", { text: name, title: named && name })), ...this.buttons.slice(first, first + heads)]);
     }
     this.grid.replaceChildren(...rows.map((cells) => element("div", { class: "row", role: "row" }, ...cells)));
   }

@@ -15,7 +15,7 @@ const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 /**
  * @typedef {{ picture: string, whole: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
- *   number, heads: number, query: number, words: boolean, box: [number, number, number, number] }} Message what patches.py sends, and describes
+ *   number, heads: number, query: number, words: number, box: [number, number, number, number] }} Message what patches.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -59,7 +59,7 @@ class Patches extends View {
     this.head.tell({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);
     if (this.shape !== shape) this.build();
-    this.root.toggleAttribute("data-words", data.words);
+    this.root.toggleAttribute("data-words", data.words > 0);
     this.shape = shape;
     this.beside.ariaLabel = data.words ? "Words of the text" : "Tokens beside the picture";
     if (this.image.src !== data.picture) this.image.src = data.picture;
@@ -92,9 +92,9 @@ class Patches extends View {
     return `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
   }
 
-  /** Whether the weights are those that the chosen token gets: of a patch beside a text, where words are asked. */
+  /** Whether the weights are those that the chosen token gets: of what is behind the words of a text. */
   get received() {
-    return this.data.words && this.asked.value.query >= this.data.names.length;
+    return this.data.words > 0 && this.asked.value.query >= this.data.words;
   }
 
   /** The weights of the token that looks, in the open head; null before they come. */
@@ -155,7 +155,7 @@ class Patches extends View {
       context.globalAlpha = (STRONGEST * (weights[names.length + patch] || 0)) / high;
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
-    this.high.textContent = weights ? written(high, "percent") : "";
+    this.high.textContent = high ? written(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${STRONGEST})), #fff`;
   }
 

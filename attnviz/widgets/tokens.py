@@ -1,4 +1,4 @@
-"""The rows and columns of a picture, as the browser is told of them."""
+"""The rows and columns of a picture, as sent to the browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ShownToken(TypedDict):
     Attributes:
         label: what is written.
         name: what sentences call it; with its number where the text has the same label twice.
-        title: what a pointer resting on it is told.
+        title: the tooltip.
         special: whether the tokenizer added it ([CLS], [SEP]).
         number: its place in the text, from 1.
     """

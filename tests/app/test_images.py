@@ -139,11 +139,13 @@ def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() 
     app = clean(visit("images", patch="row 5, column 2"))
     assert app.selectbox(key="patch").value == "row 5, column 2"
     app.text_input(key="question").set_value("what zebra is red?")
+    app.run()
+    assert "zebra. This model knows two questions" in app.error[0].value
+    app.text_input(key="question").set_value("which shape is red?")
     clean(app.run())
     message = sent(app, "patches")
     assert message["names"][message["query"]] == "red"
     assert (message["layer"], message["head"]) == figures.stored().by_colour.head
-    assert "zebra, ?" in warnings(app)
     app.selectbox(key="patch").set_value("row 1, column 1").run()
     app.session_state["picture"] = "three shapes"
     clean(app.run())
@@ -163,3 +165,26 @@ def test_a_model_of_pictures_with_texts_opens_here_and_its_link_waits_for_the_im
     app = visit("images", model=folder, picture="your own", patch="row 2, column 2")
     assert "The image is not in the link" in app.info[0].value
     assert "patch" not in warnings(app)
+
+
+def test_a_model_with_cross_attention_writes_and_shows_what_each_word_attends_to(
+    opened: Callable[[str], str],
+) -> None:
+    folder = opened("trocr")
+    trace = loading.trace(folder, ModelInput("", images=(Image.fromarray(sample("boat")),)))
+    cross = trace.block("cross", 1)
+    words = len(cross.query_tokens)
+    app = clean(visit("images", model=folder, layer="2", head="3"))
+    message = sent(app, "patches")
+    assert (message["words"], message["query"]) == (words, words - 1)
+    assert message["names"][words:] == ["[CLS]"]
+    assert (message["rows"], message["columns"]) == (4, 8)
+    best = int(cross.weights[2, -1, 1:].argmax())
+    assert (
+        f"*row {best // 8 + 1}, column {best % 8 + 1}* **{100 * cross.weights[2, -1, 1 + best]:.1f} %**"
+        in (words_of(app))
+    )
+    app.selectbox(key="patch").set_value("row 2, column 3").run()
+    column = cross.weights[2, :, 1 + 8 + 2]
+    assert f"**{100 * column.max():.1f} %**" in words_of(clean(app))
+    assert "is attended to most by these words" in words_of(app)

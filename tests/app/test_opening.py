@@ -1,13 +1,11 @@
 """Choosing a model and opening one's own: what visitors see, and what no link can do."""
 
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 import attnviz
@@ -29,7 +27,7 @@ from tests.app.shown import (
     words,
     worked_weights,
 )
-from tests.capture.tiny import SENTENCE, tiny
+from tests.capture.tiny import tiny
 from tests.models.fake_hub import go_online, serving
 
 
@@ -56,20 +54,6 @@ def look(name: str | Path) -> AppTest:
     app = try_page("models")
     app.text_input(key="own").set_value(str(name))
     return press(app, "Look")
-
-
-def test_a_model_stored_in_half_precision_can_be_opened_so(saved: Path, tmp_path: Path) -> None:
-    name = str(shutil.copytree(saved / "bert", tmp_path / "bert"))
-    file = tmp_path / "bert" / "model.safetensors"
-    save_file({key: array.half() for key, array in load_file(file).items()}, file, metadata={"format": "pt"})
-    assert f"To run it in float16, as it is stored, inspect `{name}#float16`." in words(clean(look(name)))
-    app = clean(look(f"{name}#float16"))
-    assert "To run it in" not in words(app)
-    clean(press(app, "Open"))
-    until(lambda: f"{name}#float16" in allowed.names())
-    app = visit("explore", model=f"{name}#float16", text=SENTENCE)
-    assert "stored and run in float16" in words(app)
-    assert "the model rounded the scores and the weight to float16" in words(app)
 
 
 def page_links(app: AppTest) -> str:

@@ -58,10 +58,10 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
         np.testing.assert_allclose(numbers(heads), values.ravel(), atol=1e-4)
 
     page.get_by_role("radio", name="Paste").click()
-    sentences = page.get_by_role("textbox", name="Sentences, one a line")
+    sentences = page.get_by_role("textbox", name="Sentences, one per line")
     expect(sentences).to_have_value(TIRED)
     shows(to_the_first(TIRED))
-    type_into(page, "Sentences, one a line", "\n".join([*lines, "", "word " * 600]), "Control+Enter")
+    type_into(page, "Sentences, one per line", "\n".join([*lines, "", "word " * 600]), "Control+Enter")
     shows(mean)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     expect(page.get_by_text("1 line could not be read")).to_be_visible()
@@ -71,7 +71,7 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     test = page.get_by_role("combobox", name=re.compile("Test"))
     test.fill("pronoun to noun")
     test.press("Enter")
-    box = page.get_by_role("textbox", name="Pairs, one a line")
+    box = page.get_by_role("textbox", name="Pairs, one per line")
     expect(box).to_have_value(pairs.EXAMPLE)
     expect(page.get_by_role("gridcell", name="Head 4-2: 100 %").first).to_be_visible()
     wait_idle(page)  # no head can be picked while pairs are read
@@ -161,7 +161,7 @@ def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: S
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
     expect(page).to_have_url(all_that_a_reload_needs)
-    bars = page.get_by_role("table", name="How far each token’s output turns").locator("tbody tr")
+    bars = page.get_by_role("table", name="Change of each token’s output (angle)").locator("tbody tr")
     expect(bars).to_have_count(15)
     turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{turned[IT]}°")
@@ -194,7 +194,7 @@ def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, serv
     first = "The train was crowded, but it was quiet."
     others = [line for line in bundled().splitlines()[:60] if line != first]
     type_into(
-        page, "Sentences, one a line", "\n".join([first, f"{HOSTILE} it was.", *others]), "Control+Enter"
+        page, "Sentences, one per line", "\n".join([first, f"{HOSTILE} it was.", *others]), "Control+Enter"
     )
     attends = page.get_by_role("paragraph").filter(has_text="it attends most to train (")
     expect(attends.first).to_be_visible(timeout=COMPUTED_MS)

@@ -132,3 +132,11 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     expect(page.get_by_text("and not your image")).to_be_visible()
     assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
     assert fits(page)
+
+
+def test_a_phone_shows_words_picture_and_weight_at_once(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    first_visit(page, server, "images")
+    words = page.get_by_role("group", name="Words of the text")
+    for shown in (page.get_by_text("Next word:"), words, page.get_by_role("grid", name="Patches")):
+        expect(shown).to_be_in_viewport(ratio=1)

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-import numpy as np
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import ROOT, Server
+from attnviz.trained.snapshots import stored
+from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
     eventually,
@@ -15,8 +15,6 @@ from tests.browser.visit import (
     visit,
     wait_idle,
 )
-
-STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "guided-steps.npz"
 
 
 def trainings(server: Server) -> list[str]:
@@ -34,11 +32,10 @@ def trainings(server: Server) -> list[str]:
 
 
 def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
-    with np.load(STORED, allow_pickle=False) as arrays:
-        steps = arrays["steps"].tolist()
+    steps = stored("guided").steps
     first_visit(page, server, "watch_it_learn", training_step=steps[6])
     slider = page.get_by_role("slider", name="Training steps so far")
-    for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
+    for key, step in (("ArrowRight", steps[7]), ("Home", steps[0])):
         slider.press(key)
         wait_idle(page)
         assert slider.get_attribute("aria-valuetext") == str(step)

@@ -91,29 +91,6 @@ def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets) -> No
         assert widgets.page.evaluate(_DRAWN) == expected, (size, kind, masked)
 
 
-@pytest.mark.parametrize("room", [500, 160])
-def test_sorted_heads_stand_row_by_row_with_their_pictures_and_names(widgets: Widgets, room: int) -> None:
-    order = [int(at) for at in np.random.default_rng(5).permutation(LAYERS * HEADS)]
-    pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
-    widgets.mount("atlas", message(pixels, order=order), width=room)
-    names = [cell.get_attribute("aria-label") for cell in widgets.page.get_by_role("gridcell").all()]
-    assert names == [f"Layer {at // HEADS + 1}, head {at % HEADS + 1}: fact {at}" for at in order]
-    shown = np.array(brightness(widgets))
-    assert np.all(np.diff(shown[np.argsort(order)]) < 0), "each picture stands in its own head's cell"
-    rows = [row.get_by_role("gridcell").count() for row in widgets.page.get_by_role("row").all()]
-    assert rows == ([5, 5, 5] if room == 500 else [3] * 5)
-    # The keyboard goes as the eye does, and a click opens the head that bears the name.
-    head(widgets, order[0] // HEADS + 1, order[0] % HEADS + 1).focus()
-    widgets.page.keyboard.press("ArrowDown")
-    below = order[rows[0]]
-    expect(head(widgets, below // HEADS + 1, below % HEADS + 1)).to_be_focused()
-    widgets.page.keyboard.press("Enter")
-    assert widgets.said()[-1] == ["pick", {"layer": below // HEADS + 1, "head": below % HEADS + 1}]
-    widgets.show("atlas", message(pixels))
-    expect(widgets.page.get_by_role("columnheader")).to_have_count(HEADS + 1)
-    assert np.all(np.diff(brightness(widgets)) < 0)
-
-
 def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
     pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
     widgets.unmount("store p")

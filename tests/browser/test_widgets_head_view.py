@@ -207,25 +207,6 @@ def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at
     assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
 
 
-def test_the_longest_text_scrolls_in_a_box_that_the_keyboard_reaches_and_its_lines_are_thinned_out(
-    widgets: Widgets,
-) -> None:
-    weights = np.repeat(random_weights(512, 512, layers=1)[:, :3], 2, axis=0)
-    show(widgets, weights, query=511)
-    box = widgets.page.get_by_role("region", name="All tokens")
-    box.focus()
-    expect(box).to_be_focused()
-    height = box_of(box)
-    assert height["height"] <= 640
-    queries(widgets).nth(500).hover()
-    expect(words(widgets)).to_contain_text(f"q500 attends to {largest(weights[1, 2, 500])}")
-    expect(root(widgets)).to_have_attribute("data-lines", "24")
-    show(widgets, random_weights(61, 61), query=None)
-    widgets.page.mouse.move(0, 0)
-    expect(root(widgets)).to_have_attribute("data-lines", "600")
-    expect(words(widgets)).to_contain_text("The 600 strongest of 3,721 lines.")
-
-
 def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)

@@ -38,16 +38,12 @@ def draw_heads(view: str, *heads: int) -> Draw:
     return draw
 
 
-def draw_atlas(widgets: Widgets, width: int, **changes: Any) -> None:
+def draw_atlas(widgets: Widgets, width: int) -> None:
     pictures = widgets.publish("p", {"thumbnails": atlas.flat_pictures()}, heads=[])
     facts = [MARKUP] * atlas.LAYERS * atlas.HEADS
-    message = atlas.message(pictures, dim=[1, 2], facts=facts, **changes)
+    message = atlas.message(pictures, dim=[1, 2], facts=facts)
     widgets.mount("atlas", message, min(500, width))
     atlas.head(widgets, 2, 1).focus()
-
-
-def draw_sorted_atlas(widgets: Widgets, width: int) -> None:
-    draw_atlas(widgets, width, order=list(range(atlas.LAYERS * atlas.HEADS))[::-1])
 
 
 def draw(widget: str, message: Callable[[], dict[str, Any]]) -> Draw:
@@ -60,7 +56,6 @@ DRAW: dict[str, Draw] = {
     "matrix": draw_heads("matrix", 3),
     "matrices of several heads": draw_heads("matrix", 1, 2, 3),
     "atlas": draw_atlas,
-    "sorted atlas": draw_sorted_atlas,
     "map of heads": draw("head_map", tables.map_message),
     "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),
 }

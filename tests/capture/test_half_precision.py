@@ -146,7 +146,7 @@ def test_a_model_goes_to_its_device(stored: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_device_that_is_not_there_is_told(stored: Path) -> None:
-    said = r"cannot be brought to cuda:99: .+\. Leave cuda:99 out, and it runs on the processor"
+    said = r"cannot be moved to cuda:99: .+\. Omit cuda:99 to run it on the CPU"
     with pytest.raises(ModelNotSupported, match=said):
         attnviz.trace(SENTENCE, stored, device="cuda:99")
 

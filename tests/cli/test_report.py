@@ -21,9 +21,9 @@ def saved(tmp_path: Path) -> list[str]:
 
 def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    opened = ["--kind", "cross", "--layer", 2, "--head", 3, "--token", 1, "--view", "matrix", "--hide"]
+    opened = ["--layer", 2, "--head", 3]
     assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *opened) == written(out)
-    opening = InitialView(kind="cross", layer=1, head=2, query=0, view="matrix", hide_special=True)
+    opening = InitialView(layer=1, head=2)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
     say("report", "--trace", saved[0], "--out", out, "--force")
     assert out.read_text("utf-8") == report(translator())

@@ -54,7 +54,7 @@ def _entrance(trouble: str) -> None:
     with join:
         st.header("Join a room", anchor=False)
         st.markdown(
-            "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
+            "Your teacher shows a code. You need no name and no account. Your pages "
             "then go where your teacher's page goes, until you choose *Stop following*."
         )
         code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))

@@ -26,7 +26,6 @@ def atlas(
     selected: Selection,
     facts: Sequence[str],
     dim: Sequence[int] = (),
-    order: Sequence[int] = (),
     kind: Literal["sequential", "diverging"] = "sequential",
     omitted: str = "",
     column_labels: Sequence[str] | None = None,
@@ -44,8 +43,6 @@ def atlas(
         selected: Heads to outline.
         facts: Description of each head, layer by layer ("attends to dog (41 %)"); layers × heads of them.
         dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
-        order: Heads in display order, each with its name, numbered in the same way; empty for
-            layers downwards and heads across.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         omitted: Note in the saved picture on what it omits.
         column_labels: Names of the columns; None for the numbers of the heads.

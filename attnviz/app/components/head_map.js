@@ -55,7 +55,7 @@ class HeadMap extends HeadGrid {
     this.selected.tell(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
     const shape = JSON.stringify([data.values.length, data.heads, data.row_labels, data.column_labels]);
     this.root.classList.toggle("labelled", Boolean(data.row_labels));
-    if (this.shape !== shape) this.build([...data.values.keys()], data.heads);
+    if (this.shape !== shape) this.build(data.values.length);
     this.shape = shape;
     this.root.style.setProperty("--columns", String(data.heads));
     const longest = Math.max(0, ...(data.row_labels ?? []).map(({ length }) => length));

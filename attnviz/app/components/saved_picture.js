@@ -1,17 +1,13 @@
 /* saved_picture: exports a widget as a light SVG or PNG: shapes and texts at their positions in the browser. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
-import { hex, saveAs, saveButtons, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+import { hex, saveAs, saveButtons, short, wrapped, writable } from "../../widgets/pens.js";
 
 const MARGIN = 20; // pixels around everything
 const LINE = 20; // line height of title and caption, in pixels
 const FONT = "Helvetica, Arial, sans-serif";
 const INK = "#1c1c28"; // shared.css has the same for paper
 const GREY = "#5b5d6b";
-/** Style properties copied into the drawing. */
-const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
-  "vector-effect", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order"]; // prettier-ignore
-
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box in the widget's own pixels */
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
@@ -50,7 +46,6 @@ export function savePicture(view, ending) {
  * @param {FileFacts} facts
  */
 export function pictureFile(root, { title, about }) {
-  over = [];
   const shapes = within(root, root);
   const width = Math.max(root.scrollWidth, root.offsetWidth);
   const height = Math.max(root.scrollHeight, root.offsetHeight);
@@ -67,14 +62,11 @@ export function pictureFile(root, { title, about }) {
     drawing("title", {}, `${title}. ${about}`),
     drawing("rect", { width: size.width, height: size.height, fill: "#ffffff" }),
     ...say(above, MARGIN),
-    drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...shapes, ...over),
+    drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...shapes),
     ...say(below, top + height + 8),
   );
   return writable(new XMLSerializer().serializeToString(svg));
 }
-
-/** @type {SVGElement[]} drawn above everything else */
-let over = [];
 
 // Elements ------------------------------------------------------------------------------------------------
 
@@ -89,19 +81,17 @@ function within(node, root) {
   const [shown, opacity] = [style.visibility !== "hidden" && style.clipPath === "none", Number(style.opacity)];
   if (style.display === "none" || !opacity || !shown) return [];
   const box = boxIn(node, root);
-  if (node instanceof SVGSVGElement) return [copied(node, box)];
   const shapes = [...boxShapes(style, box)];
   if (node instanceof HTMLCanvasElement || node instanceof HTMLImageElement) {
     const href = node instanceof HTMLImageElement ? node.src : node.toDataURL();
     const look = { preserveAspectRatio: "none", "image-rendering": style.imageRendering };
     if (node.width) shapes.push(drawing("image", { ...rounded(box), ...look, href }));
   }
-  const inner = [...pseudo(node, "::before", box)];
+  const inner = frame(node, box);
   for (const child of node.childNodes) {
     if (child instanceof Element) inner.push(...within(child, root));
     else if (child instanceof Text && child.data.trim()) inner.push(...lettering(child, style, root));
   }
-  inner.push(...pseudo(node, "::after", box));
   if (style.overflowX === "hidden" && node instanceof HTMLElement && cuts(node)) {
     shapes.push(drawing("svg", { ...rounded(box), viewBox: Object.values(rounded(box)).join(" ") }, ...inner));
   } else shapes.push(...inner);
@@ -114,29 +104,12 @@ const cuts = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
 /** @param {Box} box */
 const rounded = ({ x, y, width, height }) => ({ x: short(x), y: short(y), width: short(width), height: short(height) });
 
-/** Draws a pseudo-element. */
-function pseudo(node, which, { x, y, width }) {
-  const style = getComputedStyle(node, which);
-  if (style.content === "none" || style.display === "none") return [];
-  const number = (name) => parseFloat(style[name]) || 0;
-  const size = parseFloat(style.fontSize);
-  if (style.position === "absolute") {
-    const lines = number("borderLeftWidth") + number("borderRightWidth");
-    const [wide, tall] = [number("width"), number("height")];
-    const outer = style.boxSizing === "border-box" ? 0 : lines;
-    const shapes = boxShapes(style, { x: x + number("left"), y: y + number("top"), width: wide + outer, height: tall + outer });
-    if (style.content.startsWith("counter(")) {
-      const [nth, middle] = [[...node.parentNode.children].indexOf(node) + 1, { x: short(x + wide / 2), y: short(y + tall / 2) }];
-      shapes.push(drawing("text", { ...middle, "text-anchor": "middle", ...letters(style) }, String(nth)));
-    }
-    if (!number("zIndex")) return shapes;
-    over.push(...shapes);
-    return [];
-  }
-  const text = /^"(.*)"$/.exec(style.content)?.[1].trim();
-  if (!text) return [];
-  const at = which === "::before" ? x : x + width - textWidth(text, size, style.fontFamily);
-  return [drawing("text", { x: short(at), y: short(y + 0.7 * size), ...letters(style) }, text)];
+/** Draws the frame of a head in the atlas, the only pseudo-element of a widget. */
+function frame(node, { x, y }) {
+  const style = getComputedStyle(node, "::before");
+  if (style.content === "none" || style.position !== "absolute") return [];
+  const [left, top, width, height] = ["left", "top", "width", "height"].map((name) => parseFloat(style[name]) || 0);
+  return boxShapes(style, { x: x + left, y: y + top, width, height });
 }
 
 // Boxes ---------------------------------------------------------------------------------------------------
@@ -165,15 +138,15 @@ function boxShapes(style, box) {
   if (style.backgroundImage.includes("gradient(")) found.push(...gradient(style.backgroundImage, { ...place, rx }));
   const ring = (width, paint, out) =>
     drawing("rect", { x: short(box.x - out), y: short(box.y - out), width: short(box.width + 2 * out), height: short(box.height + 2 * out), rx, fill: "none", "stroke-width": width, ...paint });
-  for (const [, paint, width, inset] of style.boxShadow.matchAll(/((?:rgba?|color|oklch|oklab)\([^()]*\)) 0px 0px 0px ([\d.]+)px( inset)?/g)) {
+  const shadows = style.boxShadow.matchAll(/((?:rgba?|color|oklch|oklab)\([^()]*\)) 0px 0px 0px ([\d.]+)px( inset)?/g);
+  for (const [, paint, width, inset] of [...shadows].reverse()) {
     const drawn = colour(paint, "stroke");
     if (drawn) found.push(ring(Number(width), drawn, inset ? -width / 2 : width / 2));
   }
   if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth)) {
     const drawn = colour(style.outlineColor, "stroke");
-    const dashes = style.outlineStyle === "dashed" ? { "stroke-dasharray": "3 2" } : {};
     const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth) / 2;
-    if (drawn) found.push(ring(parseFloat(style.outlineWidth), { ...drawn, ...dashes }, out));
+    if (drawn) found.push(ring(parseFloat(style.outlineWidth), drawn, out));
   }
   return [...found, ...edges(style, box, ring)];
 }
@@ -187,8 +160,7 @@ function edges(style, { x, y, width, height }, ring) {
   }));
   const [top, right, bottom, left] = sides.map(({ wide }) => wide);
   if (sides.every(({ wide, as, paint }) => wide && paint && wide === top && as === sides[0].as)) {
-    const dashes = style.borderTopStyle === "dashed" ? { "stroke-dasharray": "3 2" } : {};
-    return [ring(top, { ...colour(style.borderTopColor, "stroke"), ...dashes }, -top / 2)];
+    return [ring(top, colour(style.borderTopColor, "stroke"), -top / 2)];
   }
   const [x1, y1] = [x + width, y + height];
   const corners = [
@@ -218,35 +190,12 @@ function gradient(image, place) {
   return [drawing("linearGradient", { id }, ...stops), drawing("rect", { ...place, fill: `url(#${id})` })];
 }
 
-/** Copies an SVG of the widget, with its computed styles. */
-function copied(node, box) {
-  const copy = /** @type {SVGSVGElement} */ (node.cloneNode(true));
-  const [from, to] = [node, copy].map((one) => [...one.querySelectorAll("*")]);
-  to.forEach((one, at) => {
-    const style = getComputedStyle(from[at]);
-    if (style.display === "none" || style.visibility === "hidden") one.setAttribute("display", "none");
-    for (const name of PAINT) one.setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["fill", "stroke"]) {
-      const paint = style.getPropertyValue(name);
-      const drawn = paint === "none" || paint.startsWith("url") ? null : colour(paint, name);
-      if (!drawn) one.setAttribute(name, paint.startsWith("url") ? paint : "none");
-      else one.setAttribute(name, drawn[name]);
-    }
-    for (const name of ["class", "style", "tabindex"]) one.removeAttribute(name);
-  });
-  for (const name of ["class", "style", "font-family"]) copy.removeAttribute(name);
-  for (const [name, value] of Object.entries(rounded(box))) copy.setAttribute(name, String(value));
-  copy.setAttribute("overflow", getComputedStyle(node).overflow);
-  return copy;
-}
-
 // Letters -------------------------------------------------------------------------------------------------
 
 const letters = (style) => ({
   "font-size": short(parseFloat(style.fontSize)),
   "font-weight": style.fontWeight,
   ...(style.fontFamily.includes("mono") && { "font-family": "monospace" }),
-  ...(style.fontStyle === "italic" && { "font-style": "italic" }),
   "dominant-baseline": "central",
   ...(colour(style.color) ?? { fill: "none" }),
 });

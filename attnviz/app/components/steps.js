@@ -179,7 +179,7 @@ export class Steps extends View {
 
   /** Returns the index of the selected number, shared by vectors of equal length. */
   number({ values }) {
-    if (!this.numbers.has(values.length)) this.numbers.set(values.length, strongest(values));
+    if (!this.numbers.has(values.length)) this.numbers.set(values.length, values.indexOf(Math.max(...values)));
     return this.numbers.get(values.length);
   }
 

@@ -16,10 +16,10 @@ from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.explore.views import View
-from attnviz.app.state.choices import FILTER, SORT
+from attnviz.app.state.choices import FILTER
 from attnviz.text import head_name, layers_by_kind
 
-_NAMED = 3  # heads that the sentence about a sorted atlas names
+_NAMED = 3  # heads with the highest scores that the sentence about a filter names
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
@@ -34,11 +34,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             FILTER.forget()  # what was looked for in another kind of attention
         else:
             with st.popover("Filter"):
-                if found := FILTER.perhaps("Heads that attend to …", names):
-                    SORT.toggle(
-                        f"Sort by “{found}”",
-                        help="The head with the highest score comes first, row by row; each bears its name.",
-                    )
+                FILTER.perhaps("Heads that attend to …", names)
         chosen = choose_heads(view, lambda: linking.clearest(view, example))
     return chosen, st.container()
 
@@ -48,14 +44,11 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
     layers, heads_total = views.values(view).shape[:2]
     facts = views.facts(view)
     dimmed: list[int] = []
-    order: list[int] = []
     behaviour = _wanted(view)
     if behaviour is not None:
         dimmed = np.flatnonzero(~behaviour.found.ravel()).tolist()
         facts = _with_scores(view, facts, behaviour)
-        if SORT.on:
-            order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
-        _explain(view, behaviour, order)
+        _explain(view, behaviour)
     atlas(
         "atlas",
         pixels=sent.pixels,
@@ -63,7 +56,6 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         heads=heads_total,
         selected={"layer": heads.layer, "heads": heads.all},
         dim=dimmed,
-        order=order,
         facts=facts,
         kind=views.drawn(view).kind,
         omitted=f"{view.stage}; {explanation(view)}",
@@ -83,15 +75,15 @@ def _wanted(view: View) -> Behaviour | None:
     return None
 
 
-def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
-    """Show how many heads follow the rule, the rule, and the first ones in order."""
+def _explain(view: View, behaviour: Behaviour) -> None:
+    """Show how many heads follow the rule, the rule, and the heads with the highest scores."""
     counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
     # A rule names special tokens, and these are however the tokenizer spells them.
     rule = markdown.plain(behaviour.sentence)
     heads, described = behaviour.score.shape[1], behaviour.described()
+    order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_NAMED]]
-    highest = f" Highest: {'; '.join(first)}." if first else ""
-    st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour)}]")
+    st.markdown(f":small[{counted} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
 
 
 def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:

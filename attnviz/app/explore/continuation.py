@@ -14,7 +14,7 @@ from attnviz.app.explore.passage import passage
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.explore.views import View
 from attnviz.app.state.choices import QUERY
-from attnviz.trace import Token, Trace
+from attnviz.trace import Token
 
 
 def fits(read: ExploreSelection) -> bool:
@@ -30,10 +30,9 @@ def draw(view: View, tokens: Tokens) -> None:
     A token is predicted at the one before it; it is read only after it was written.
     """
     read = traces.trace(view.model, view.given)
-    if read.target is None:
-        _ended_early(view, read)
-        if not read.written:
-            return
+    if read.target is None and not read.written:
+        st.markdown(":small[The model ended the text at once.]")
+        return
     block = read.of_kind("decoder")[0]
     chain = block.query_tokens
     if read.target is None:
@@ -70,17 +69,6 @@ def draw(view: View, tokens: Tokens) -> None:
             f":small[Below, the row of the token before it is open, {before}: with what that one has read, "
             "the model expects what comes next.]"
         )
-
-
-def _ended_early(view: View, read: Trace) -> None:
-    """Explain why the model wrote fewer tokens than requested, if it did."""
-    asked = view.given.writing
-    if asked is None or read.written == asked.tokens:
-        return
-    limit = view.model.token_limit
-    full = len(read.blocks[0].query_tokens) >= limit
-    why = f"more than {limit} it cannot read" if full else "there it ended the text"
-    st.markdown(f":small[The model wrote {read.written} of {asked.tokens} tokens: {why}.]")
 
 
 def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:

@@ -17,9 +17,8 @@ from attnviz.app.models import lookup
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import isolated, percent
+from attnviz.text import isolated
 
-_MAX_LISTED = 3
 _PROBABILITY = "probability"
 _DRAWN_BY = "after temperature, top k and top p"
 
@@ -65,7 +64,6 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
         st.markdown(f"The model expects nothing after {markdown.code(group.label)}.")
         return
     [prediction] = found
-    after = f"With what {markdown.code(group.label)} has read, the model expects"
     here = traces.trace(view.model, given)
     length = len(here.of_kind(view.kind)[0].query_tokens)
     by_model = given.target is None and (
@@ -73,7 +71,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     )
     mark = "taken" if by_model else "in the text"
     drawn = by_model and given.writing is not None and alters(given.writing)
-    st.markdown(f"{after} {in_words(prediction, mark)}")
+    st.markdown(f"With what {markdown.code(group.label)} has read, the model expects:")
     bars(
         f"expected {given == view.given}",
         f"What comes after {isolated(group.label)}",
@@ -105,22 +103,9 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         st.markdown(
             f":small[Tokens {places} are masked. Choose one as the query, and its fillings are shown.]"
         )
-    st.markdown(f"At token {chosen.position + 1} the model expects {in_words(chosen, 'in the text')}")
+    st.markdown(f"At token {chosen.position + 1} the model expects:")
     name = f"expected {given == view.given}"
     bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", drawn=False)
-
-
-def in_words(prediction: Prediction, mark: str) -> str:
-    """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
-    likeliest = ", ".join(
-        f"{markdown.code(_label(each))} **{percent(each.probability, 1)}**"
-        for each in prediction.candidates[:_MAX_LISTED]
-    )
-    actual = prediction.actual
-    if actual is None:
-        return f"{likeliest}."
-    message = "was taken" if mark == "taken" else "is in the text"
-    return f"{likeliest}. {markdown.code(_label(actual))} {message}, **{percent(actual.probability, 1)}**."
 
 
 def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:

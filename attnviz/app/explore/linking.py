@@ -130,10 +130,9 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
-    parts = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
-    if view.given.second is not None:
-        parts.append(_to_each_sentence(view, heads, query))
-    st.markdown("  \n".join(f":small[{each}]" for each in parts))
+    st.markdown(
+        f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+    )
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:
@@ -141,19 +140,6 @@ def _why_forbidden(view: View, pair: Pair) -> str:
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
     return "no token attends to later ones" if ahead and causal else "the key is too far from the query"
-
-
-def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
-    """How the query's attention is divided between the sentences, before anything is hidden."""
-    block = traces.trace(view.model, view.given).block(view.kind, heads.layer - 1)
-    group = views.groups(view)[0][query]
-    row = block.weights[heads.head - 1, list(group.positions)].mean(axis=0)
-    in_second = np.array([token.sentence == 1 for token in block.key_tokens])
-    shares = [percent(float(row[part].sum())) for part in (~in_second, in_second)]
-    return (
-        f"In head {heads.name}, {markdown.code(group.label)} gives **{shares[0]}** of its attention to A "
-        f"and **{shares[1]}** to B."
-    )
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:

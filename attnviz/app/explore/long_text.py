@@ -162,7 +162,6 @@ def _atlas(read: ExploreSelection, heads: Heads, layers: int, heads_total: int) 
         heads=heads_total,
         selected={"layer": heads.layer, "heads": heads.all},
         dim=[],
-        order=[],
         facts=small.facts,
         kind="sequential",
         omitted="weights",

@@ -136,7 +136,7 @@ def _choose_role(entry: Entry) -> None:
     if len(roles) == 1:
         SECOND_BOX.forget()  # the choice that another model left
     else:
-        SECOND_BOX.radio("The second box is for", roles, on_change=_change_role, args=(entry,))
+        SECOND_BOX.select("The second box is for", roles, on_change=_change_role, args=(entry,))
 
 
 def _second_box(entry: Entry) -> tuple[str, Text, str]:

@@ -15,27 +15,27 @@ from attnviz.text import plural
 BUNDLED, PASTED = SOURCES = ("Bundled", "Paste")
 
 MAX_LINES = 10_000
-"""How many sentences this page reads of one text; the command line reads any number."""
+"""Maximum number of sentences of a text on this page; the command line has no maximum."""
 
 _NOT_IN_THE_LINK = (
-    ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
-    "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
+    ":small[The server keeps your text in memory for a while, and never on a disk. Links do not contain it: "
+    "who opens your link uses the bundled text or another one.]"
 )
 
 
 def corpus(
     source: str, of: Source[Any] = SENTENCES, first: str = "", max_lines: int = MAX_LINES
 ) -> Corpus | None:
-    """Draw what the source needs; return its text, None as long as the visitor has given none.
+    """Draw the controls of the source; return its text, or None if the visitor has not entered one.
 
     Args:
         source: one of `SOURCES`.
         of: the kind of examples.
-        first: the text in the box at first.
+        first: the initial text in the box.
         max_lines: maximum number of lines of a pasted text.
 
     Raises:
-        AttnvizError: it is no text, or too long.
+        AttnvizError: it is not a text, or too long.
     """
     if source == PASTED:
         return _pasted(of, first, max_lines)
@@ -47,7 +47,7 @@ def corpus(
 
 def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     text = st.text_area(
-        f"{of.unit.capitalize()}s, one a line",
+        f"{of.unit.capitalize()}s, one per line",
         first,
         key="pasted" if of is SENTENCES else f"pasted {of.name}",
         persist_state="session",
@@ -56,14 +56,14 @@ def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some {of.unit}s, one a line: up to {max_lines:,}.", icon=":material/edit:")
+        st.info(f"Paste up to {max_lines:,} {of.unit}s, one per line.", icon=":material/edit:")
         st.code(of.example, language=None, wrap_lines=True)
         return None
     return Corpus.from_text(text, "the pasted text", max_lines)
 
 
 def show_skipped(lines: int, named: Sequence[str]) -> None:
-    """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
+    """Draw how many lines could not be read, and a folded list of reasons: `named`, in Markdown."""
     if not lines:
         return
     with st.expander(f"{plural(lines, 'line')} could not be read", icon=":material/warning:"):

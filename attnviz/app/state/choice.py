@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
-from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.analysis.display_tokens import DisplayToken
@@ -219,14 +218,6 @@ class OneOf(Choice[Any]):
         self._write_to_address(None if chosen == first else chosen)
         return str(chosen)
 
-    def pills(self, label: str, options: Sequence[Option]) -> Option:
-        """Draw all options as buttons, one of which is always chosen; the first one is the default."""
-        first = self._mended(options, None)
-        chosen: Option = st.pills(
-            label, options, default=first, key=self.name, bind="query-params", required=True
-        )
-        return chosen
-
     def perhaps(self, label: str, options: Sequence[str]) -> str | None:
         """Draw all options as buttons; the choice is optional."""
         if self.get(None) not in [*options, None]:
@@ -242,11 +233,6 @@ class OneOf(Choice[Any]):
         chosen: str | None = st.pills(label, options, key=self.name, format_func=text)
         self._write_to_address(chosen)
         return chosen
-
-    def radio(self, label: str, options: Sequence[str], **look: Any) -> str:
-        """Draw the options as radio buttons; `look` goes to `st.radio`."""
-        self._mended(options, None)
-        return str(st.radio(label, options, key=self.name, bind="query-params", **look))
 
     def select(
         self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
@@ -317,10 +303,6 @@ class Flag(Choice[bool]):
     def toggle(self, label: str, default: bool = False, **look: Any) -> bool:
         """Draw a switch; `look` goes to `st.toggle`."""
         return bool(st.toggle(label, default, key=self.name, bind="query-params", **look))
-
-    def expander(self, label: str, **look: Any) -> ExpanderContainer:
-        """Draw a section that is open while this is on; `look` goes to `st.expander`."""
-        return st.expander(label, key=self.name, bind="query-params", **look)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,7 +86,6 @@ MERGE = Flag(name="merge", pages=_EXPLORE)
 POOL = OneOf(name="pool", pages=_EXPLORE)
 SUM = Several(name="sum", pages=_EXPLORE)
 FILTER = OneOf(name="filter", pages=_EXPLORE)
-SORT = Flag(name="sort", pages=_EXPLORE)
 
 # Generation.
 _WRITING = _EXPLORE | _WRITE

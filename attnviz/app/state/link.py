@@ -75,15 +75,10 @@ def in_address(choice: Choice[Any]) -> list[str]:
     return st.query_params.get_all(choice.name)
 
 
-def write(choice: Choice[Any], values: list[str]) -> None:
-    """Write a parameter of a choice that is not drawn yet into the address."""
-    st.query_params[choice.name] = values
-
-
 def choose(choice: Choice[Any], value: object) -> None:
     """Choose a value that has no Streamlit widget, and write it into the address."""
     choice.set(value)
-    write(choice, choice.written())
+    st.query_params[choice.name] = choice.written()
 
 
 def number(choice: Number, maximum: int | None = None) -> int:

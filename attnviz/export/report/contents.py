@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import only
 from attnviz.errors import AttnvizError
-from attnviz.export.report.matrices import LargestWeights, Matrices, matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices, Way, matrices
 from attnviz.text import in_order, isolated
 from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
@@ -79,7 +78,7 @@ def contents(
 
 def kinds_of(trace: Trace) -> list[Kind]:
     """The kinds of attention that a trace has, as its signals meet them."""
-    every: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+    every: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
     return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
 
 
@@ -146,7 +145,7 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
         "edits": list(trace.edits),
         "difference": "",
         "pictures": []
-        if shown[0].kind != "decoder" or (isinstance(shown[0], Matrices) and shown[0].signed)
+        if shown[0].kind not in ("decoder", "cross") or (isinstance(shown[0], Matrices) and shown[0].signed)
         else _pictures(trace, shown[0], numbers),
         "kinds": [_kind(each, numbers) for each in shown],
     }
@@ -161,38 +160,42 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
     """The pictures that were read with a text: of each view its patches, and what the words give to them.
 
     Args:
-        of: the decoder's attention as it is shown; where it is pooled, so is what the words give.
+        of: the attention to patches as it is shown; where it is pooled, so is what the words give. Behind the
+            words, patches of cross-attention have places of their own.
     """
     way = of.ways["plain"] if isinstance(of, Matrices) and of.heading else None
-    tokens = trace.tokens
+    blocks, across = trace.of_kind(of.kind), of.kind == "cross"
+    asking, tokens = blocks[0].query_tokens, blocks[0].key_tokens
+    behind = len(asking) if across else 0
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
     for place, token in enumerate(tokens):
         if token.patch is not None and token.patch.picture < len(trace.pictures):
             views[token.patch[:2]][token.patch] = place
     words = {
         place: trace.text[token.start : token.end] or token.text
-        for place, token in enumerate(tokens)
+        for place, token in enumerate(asking)
         if token.patch is None and (way is None or way.row_of(place) is not None)
     }
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)
-        places = [*words, *(patches[patch] for patch in in_order)]
+        read = [*([] if across else words), *(patches[patch] for patch in in_order)]
+        places = [*words, *(behind + patches[patch] for patch in in_order)]
         if way and isinstance(of, Matrices):
             queries, keys = (
                 [at for place in each if (at := side.index_of(place)) is not None]
-                for side, each in ((way.queries, words), (way.keys, places))
+                for side, each in ((way.queries, words), (way.keys, read))
             )
-            rows = only(of.values, queries, keys)
+            rows = of.values[..., queries, :][..., keys]
         else:
-            heads = [
-                [block.rows(head, words)[:, places] for head in range(block.shape[0])]
-                for block in trace.of_kind("decoder")
-            ]
+            heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
+        if across:  # to other words it gives nothing
+            rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
             {
+                "kind": of.kind,
                 "src": f"data:image/png;base64,{base64.b64encode(trace.pictures[picture]).decode()}",
                 "box": [min(lefts), min(tops), max(rights), max(bottoms)],
                 "rows": 1 + in_order[-1].row,
@@ -222,45 +225,6 @@ def _texts(trace: Trace) -> list[Facts]:
     ]
 
 
-def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
-    """One layer of a long text."""
-    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
-    blocks, hidden = (
-        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
-    )
-    return {
-        "kind": of.kind,
-        "layers": [of.layer],
-        "heads": len(of.top),
-        "size": [len(of.queries), len(of.keys)],
-        "weights": 0,
-        "top": {
-            "count": keys.shape[2],
-            "keys": _add(numbers, keys),
-            "weights": _add(numbers, weights),
-            "blocks": _add(numbers, blocks),
-            "hidden": _add(numbers, hidden),
-            "causal": of.kind == "decoder",
-        },
-        "spread": None,
-        "heading": "",
-        "signed": False,
-        "high": 1.0,
-        "ways": {
-            "plain": {
-                "queries": shown_tokens(of.queries.groups),
-                "keys": shown_tokens(of.keys.groups),
-                "rows": list(range(len(of.queries))),
-                "columns": list(range(len(of.keys))),
-                "left": None,
-                "facts": [],
-                "explanation": of.explanation,
-                "hidden": "",
-            }
-        },
-    }
-
-
 def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the ways in which its tokens are shown."""
     if isinstance(of, LargestWeights):
@@ -276,17 +240,48 @@ def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
         "heading": of.heading,
         "signed": of.signed,
         "high": of.high,
-        "ways": {
-            name: {
-                "queries": shown_tokens(way.queries.groups),
-                "keys": shown_tokens(way.keys.groups),
-                "rows": list(way.rows),
-                "columns": list(way.columns),
-                "left": None if way.left is None else _add(numbers, way.left),
-                "facts": list(way.facts),
-                "explanation": way.explanation,
-                "hidden": way.keys.hidden if way.left is not None else "",
-            }
-            for name, way in of.ways.items()
+        "ways": {name: _way(way, numbers) for name, way in of.ways.items()},
+    }
+
+
+def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
+    """One layer of a long text."""
+    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
+    blocks, hidden = (
+        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
+    )
+    size = len(of.queries), len(of.keys)
+    way = Way(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
+    return {
+        "kind": of.kind,
+        "layers": [of.layer],
+        "heads": len(of.top),
+        "size": size,
+        "top": {
+            "count": keys.shape[2],
+            "keys": _add(numbers, keys),
+            "weights": _add(numbers, weights),
+            "blocks": _add(numbers, blocks),
+            "hidden": _add(numbers, hidden),
+            "causal": of.kind == "decoder",
         },
+        "weights": 0,
+        "spread": None,
+        "heading": "",
+        "signed": False,
+        "high": 1.0,
+        "ways": {"plain": _way(way, numbers)},
+    }
+
+
+def _way(way: Way, numbers: bytearray) -> Facts:
+    return {
+        "queries": shown_tokens(way.queries.groups),
+        "keys": shown_tokens(way.keys.groups),
+        "rows": list(way.rows),
+        "columns": list(way.columns),
+        "left": None if way.left is None else _add(numbers, way.left),
+        "facts": list(way.facts),
+        "explanation": way.explanation,
+        "hidden": way.keys.hidden if way.left is not None else "",
     }

@@ -228,10 +228,8 @@ def show(
     layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
     checked_head(trace, kind, layer, head)
     followed = _followed(query, trace.block(kind, layer).query_tokens)
-    opening = _following(
-        InitialView(0, kind, layer, whole(head, "head"), None, style, hide_special), followed
-    )
-    kind_opened([trace], opening)
+    opening = _following(InitialView(kind, layer, whole(head, "head"), None, style, hide_special), followed)
+    kind_opened(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.

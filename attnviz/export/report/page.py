@@ -31,7 +31,6 @@ class InitialView:
     """What a page shows first; everything can be changed in it.
 
     Attributes:
-        trace: which of the traces, from 0.
         kind: "encoder", "decoder" or "cross"; None: the first of these that the trace has.
         layer, head: from 0.
         query: the token to follow, from 0; None for all.
@@ -40,7 +39,6 @@ class InitialView:
         hide_special: hide the tokens that the tokenizer added.
     """
 
-    trace: int = 0
     kind: Kind | None = None
     layer: int = 0
     head: int = 0
@@ -75,19 +73,16 @@ def report(
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     held = contents(traces)
     opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
-    kind_opened(traces, opening)
+    kind_opened(traces[0], opening)
     return page(held, opening, ("atlas", "head"))
 
 
-def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
+def kind_opened(trace: Trace, opening: InitialView) -> Kind:
     """Which kind of attention is shown first, if there is all that the opening names.
 
     Raises:
         InvalidTrace: there is not.
     """
-    if not 0 <= opening.trace < len(traces):
-        raise InvalidTrace(f"There is no such trace: {plural(len(traces), 'trace')} would be on the page.")
-    trace = traces[opening.trace]
     kind = opening.kind or kinds_of(trace)[0]
     blocks = trace.of_kind(kind)
     heads, queries = blocks[0].query.shape[:2]
@@ -121,7 +116,7 @@ def page(
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
         "open": {  # numbers may be numpy's, which JSON does not support
-            "text": int(opening.trace) + 1,
+            "text": 1,
             "kind": opening.kind,
             "layer": int(opening.layer) + 1,
             "heads": [int(opening.head) + 1],

@@ -32,7 +32,7 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
  *   model: string, given: boolean, names_kinds: boolean, texts: Text[], edits: string[], difference: string,
- *   pictures: { src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
+ *   pictures: { kind: KindName, src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
  *   weights: number }[],
  *   kinds: Kind[]
  * }} Reading
@@ -229,6 +229,7 @@ const KINDS = {
   cross: ["Cross-attention", "The second text reads the first."],
   vision: ["Vision encoder", "The picture’s patches read each other."],
 };
+const PICTURED = { decoder: "The text reads itself.", cross: "The text reads the picture’s patches." };
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -395,7 +396,8 @@ export class Report {
     this.way = ways[this.wayName];
     const chosen = [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 1 && head <= heads);
     const within = (token, count) => (Number.isInteger(token) && token >= 1 && token <= count ? token : null);
-    const query = within(state.query, size[0]);
+    const behind = kind === "cross" && this.reading.pictures.length ? size[1] : 0; // a picture's patches
+    const query = within(state.query, size[0] + behind);
     this.state = {
       text: readings.indexOf(this.reading) + 1,
       kind,
@@ -455,7 +457,8 @@ export class Report {
     this.options.kind.show(kinds, state.kind);
     this.options.view.show(this.facts.views, state.view);
     this.bar.hidden = Math.max(texts.length, kinds.length) < 2;
-    this.meaning.textContent = kinds.length > 1 ? KINDS[state.kind][1] : "";
+    const meaning = (this.reading.pictures.length && PICTURED[state.kind]) || KINDS[state.kind][1];
+    this.meaning.textContent = kinds.length > 1 ? meaning : "";
     this.hide.checked = state.hide;
     this.hideLabel.hidden = !kind.ways.hidden;
     const pixels = kind.top ? "" : this.published("pixels", (weights) => weights.pixels());
@@ -507,8 +510,8 @@ export class Report {
   renderPicture() {
     const { state, kind, reading } = this;
     const { pictures } = reading;
-    this.pictured.hidden = !pictures.length;
-    if (!pictures.length) return;
+    this.pictured.hidden = pictures[0]?.kind !== state.kind;
+    if (this.pictured.hidden) return;
     this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
     this.picture = pictures[state.picture ?? 0] ?? pictures[0];
     const { src, box, rows, columns, places, names, weights } = this.picture;
@@ -529,7 +532,7 @@ export class Report {
     }
     const layer = kind.layers.indexOf(state.layer) + 1;
     const message = { picture: src, whole: src, box, rows, columns, names, pixels, layer, query };
-    this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: true });
+    this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: names.length });
   }
 
   /** Whether the text is so long that a picture shows a part of it, or blocks. */
@@ -547,18 +550,12 @@ export class Report {
     return { ...message, together: places.filter((at) => at >= 0) };
   }
 
-  /** The labels of the switch between the texts: of equal ones, with the model. */
+  /** The labels of the switch between the texts: of one text, the models; equal labels are numbered. */
   get titles() {
     const { readings } = this.facts;
-    const texts = readings.map(({ texts: [first] }) => whole(first));
-    const once = (names, at) => names.filter((name) => name === names[at]).length === 1;
-    const full = readings.map(({ model }, at) => `${texts[at]} · ${model}`);
-    return readings.map(({ model }, at) => {
-      const text = shortened(texts[at], LONG_TEXT);
-      if (once(texts, at)) return text;
-      const title = new Set(texts).size === 1 ? model : `${text} · ${model}`;
-      return once(full, at) ? title : `${title} (${at + 1})`;
-    });
+    const texts = readings.map(({ texts: [first] }) => shortened(whole(first), LONG_TEXT));
+    const names = new Set(texts).size > 1 ? texts : readings.map(({ model }) => model);
+    return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
   }
 
   /** Arrays for the widgets, made on first use; returns their name. */

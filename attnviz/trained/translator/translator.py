@@ -56,14 +56,12 @@ class Batch(NamedTuple):
         source_ids: Ids of the English words, [END] and padding.
         target_ids: Ids of [START], the French words and padding.
         source_mask: Padding mask of the source.
-        target_mask: None: the causal mask suffices, because padding comes last.
         cross_mask: Padding mask of the source, for the target's queries.
     """
 
     source_ids: Int[Tensor, "sentence source"]
     target_ids: Int[Tensor, "sentence target"]
     source_mask: Bool[Tensor, "sentence source source"]
-    target_mask: None
     cross_mask: Bool[Tensor, "sentence target source"]
 
 
@@ -73,7 +71,7 @@ def batch(sources: Sequence[Words], targets: Sequence[Words]) -> Batch:
     target_ids = padded([target_of(words) for words in targets])
     real = source_ids != ENGLISH.ids([PAD])[0]
     source_mask = padding_mask(real, source_ids.shape[1])
-    return Batch(source_ids, target_ids, source_mask, None, padding_mask(real, target_ids.shape[1]))
+    return Batch(source_ids, target_ids, source_mask, padding_mask(real, target_ids.shape[1]))
 
 
 def source_of(words: Words) -> list[int]:

@@ -50,7 +50,7 @@ def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
 
 
 def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
-    said = told(visit("scale", quiz="Who?", options="the lawyer; the witness", right="the witness"))
+    said = told(visit("masks", quiz="Who?", options="the lawyer; the witness", right="the witness"))
     assert not {"quiz", "options", "right"} & parse_qs(said["query"]).keys()
     assert said["question"] == {
         "question": "Who?",

@@ -22,7 +22,7 @@ TEXT = "\n".join([*LINES, *(f"Rain fell on {days} days." for days in range(60))]
 
 def pasted(text: str = TEXT, **link: str) -> AppTest:
     app = visit("find", source="Paste", **link)
-    assert "Paste some sentences, one a line: up to 2,000." in app.info[0].value
+    assert "Paste up to 2,000 sentences, one per line." in app.info[0].value
     app.text_area(key="pasted").set_value(text)
     return finished(app.run())
 

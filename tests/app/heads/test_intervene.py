@@ -66,7 +66,7 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     assert listed(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
     median = angles(float(np.median(alone[:, 9])))
     told = words(app)
-    assert f"the output of `it` turns by **{degrees[9]:.1f}°**" in told
+    assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in told
     assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
     assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
@@ -79,22 +79,22 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     app.button(key=whole).click().run()
     assert app.button(key=whole).label == "Undo: ablate head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
-    assert re.search(r"With these changes, the output of `it` turns by \*\*\d\.\d°\*\* \(", words(app))
+    assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
     assert len(all_sent(app, "head_view")) == 1
-    assert "With the changes, the head is silent" in words(app)
+    assert "With the changes, the head is ablated" in words(app)
     clean(app.button(key=road).click().run())
     assert edits_of(app) == ["encoder 4-2", "encoder 4-2 10 >8"]
     assert len(all_sent(app, "head_view")) == 2
     told = words(app)
-    assert "the head is silent" not in told
-    assert "Head 4-2 is silent; in head 4-2, `it` attends to `road` alone." in told
-    assert "with the changes at `road` **100 %**" in told
+    assert "the head is ablated" not in told
+    assert "Head 4-2 is ablated; in head 4-2, `it` attends to `road` alone." in told
+    assert "with the changes, to `road` **100 %**" in told
     app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=whole).click().run()  # a head that is ablated last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
-    expected = r"What the model expects after `car`: `il` goes from .*; likeliest .* `elle`, .*\."
+    expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, words(visit("intervene", model="translator", edits="encoder 2-1")))
 
 

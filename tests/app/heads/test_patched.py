@@ -48,7 +48,7 @@ def test_the_page_shows_the_shares_of_all_heads() -> None:
     assert drawn["texts"] == [f"{decimal(100 * share, 1)} %" for share in expected.shares]
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
-        "The output of `it` after the last layer turns by **28.6°** between the two sentences",
+        "The output of `it` after the last layer changes by **28.6°** between the two sentences",
         f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
         "patched at once, carry 100.0 %",
     ):
@@ -66,7 +66,7 @@ def test_between_two_words_the_share_is_that_of_their_log_odds() -> None:
     np.testing.assert_allclose(values, expected.shares[: len(values)], atol=1e-4)
     one, other = expected.expected
     told = words(app)
-    assert f"The first sentence makes `{one.text}` likelier after `car`" in told
+    assert f"The first sentence makes `{one.text}` more likely after `car`" in told
     assert f"the second `{other.text}`" in told
 
 

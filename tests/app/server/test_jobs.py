@@ -22,6 +22,7 @@ class Counting:
         self.steps = threading.Semaphore(0)
         self.begun = 0
         self.ended = 0
+        self.taken = 0
         self.asked = threading.Event()
 
     def __call__(self) -> Iterator[Progress[int]]:
@@ -32,6 +33,7 @@ class Counting:
                 self.asked.set()
                 assert self.steps.acquire(timeout=SECONDS)
                 found += number
+                self.taken += 1
                 yield Progress(number, STEPS, found)
         finally:
             self.ended += 1
@@ -68,14 +70,12 @@ def test_stopped_it_keeps_what_it_found_until_it_begins_anew(counting: Counting)
     until(lambda: job.latest is not None and job.latest.done == 2)
     job.stop()
     assert (job.running, job.stopped, job.latest) == (False, True, Progress(2, STEPS, 3))
-    counting.let_go(1)  # the step that was under way
-    until(lambda: counting.ended == 1)
-    assert job.latest == Progress(2, STEPS, 3)
     job.start()
     assert not job.stopped
-    counting.let_go(STEPS)
-    until(lambda: job.finished)
+    counting.let_go(2 * STEPS)  # also to the step that was under way, after which the first run ends
+    until(lambda: counting.ended == 2 and job.finished)
     assert (job.latest, counting.begun) == (ALL, 2)
+    assert counting.taken == 2 + 1 + STEPS
 
 
 def test_it_ends_when_no_page_shows_it(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:

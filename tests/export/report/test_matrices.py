@@ -165,6 +165,8 @@ def test_a_long_text_is_its_blocks_and_the_largest_weights_of_each_token(long: T
     hidden = numbers[top["hidden"] :][: HEADS * len(window.THRESHOLDS)].reshape(HEADS, -1)
     np.testing.assert_allclose(hidden[:, -1], np.where(weights < 0.1, weights, 0).sum(axis=(1, 2)) / 7, 1e-4)
     assert facts_of(figure.page)["show"] == ["head"]
+    decoder = matrices.largest_weights(translator(), "decoder", 0)
+    assert (top["causal"], contents._kind(decoder, bytearray())["top"]["causal"]) == (False, True)
 
 
 def test_a_long_text_is_drawn_and_what_needs_all_weights_is_refused(long: Trace) -> None:

@@ -119,20 +119,19 @@ def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
 
 
 def test_several_traces_share_a_page() -> None:
-    traces = [encoder(), encoder("a b"), translator()]
-    page = report(traces, InitialView(trace=2, kind="cross", layer=1, head=2, query=3, view="matrix"))
+    traces = [translator(), encoder(), encoder("a b")]
+    page = report(traces, InitialView(kind="cross", layer=1, head=2, query=3, view="matrix"))
     facts = facts_of(page)
-    assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, "a b", TEXT]
+    assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, TEXT, "a b"]
     opened = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
     assert opened == {
-        "text": 3, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
+        "text": 1, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("opening", "sentence"),
     [
-        (InitialView(trace=1), "no such trace"),
         (InitialView(kind="cross"), "no cross attention"),
         (InitialView(layer=2), "no such head"),
         (InitialView(head=3), "no such head"),

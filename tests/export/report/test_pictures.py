@@ -45,12 +45,33 @@ def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> N
         expected = seen().block("decoder").weights[0][[0, 5]][:, picture["places"]]
         assert np.array_equal(held, expected)
         assert picture == {
+            "kind": "decoder",
             "box": [0, 0, 1, 1],
             "rows": 2,
             "columns": 2,
             "names": ["what", "is_it"],
             "places": [0, 5, 1, 3, 2, 4],
         }
+
+
+def test_of_cross_attention_the_picture_has_what_the_words_give_to_patches() -> None:
+    words, given = (WHAT, IS), np.arange(1, 17, dtype=np.float32).reshape(2, 2, 4)
+    given /= given.sum(axis=-1, keepdims=True)
+    blocks = (
+        weights_block("decoder", 0, words, words, np.full((2, 2, 2), 0.5, np.float32)),
+        weights_block("cross", 0, words, TOKENS[1:5], given),
+    )
+    trace = replace(seen(), blocks=blocks)
+    shown = attnviz.show(trace, kind="cross", pool="mean").page
+    for page, expected in ((report(trace), given), (shown, given.mean(axis=0, keepdims=True))):
+        [reading] = facts_of(page)["readings"]
+        assert reading["kinds"][0]["kind"] == "cross"
+        [picture] = reading["pictures"]
+        assert (picture["kind"], picture["places"]) == ("cross", [0, 1, 2, 4, 3, 5])
+        held = numbers_of(page)[picture["weights"] :][: expected.size + 4 * len(expected)]
+        held = held.reshape(len(expected), 2, 6)
+        assert np.isnan(held[..., :2]).all()
+        np.testing.assert_array_equal(held[..., 2:], expected[..., [0, 2, 1, 3]])
 
 
 def test_a_pool_over_heads_keeps_the_picture() -> None:

@@ -1,4 +1,4 @@
-"""What a visitor chooses on this page: a token and a head."""
+"""The choices of the page: a token and a head."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from attnviz.trace import Kind, Mask
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """The token that is asked about, among all, each by itself.
+    """The chosen token, among all tokens.
 
-    Asked are the encoder's layers, or the decoder's of a model without an encoder.
+    The layers are the encoder's, or the decoder's of a model without an encoder.
     """
 
     def shown(self) -> tuple[int, ...]:
@@ -49,5 +49,5 @@ def choose() -> TokenSelection:
     with numbers:
         layer, head = choosing.head(entry, kind)
     if len(entry.kinds) > 1:
-        st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
+        st.caption("This model has an encoder and a decoder. This page shows the encoder.")
     return TokenSelection(entry, kind, layer, head, given, groups, groups, place)

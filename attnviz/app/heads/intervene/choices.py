@@ -1,4 +1,4 @@
-"""What the visitor changes: heads to ablate, and rows to redirect."""
+"""The edits: heads to ablate, and rows to redirect."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MAX_EDITS = 200
 _MAX_LISTED = 8
 
 _HELP = (
-    "As a link writes them: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10, "
-    "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
-    "moves what the row gives to token 3 to token 8. Type one, or take one away."
+    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10; “encoder 4-2 10 >8” "
+    "gives all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” moves "
+    "the row’s weight on token 3 to token 8."
 )
 
 
@@ -77,14 +77,13 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
 
 
 def _point(chosen: Intervention) -> None:
-    """Draw the choice of a token, and the button that points the row at it.
+    """Draw the choice of a token, and the button that gives it all weight of the row.
 
     At first it is the ordinary token with the second largest weight.
     """
     if chosen.entry.family in ONLY_ABLATED:
         st.markdown(
-            ":small[This model computes attention in a way of its own. Its heads can be ablated, but not "
-            "pointed elsewhere.]"
+            ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )
         return
     aims = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
@@ -174,13 +173,13 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
     head = f"{part}head {head_name(edit.layer, edit.head)}"
     who = "every token" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
-        return f"{head} is silent"
+        return f"{head} is ablated"
     if edit.target is None:
-        return f"in {head}, {who} attends to nothing"
+        return f"in {head}, the row of {who} is ablated"
     target = markdown.token(edit.target, keys)
     if edit.source is None:
         return f"in {head}, {who} attends to {target} alone"
-    return f"in {head}, what {who} gives to {markdown.token(edit.source, keys)} goes to {target}"
+    return f"in {head}, the weight of {who} on {markdown.token(edit.source, keys)} moves to {target}"
 
 
 def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:

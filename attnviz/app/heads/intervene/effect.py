@@ -1,4 +1,4 @@
-"""What the changes move: words where the model expects some, else each token's output."""
+"""The effect of the edits: on predicted words, or else on each token's output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
     with beside:
         place = words.place(chosen)
     if not chosen.edits:
-        beside.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
+        beside.markdown(
+            "**Ablate the head**: the model is run again without it, and the effect is shown here."
+        )
         with figure:
             picture.draw(chosen)
         return place
@@ -43,7 +45,7 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
             if mask := lookup.mask_token(chosen.entry):
                 st.markdown(
                     f":small[This model can predict a masked word: type {markdown.code(mask)} in place of a "
-                    "word to see how its expectation changes.]"
+                    "word to see how the prediction changes.]"
                 )
     with figure:
         if place is None:

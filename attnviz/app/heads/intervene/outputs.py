@@ -1,4 +1,4 @@
-"""How far the changes turn each token's output."""
+"""How much the edits change each token's output, as an angle."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # of a long text, the tokens that turn most
+_MAX_BARS = 24  # of a long text, the tokens that change most
 
 
 def show(chosen: Intervention, found: Effect) -> None:
-    """Show how far the output of the chosen token turns, beside the median of all heads, ablated alone."""
+    """Draw how much the output of the chosen token changes, beside the baseline."""
     cosine_change = float(ranking.turned(chosen, found.moved)[0, chosen.query])
-    how_far = "does not turn"
+    how_far = "does not change"
     if cosine_change:
-        how_far = f"turns by **{angle(cosine_change)}** (0°: no change, 90°: the vectors are orthogonal)"
+        how_far = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
     st.markdown(f"With these changes, the output of {chosen.token} {how_far}. {_median_head(chosen)}")
 
 
@@ -40,12 +40,12 @@ def every_token(chosen: Intervention, found: Effect) -> None:
         }
         for at in sorted(shown)
     ]
-    some = f"; the {len(shown)} of {len(moved)} that turn most" if len(shown) < len(moved) else ""
-    token_bars("moved", title=f"How far each token’s output turns{some}", bars=bars)
+    some = f"; the {len(shown)} of {len(moved)} with the largest change" if len(shown) < len(moved) else ""
+    token_bars("moved", title=f"Change of each token’s output (angle){some}", bars=bars)
 
 
 def _median_head(chosen: Intervention) -> str:
-    """The baseline: how far the median of all heads, each ablated alone, turns that output."""
+    """Return the baseline: the median change of that output over all heads, each ablated alone."""
     alone = ranking.job(chosen, None).latest
     if alone is None or not alone.finished:
         return ""

@@ -1,4 +1,4 @@
-"""What each head carries: its output for one sentence, put into the run over another one."""
+"""Activation patching: each head's output for one sentence, patched into the run on another."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def draw(chosen: Intervention, place: int | None) -> None:
         place: where the model predicts; None: the output of the chosen token is measured.
     """
     cited_markdown(
-        "Two similar sentences are read. Then the second is read again, with **one head’s output**, at every "
-        "token, taken from the first; all else is computed as ever (activation patching: Vig et al. 2020; "
-        "Heimersheim & Nanda 2024). How much of the difference does that carry? It shows how far a head "
-        "alone brings the first outcome about; exchange the two sentences to see how far it is lost without "
-        "the head. The changes chosen above are not made here."
+        "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
+        "at every token replaced by that for the first (activation patching: Vig et al. 2020; Heimersheim & "
+        "Nanda 2024). How much of the difference does this head carry, so that it alone restores the first "
+        "outcome? Exchange the sentences to see how much of it is lost without the head. The changes chosen "
+        "above are not made here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -81,8 +81,8 @@ def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
     read = traces.trace(model, first)
     if _ids(read) != _ids(written):
         raise AttnvizError(
-            "What the model writes for the first sentence is cut into other tokens when it is read again, so "
-            "its places cannot be patched. Choose another sentence."
+            "The generated text for the first sentence has other tokens when it is read again, so it cannot "
+            "be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
     refuse_unaligned(read, traces.trace(model, replace(first, text=other)), at)
@@ -134,15 +134,15 @@ def _outcome(asked: _Patch, found: Patching) -> str:
     """What the two sentences lead to, and of what the shares are shares; in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {asked.where} after the last layer turns by **{angle(found.whole)}** between the "
-            "two sentences. A head’s share is how much of that difference (of 1 − cosine) is gone once its "
-            "output is patched: 0 % is nothing, 100 % all."
+            f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "
+            "the two sentences. A head’s share is the part of that difference (1 − cosine) that patching its "
+            "output removes."
         )
     one, other = found.expected
     return (
-        f"The first sentence makes {markdown.code(one.text)} likelier {asked.where} "
+        f"The first sentence makes {markdown.code(one.text)} more likely {asked.where} "
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), the second "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
-        "no other token’s probability differs more in the same direction. A head’s share is how far its "
-        "output moves the log odds between the two: 0 % is not at all, 100 % all the way."
+        "no other token’s probability differs more in the same direction. A head’s share is the part of the "
+        "difference of their log odds that its output restores."
     )

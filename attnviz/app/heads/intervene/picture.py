@@ -1,4 +1,4 @@
-"""The open head, without and with the changes."""
+"""The chosen head, without and with the edits."""
 
 from __future__ import annotations
 
@@ -27,16 +27,13 @@ def draw(chosen: Intervention) -> None:
     after = computed.weights(chosen) if chosen.edits else None
     shown = f"{chosen.token} attends to {_described(chosen, before)}"
     if after is not None:
-        shown += f"; with the changes at {_described(chosen, after)}"
+        shown += f"; with the changes, to {_described(chosen, after)}"
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
     st.markdown(f"{shown}.")
     if not after.any():
-        st.markdown(
-            "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "
-            "The picture shows it unchanged."
-        )
+        st.markdown("With the changes, the head is ablated: its output is 0. The picture shows it unchanged.")
         _picture("before", chosen, before, f"Head {name}, unchanged")
         return
     left, right = st.columns(2, gap="medium")

@@ -73,9 +73,7 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation]) -> None:
     is_angle = moved.variation is None
     parts: Callable[[float], str] = angle if is_angle else percent
     shown = angles(size) if is_angle else 100 * size
-    title = (
-        f"ablated alone, {'turns the token’s output by' if is_angle else 'moves this share of probability'}"
-    )
+    title = f"ablated alone, {'changes the token’s output by' if is_angle else 'moves this much probability'}"
     here = Edit(chosen.kind, chosen.layer, chosen.head)
     if here in ablated:
         at = ablated.index(here)

@@ -1,4 +1,4 @@
-"""What the changes do to words: those that the model expects, and those that an encoder–decoder writes."""
+"""The effect of the edits on words: those that a model predicts, and those that a translator writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRONOUNS = ("il", "elle")
 
 
 def place(chosen: Intervention) -> int | None:
-    """Draw the choice of the token at which the model is asked what it expects; return it, from 0.
+    """Draw the choice of the token at which the model predicts; return it, from 0.
 
     None where the model expects nothing.
     """
@@ -31,7 +31,7 @@ def place(chosen: Intervention) -> int | None:
         return None
     groups = _groups(chosen)
     masked = chosen.entry.expects == "masked"
-    label = "Masked token" if masked else "What follows after"
+    label = "Masked token" if masked else "Prediction after"
     begin = 0 if masked else _opening(groups, places)
     return places[
         controls.token([groups[place] for place in places], chosen.given, label, EXPECTED_AT, begin)
@@ -39,22 +39,22 @@ def place(chosen: Intervention) -> int | None:
 
 
 def in_short(chosen: Intervention, found: Effect, place: int) -> str:
-    """How the likeliest token's probability changes, and which is likeliest then, in Markdown."""
+    """Return how the probability of the most likely token changes, and the most likely one then."""
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
     changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
-    shown = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
+    shown = f"Prediction {where(chosen, place)}: {markdown.code(best.label)} {changed}"
     if now is best:
         return f"{shown}."
-    return f"{shown}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
+    return f"{shown}; most probable now: {markdown.code(now.label)}, **{percent(now.after, 1)}**."
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
-    """Draw what the model expects there, before and with the changes."""
+    """Draw the prediction there, before and with the changes."""
     share_table(
         "expected",
-        title=f"What the model expects {_where(chosen)} {name_of(place, _groups(chosen))}",
+        title=f"Prediction {_where(chosen)} {name_of(place, _groups(chosen))}",
         columns=["before", "with the changes"],
         rows=[
             {"label": one.label, "place": str(one.place or "…"), "shares": [one.before, one.after]}
@@ -64,30 +64,30 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 
 
 def written(chosen: Intervention) -> None:
-    """Show what an encoder–decoder writes before and with the changes."""
+    """Draw the text that an encoder–decoder generates before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
     after = computed.target(chosen.entry, chosen.given, chosen.written)
     if before == after:
-        st.markdown(f"What it writes stays the same: {markdown.code(before)}.")
+        st.markdown(f"The output text does not change: {markdown.code(before)}.")
     else:
         st.markdown(
-            f"What it writes, before: {markdown.code(before)}  \nand with the changes: {markdown.code(after)}"
+            f"Output text before: {markdown.code(before)}  \nwith the changes: {markdown.code(after)}"
         )
 
 
 def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
-    """The tokens of the text that the model goes on with."""
+    """Return the tokens of the text that the model continues."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
 
 
 def where(chosen: Intervention, place: int) -> str:
-    """Where it is asked, in Markdown: "after `car`"."""
+    """Return the place of the prediction, in Markdown: "after `car`"."""
     return f"{_where(chosen)} {markdown.token(place, _groups(chosen))}"
 
 
 def _where(chosen: Intervention) -> str:
-    return "behind" if chosen.entry.expects == "masked" else "after"
+    return "at" if chosen.entry.expects == "masked" else "after"
 
 
 def _opening(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:

@@ -16,7 +16,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.capture.selection import Selection
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Floats, Patch, Trace
+from attnviz.trace import Block, Floats, Patch, Token, Trace
 
 _MAX_WEIGHT_BYTES = 2 * 10**8  # of a trace that the server keeps; of longer texts it keeps queries and keys
 _WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
@@ -92,19 +92,40 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
     """The weights of one token in every head, [layer, head, token].
 
     Args:
-        places: which tokens, in which order.
+        places: which of `tokens_of`, in which order.
         query: one of them, by its place in the trace.
         received: those that it gets, and not those that it gives.
     """
-    kind = trace.blocks[0].kind
+    across = _across(trace)
+    blocks = trace.blocks if across is None else trace.of_kind("cross")
+    words = 0 if across is None else across.shape[1]
     rows = []
-    for block in trace.of_kind(kind):
+    for block in trace.of_kind(blocks[0].kind):
         heads = range(block.shape[0])
         if received:
-            rows.append([block.rows(head, range(block.shape[1]))[:, query] for head in heads])
+            rows.append([block.rows(head, range(block.shape[1]))[:, query - words] for head in heads])
         else:
             rows.append([block.row(head, query) for head in heads])
-    return np.array(rows, np.float32)[..., list(places)]
+    found = np.array(rows, np.float32)
+    if across is not None:  # words give nothing to words, and get nothing from patches
+        beside = (0, across.shape[2]) if received else (words, 0)
+        found = np.pad(found, [(0, 0), (0, 0), beside], constant_values=np.nan)
+    return found[..., list(places)]
+
+
+def _across(trace: Trace) -> Block | None:
+    """The first cross-attention, if there is any."""
+    return next((block for block in trace.blocks if block.kind == "cross"), None)
+
+
+def tokens_of(trace: Trace) -> tuple[tuple[Token, ...], int]:
+    """The words and patches of a trace, and how many of the first ones are words of the text, or 0.
+
+    Where the text has cross-attention to the picture, all words come before what the encoder reads.
+    """
+    if (across := _across(trace)) is None:
+        return trace.tokens, 0
+    return (*across.query_tokens, *across.key_tokens), len(across.query_tokens)
 
 
 def _address(picture: Image.Image) -> str:

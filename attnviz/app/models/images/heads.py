@@ -101,7 +101,7 @@ def _describe_figures() -> None:
 
 def received(chosen: ImageSelection, query: int) -> bool:
     """Whether the weights are those that a token gets: of a patch beside a text."""
-    return chosen.entry.images and query >= len(chosen.extras)
+    return chosen.entry.images and query >= chosen.words
 
 
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
@@ -123,7 +123,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
     weights = weights_of(chosen, trace, query)
     layers, heads, tokens = weights.shape
     rows = weights.reshape(layers * heads, tokens)
-    at_patches = rows[:, len(chosen.extras) :].reshape(layers * heads, chosen.rows, -1)
+    at_patches = np.nan_to_num(rows[:, len(chosen.extras) :]).reshape(layers * heads, chosen.rows, -1)
     high = float(at_patches.max()) or 1.0  # one scale for all heads
     small = sequential(np.ascontiguousarray(at_patches / high)).levels
     pixels = publish("looks of a patch", {"rows": rows, "thumbnails": small}, query=query)
@@ -141,7 +141,9 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         layers=layers,
         heads=heads,
         selected={"layer": layer + 1, "heads": [head + 1]},
-        facts=[f"{verb} {chosen.name(int(row.argmax()))} ({share(row.max())})" for row in rows],
+        facts=[
+            f"{verb} {chosen.name(int(np.nanargmax(row)))} ({share(float(np.nanmax(row)))})" for row in rows
+        ],
         column_labels=["Mean"] if chosen.mean else None,
         on_pick=pick,
     )
@@ -173,7 +175,7 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
         head=head + 1,
         heads=chosen.heads,
         query=query,
-        words=chosen.entry.images,
+        words=chosen.words,
         box=shown.box,
         on_pick=pick,
     )
@@ -183,16 +185,17 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
     """Write out the largest weights of one head, of patches and of other tokens apart; arguments as above."""
     row = weights_of(chosen, trace, query)[layer, head]
     beside = len(chosen.extras)
-    kind = "words" if chosen.entry.images else "other tokens"
+    kind = "words" if not np.isnan(row[: chosen.words]).all() else "other tokens"
     groups = [f"these patches: {_largest(chosen, row[beside:], beside)}"]
     if beside:
         groups.append(f"these {kind}: {_largest(chosen, row[:beside], 0)}")
+    groups = [group for group in groups if not group.endswith(": ")]
     name = f"*{markdown.plain(chosen.name(query))}*"
     where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
     if received(chosen, query):
         _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
-    uniform = f"Uniform attention: {share(1 / len(row))} each."
+    uniform = f"Uniform attention: {share(1 / np.isfinite(row).sum())} each."
     _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
 
 
@@ -203,7 +206,7 @@ def _write(sentence: str) -> None:
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
     """The names and weights of the tokens with the largest ones; `start`: the number of the first token."""
-    most = np.argsort(-row, kind="stable")[:_LISTED].tolist()
+    most = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_LISTED]
     return ", ".join(f"*{markdown.plain(chosen.name(start + at))}* **{share(row[at])}**" for at in most)
 
 

@@ -22,7 +22,7 @@ def patches(
     head: int,
     heads: int,
     query: int,
-    words: bool = False,
+    words: int = 0,
     box: Sequence[float] = (0, 0, 1, 1),
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
@@ -41,7 +41,7 @@ def patches(
         layer, head: the shown head, from 1.
         heads: how many heads a layer has.
         query: the token that looks.
-        words: whether the tokens beside the picture are those of a text.
+        words: how many of the tokens beside the picture are those of a text, the first ones.
         box: the left, top, right and bottom edge of what the patches cover, as parts of the picture.
         on_pick: called with the token that the visitor picked.
     """

@@ -19,7 +19,7 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import MEAN, MODEL, PATCH, PICTURE, QUESTION, TILES
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, EmptyText
-from attnviz.models import allowed
+from attnviz.models import allowed, families
 from attnviz.models.catalogue import SHAPES, Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of, tokenizer_of
 from attnviz.trace import Patch, Trace
@@ -31,9 +31,10 @@ OWN = "your own"
 _MAX_SAVED = 10**7  # weights of a trace that can be saved as a whole
 _ANY_QUESTION = "What is in this picture?"
 _UNKNOWN = ("<unk>", "[UNK]")  # how tokenizers spell a word that is not in their vocabulary
+_OF_NO_TEXT = "What the model's decoder reads. Without a text, the model writes one."
 _READ = "what the word was chosen in"
 _OUR_QUESTIONS = (
-    "This model knows two questions: *what colour is the circle* and *which shape is red*. Shapes: "
+    "This model knows two questions, “what colour is the circle” and “which shape is red”. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
@@ -49,6 +50,7 @@ class ImageSelection:
         called: the name of the visitor's file; "" for an example.
         rows, columns: of patches.
         extras: the names of the tokens beside the patches: those of a text, or [CLS] and registers.
+        words: how many of them are those of a text, the first ones.
         prompt: the text that is read with the image; "" for a model that reads none.
         places: the places of the tokens in the trace, first those of the extras, then those of the patches.
         patches: the patches of the view that is shown, of a model that reads a text.
@@ -63,6 +65,7 @@ class ImageSelection:
     rows: int = 1
     columns: int = 1
     extras: tuple[str, ...] = ()
+    words: int = 0
     prompt: str = ""
     places: tuple[int, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -118,15 +121,17 @@ def choose() -> ImageSelection:
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
                 [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
                 help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-                "along: whoever opens yours uploads an image of their own.",
+                "along: who opens your link uploads another image.",
             )
             if uploaded:
                 file, called = uploaded.getvalue(), uploaded.name
         chosen = ImageSelection(entry, example, file, called, mean=mean)
         if entry.images:
-            question = QUESTIONS[example].text if ours else _ANY_QUESTION
+            question, about = (QUESTIONS[example].text, _OUR_QUESTIONS) if ours else (_ANY_QUESTION, None)
+            if _writes(entry):
+                question, about = "", _OF_NO_TEXT
             QUESTION.follow(question)
-            return _with_text(chosen, QUESTION.draw("Text", question, help=_OUR_QUESTIONS if ours else None))
+            return _with_text(chosen, QUESTION.draw("Text", question, help=about))
     try:
         tokens = loading.tokens(entry.name, "an image")
     except AttnvizError as error:
@@ -138,28 +143,31 @@ def choose() -> ImageSelection:
 
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     """The same with the tokens of a text."""
+    if chosen.entry.name == SHAPES:
+        prompt = prompt.rstrip("?. ")  # it has learned no such sign
     chosen = replace(chosen, prompt=prompt)
-    if not prompt.strip():
+    if not prompt.strip() and not _writes(chosen.entry):
         return replace(chosen, problem=EmptyText("The text is empty. Type a question about the image."))
     if unknown := unknown_words(chosen.entry, prompt):
-        known = f"  \n{_OUR_QUESTIONS}" if chosen.entry.name == SHAPES else ""
-        listed = ", ".join(map(markdown.plain, unknown))
-        st.warning(f"Not in this model's vocabulary: {listed}.{known}", icon=":material/explore_off:")
+        known = _OUR_QUESTIONS if chosen.entry.name == SHAPES else "Use other words."
+        message = f"Not in this model's vocabulary: {', '.join(unknown)}. {known}"
+        return replace(chosen, problem=AttnvizError(message))
     if chosen.missing:
         return chosen
     try:
         trace, _ = computed.read(chosen.entry, chosen.file, prompt)
     except AttnvizError as error:
         return replace(chosen, problem=error)
-    patches = {token.patch: place for place, token in enumerate(trace.tokens) if token.patch is not None}
+    tokens, count = computed.tokens_of(trace)
+    patches = {token.patch: place for place, token in enumerate(tokens) if token.patch is not None}
     view = (
         int(TILES.toggle("In tiles, with more pixels")) if len({patch.view for patch in patches}) > 1 else 0
     )
     shown = sorted(patch for patch in patches if patch.view == view)
-    words = [place for place, token in enumerate(trace.tokens) if token.patch is None]
+    words = [place for place, token in enumerate(tokens) if token.patch is None]
     names, counts = [], Counter[str]()
     for place in words:
-        token = trace.tokens[place]
+        token = tokens[place]
         word = trace.text[token.start : token.end] or token.text
         counts[word] += 1
         names.append(f"{word} ({counts[word]})" if counts[word] > 1 else word)
@@ -168,14 +176,20 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
         rows=1 + shown[-1].row,
         columns=1 + shown[-1].column,
         extras=tuple(names),
+        words=count or len(words),
         places=(*words, *(patches[patch] for patch in shown)),
         patches=tuple(shown),
     )
 
 
+def _writes(entry: Entry) -> bool:
+    """Whether a model writes its text itself where it is given none."""
+    return entry.family in families.READERS
+
+
 def unknown_words(model: Entry, prompt: str) -> list[str]:
     """Return the parts of a prompt that the model reads as its token for unknown words, each once."""
-    tokens = tokenizer_of(model).tokens(prompt)
+    tokens = tokenizer_of(model).tokens(prompt) if prompt.strip() else ()
     unknown = (prompt[each.start : each.end] for each in tokens if each.text in _UNKNOWN)
     return [word for word in dict.fromkeys(unknown) if word not in ("", *_UNKNOWN)]
 
@@ -191,9 +205,8 @@ def choose_token(chosen: ImageSelection) -> int:
         return 0
     tokens = chosen.tokens
     first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
-    if chosen.prompt and chosen.extras:
-        known = [at for at, word in enumerate(chosen.extras) if not word.startswith(_UNKNOWN)]
-        first = known[-1] if known else len(chosen.extras) - 1
+    if chosen.words:
+        first = chosen.words - 1
         read = (chosen.entry.name, chosen.example, chosen.called, chosen.prompt)
         if memory.get(_READ, read) != read:
             PATCH.set(tokens[first])
@@ -262,6 +275,6 @@ def save(chosen: ImageSelection, trace: Trace) -> None:
             )
     if chosen.example == OWN:
         st.markdown(
-            ":small[The link holds the model, the head and the patch, and not your image: whoever opens it "
+            ":small[The link holds the model, the head and the patch, but not your image: who opens it "
             "uploads one there.]"
         )
