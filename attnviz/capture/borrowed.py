@@ -33,14 +33,12 @@ from attnviz.capture.network import (
     in_our_words,
     quiet,
     refuse_rounding,
-    refuse_unreadable,
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
-from attnviz.models.catalogue import Borrowed, Entry
-from attnviz.models.config import Facts
+from attnviz.models.catalogue import Borrowed, Entry, Facts
 from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
@@ -158,7 +156,7 @@ def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """A copy to run, recorded or not; raises as `network.open_network`."""
     if not weights_alone:
-        refuse_unreadable(theirs.config)
+        families.refuse_local(theirs.config.model_type)
     network = _copied(theirs)
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type

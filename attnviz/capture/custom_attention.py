@@ -186,7 +186,10 @@ def _roformer(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (
         _heads(projection(states), heads) for projection in (module.query, module.key, module.value)
     )
-    query, key = module.apply_rotary_position_embeddings(inputs["sinusoidal_pos"], query, key)
+    turn, places = module.apply_rotary_position_embeddings, inputs["sinusoidal_pos"]
+    if module.rotary_value:
+        _, value = turn(places, key, value)
+    query, key = turn(places, query, key)
     scale = module.attention_head_size**-0.5
     return Record(module, query, key, value, inputs["attention_mask"], scale, None, weights)
 

@@ -86,13 +86,7 @@ def blocks(
     part, end = _kept(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
     inputs = _without_cache(network, inputs) if vectors else inputs  # it would keep what is not selected
-    with (
-        recording(None if edits else end, part, vectors=vectors) as records,
-        intervening(network, layers, [edits]),
-        torch.inference_mode(),
-    ):
-        run(network, inputs)
-    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    records = _recorded(network, layers, inputs, end, part, vectors=vectors, edits=edits)
     if vectors:
         looks = sides(source, target or source)
         kept = zip(layers, records, strict=False)
@@ -103,6 +97,36 @@ def blocks(
         )
     [found] = _blocks(network, layers[:end], records, [source], [target or source], edits, selection)
     return found
+
+
+def _recorded(
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    inputs: Mapping[str, Tensor],
+    end: int,
+    part: Callable[[int, Record], Record],
+    *,
+    vectors: bool = False,
+    edits: Edits = (),
+) -> list[Record]:
+    """What the first attentions record in one forward pass, which ends after them; with edits it goes on.
+
+    Args:
+        end: how many attentions.
+        part, vectors: as `recording` takes them.
+        edits: as `blocks` takes them.
+
+    Raises:
+        InvalidEdit, ModelNotSupported: as `blocks`.
+    """
+    with (
+        recording(None if edits else end, part, vectors=vectors) as records,
+        intervening(network, layers, [edits]),
+        torch.inference_mode(),
+    ):
+        run(network, inputs)
+    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    return records
 
 
 def recorded_blocks(
@@ -298,9 +322,7 @@ def batch_blocks(
         for name, (rows, padding) in inputs.items()
     }
     part, end = _kept(network, layers, selection)
-    with recording(end, part) as records, torch.inference_mode():
-        run(network, padded)
-    refuse_other_modules(network, [record.module for record in records], layers[:end])
+    records = _recorded(network, layers, padded, end, part)
     return _blocks(network, layers[:end], records, sentences, sentences, selection=selection)
 
 

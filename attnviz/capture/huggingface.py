@@ -126,18 +126,7 @@ class HuggingFaceModel(Model):
         read = self._tokenized(given, edits, long=given.writing is None)
         if not self._takes_vectors(read, edits, selection):
             self._refuse_long(read)
-        blocks = self._blocks(read, edits, selection)
-        return Trace(
-            model=self.name,
-            text=read.text,
-            second=read.second,
-            target=read.target_text,
-            written=read.written,
-            blocks=blocks,
-            edits=tuple(str(edit) for edit in edits),
-            notes=self.notes,
-            without_weights=dict(self.entry.without_weights),
-        )
+        return self._trace(read, self._blocks(read, edits, selection), edits)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """As `Model.traces`; what is only read, together, and what is written, one by one.
@@ -162,14 +151,20 @@ class HuggingFaceModel(Model):
             selection,
         )
         for one, blocks in zip(read, found, strict=True):
-            yield Trace(
-                model=self.name,
-                text=one.text,
-                second=one.second,
-                blocks=blocks,
-                notes=self.notes,
-                without_weights=dict(self.entry.without_weights),
-            )
+            yield self._trace(one, blocks)
+
+    def _trace(self, read: TokenizedInput, blocks: tuple[Block, ...], edits: Edits = ()) -> Trace:
+        return Trace(
+            model=self.name,
+            text=read.text,
+            second=read.second,
+            target=read.target_text,
+            written=read.written,
+            blocks=blocks,
+            edits=tuple(str(edit) for edit in edits),
+            notes=self.notes,
+            without_weights=dict(self.entry.without_weights),
+        )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""

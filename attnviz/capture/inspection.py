@@ -16,13 +16,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from attnviz.capture import custom_attention, local_attention
+from attnviz.capture import custom_attention
 from attnviz.capture.arrays import OutputProjection
 from attnviz.capture.network import compute_with
 from attnviz.capture.recorder import IMPLEMENTATION, Record, StopForward, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import LOCAL
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
@@ -204,8 +203,6 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
     """`weights_of` those layers that have weights; some models return something for the others, too."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
-    if entry.family in LOCAL and kind == "encoder":
-        found = local_attention.whole(entry.family, found, returned)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 
 

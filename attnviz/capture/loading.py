@@ -189,16 +189,11 @@ def _seeing(name: str) -> SeeingModel:
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
-        without = "sees no picture without a text" if resolve.entry(name).images else "sees no pictures"
-        raise ModelNotSupported(f"{quoted(name)} {without}. Give it {_input_of(name)}.")
+        raise ModelNotSupported(
+            f"{quoted(name)} sees no pictures without a text. Give it one: attnviz.trace(text, model), or "
+            "attnviz.trace(text, model, images=[…]) if it reads both."
+        )
     return model
-
-
-def _input_of(name: str) -> str:
-    entry = resolve.entry(name)
-    if entry.images:
-        return "a picture with a text: attnviz.trace(text, model, images=[…])"
-    return "a picture" if entry.sees else "a text"
 
 
 def ready(name: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 import torch
@@ -11,20 +13,26 @@ from torch import Tensor
 NOTE = (
     "Cells outside of the pattern of its encoder are not computed by this model. Here they count as masked."
 )
+REPEATED = (
+    "BigBird's random blocks are its first block here. A weight of a token there is the sum of all times "
+    "that it is attended to."
+)
 SUMMARIES = "What rows of its encoder lack of 1 goes to summaries of blocks, which are no tokens."
 
 
-def whole(family: str, layers: Sequence[Tensor], returned: Any) -> list[Tensor]:
+def whole(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> list[Tensor]:
     """[batch, head, query, key] of each layer, 0 where nothing is computed.
 
     Args:
-        family: one of `families.LOCAL`.
-        layers: what the model returns in place of them.
+        config: of a model of one of `families.LOCAL`.
+        layers: what it returns in place of them.
         returned: all that it returns.
+        tokens: how many it read.
     """
-    if family == "longt5":
-        states = getattr(returned, "encoder_last_hidden_state", None)
-        return [_of_blocks(each, (returned[0] if states is None else states).shape[1]) for each in layers]
+    if config.model_type == "longt5":
+        return [_of_blocks(each, tokens) for each in layers]
+    if config.model_type == "big_bird":
+        return [_of_big_bird(each, config, tokens) for each in layers]
     every = _global(returned)
     return [_of_windows(each, None if every is None else every[at]) for at, each in enumerate(layers)]
 
@@ -32,6 +40,11 @@ def whole(family: str, layers: Sequence[Tensor], returned: Any) -> list[Tensor]:
 def mask(config: Any, layer: int, tokens: int, returned: Any) -> Tensor:
     """[query, key], True where a layer of an encoder computes a weight; arguments as of `whole`."""
     places = torch.arange(tokens)
+    if config.model_type == "big_bird":
+        block = places // (config.block_size if is_sparse(config, tokens) else tokens)
+        globally = (block == 0) | (block == block[-1])
+        near: Tensor = (block[:, None] - block).abs() <= 1
+        return near | globally | globally[:, None]
     apart = (places[:, None] - places).abs()
     every = _global(returned)
     first = 0 if every is None else every[layer].shape[-1]
@@ -39,6 +52,56 @@ def mask(config: Any, layer: int, tokens: int, returned: Any) -> Tensor:
     found: Tensor = apart <= reach
     found[:first], found[:, :first] = True, True
     return found
+
+
+def is_sparse(config: Any, tokens: int) -> bool:
+    """Whether BigBird computes weights of some blocks only: of short texts it computes all."""
+    sparse: bool = config.attention_type == "block_sparse" and tokens > longest_whole(config)
+    return sparse
+
+
+def longest_whole(config: Any) -> int:
+    """The most tokens of which BigBird computes all weights."""
+    return int((5 + 2 * config.num_random_blocks) * config.block_size)
+
+
+def read_by_length(network: Any) -> None:
+    """Let a BigBird attend to each text as its length demands, in threads side by side.
+
+    In transformers it exchanges its modules at the first short text, and then keeps those.
+    """
+    base, most = network.base_model, longest_whole(network.config)
+    _exchange(base, "block_sparse")
+    full = copy.deepcopy(base, {id(each): each for each in (*base.parameters(), *base.buffers())})
+    _exchange(full, "original_full")
+    sparse = base.forward
+
+    @wraps(sparse)
+    def forward(input_ids: Tensor | None = None, *args: Any, **more: Any) -> Any:
+        read = more["inputs_embeds"] if input_ids is None else input_ids
+        return (full if read.shape[1] <= most else sparse)(input_ids, *args, **more)
+
+    base.forward = forward
+
+
+def _exchange(base: Any, attention: str) -> None:
+    """Exchange the modules of a BigBird, and let transformers listen to the new ones."""
+    if base.attention_type != attention:
+        base.set_attention_type(attention)
+        base._output_capturing_hooks_installed = False  # noqa: SLF001 - it would take no notice of them
+
+
+def _of_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
+    """BigBird's (Zaheer et al. 2020), which transformers returns with padding.
+
+    Its random blocks are the first block unless it is trained. So all but global queries attend to each key
+    there several times, with a weight that is returned once.
+    """
+    if not is_sparse(config, tokens):
+        return weights
+    found, size = weights.clone(), config.block_size
+    found[:, :, size:-size, :size] *= 1 + config.num_random_blocks
+    return found[..., :tokens, :tokens]
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:

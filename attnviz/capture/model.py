@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,22 +98,13 @@ class Writing:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _whole("The number of tokens to write", self.tokens, MAX_NEW_TOKENS)
-        _whole("top-k", self.top_k)
-        _whole("The seed", self.seed, MAX_SEED)
-        if not (
-            _real(self.temperature)
-            and (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE)
-        ):
-            raise AttnvizError(
-                "The temperature must be 0 (always the likeliest token) or a number from "
-                f"{MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, not {self.temperature!r:.{_MAX_QUOTED}}."
-            )
-        if not (_real(self.top_p) and 0 < self.top_p <= 1):
-            raise AttnvizError(
-                "top-p must be a number above 0 and not above 1 (1: choose among all tokens), "
-                f"not {self.top_p!r:.{_MAX_QUOTED}}."
-            )
+        _check("The number of tokens to write", self.tokens, int, MAX_NEW_TOKENS)
+        _check("top-k", self.top_k, int, MAX_SEED)
+        _check("The seed", self.seed, int, MAX_SEED)
+        _check("The temperature", self.temperature, float, MAX_TEMPERATURE)
+        _check("top-p", self.top_p, float, 1)
+        if 0 < self.temperature < MIN_TEMPERATURE:
+            raise AttnvizError(f"The temperature must be 0, or {MIN_TEMPERATURE:g} or more.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,14 +390,11 @@ def _with_type(found: object) -> str:
     return f"{reprlib.repr(found)} ({type(found).__name__})"
 
 
-def _real(number: object) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-
-
-def _whole(what: str, number: object, maximum: float = math.inf) -> None:
-    if not (isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= maximum):
-        upto = f"to {maximum:,}" if math.isfinite(maximum) else "or more"
-        raise AttnvizError(f"{what} must be a whole number, 0 {upto}, not {number!r:.{_MAX_QUOTED}}.")
+def _check(what: str, number: object, kind: type[int | float], most: float) -> None:
+    """Refuse what is no number of this kind from 0 to `most`."""
+    if isinstance(number, bool) or not isinstance(number, int | kind) or not 0 <= number <= most:
+        called = "a whole number" if kind is int else "a number"
+        raise AttnvizError(f"{what} must be {called} from 0 to {most:,}, not {number!r:.{_MAX_QUOTED}}.")
 
 
 def _joined(parts: Sequence[Floats | None]) -> Floats:

@@ -72,7 +72,7 @@ def open_network(
         config = shown_half(saved)
         refuse_rounding(config.model_type, name, dtype)
         if not weights_alone:
-            refuse_unreadable(config)
+            families.refuse_local(config.model_type)
         attention = implementation(config.model_type, weights_alone=weights_alone)
         network, missing = _load(_with_head(config), folder, config, dtype, attention)
         if missing:  # the file may be the model alone, under the name of the model with its head
@@ -109,17 +109,6 @@ def compute_with(network: PreTrainedModel, attention: str) -> None:
 def implementation(family: str, *, weights_alone: bool) -> str:
     """Return the attention implementation with which a model is recorded, or returns its weights."""
     return "eager" if weights_alone or custom_attention.has(family) else IMPLEMENTATION
-
-
-def refuse_unreadable(config: PreTrainedConfig) -> None:
-    """Refuse a model with attention that cannot be decomposed, by its config.
-
-    Raises:
-        AttentionNotRead: it cannot be decomposed.
-    """
-    reason = families.weights_alone(config.model_type, vars(config))
-    if reason is not None:
-        raise AttentionNotRead(reason)
 
 
 def refuse_rounding(family: str, name: str, dtype: str) -> None:

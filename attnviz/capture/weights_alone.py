@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from attnviz.capture import forward
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
 from attnviz.capture.inspection import AttentionLayer, returned_weights, run, weights_of
-from attnviz.capture.local_attention import NOTE, SUMMARIES, mask
-from attnviz.capture.model import Model, ModelInput, Outcomes
+from attnviz.capture.local_attention import NOTE, REPEATED, SUMMARIES, mask, read_by_length, whole
+from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.edit import Edits
@@ -72,38 +72,24 @@ class WeightsModel(HuggingFaceModel):
             "scores and masks."
         )
         self._why = why
-        if entry.family in LOCAL:
+        if entry.family in LOCAL and entry.family != "big_bird":
             summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
             self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
-        if (
-            entry.family == "big_bird"
-        ):  # as it does itself when it first reads a text as short as it may be here
-            big_bird: Any = network.base_model
-            big_bird.set_attention_type("original_full")
+        if getattr(network.config, "attention_type", "") == "block_sparse" and entry.layers:
+            self.notes = (NOTE, REPEATED)
+            read_by_length(network)
         super().__init__(entry, network, tokenizer)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """As `Model.traces`, one by one."""
         return Model.traces(self, texts, selection)
 
-    def outcomes(
-        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
-    ) -> Outcomes:
-        """What comes out; there is no variant but the model as it is."""
-        for edits in variants:
-            self._refuse(edits)
-        return super().outcomes(text, variants, position)
-
-    def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
-        self._refuse(edits)
-        return super()._tokenized(given, edits, long=long)
+    def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:  # noqa: ARG002
+        if edits:
+            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
     def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
-
-    def _refuse(self, edits: Edits) -> None:
-        if edits:
-            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
     def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
         sample = self._sample()
@@ -115,13 +101,23 @@ class WeightsModel(HuggingFaceModel):
             self.entry = self.entry.of_kind("encoder" if any(forwards) else "decoder")
         for kind in self.entry.kinds:
             shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
-            layers = returned_weights(returned, kind, self.entry)
+            layers = self._weights(kind, returned, lengths[0])
             wanted = len(self.entry.numbers_of(kind))
             fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * wanted
             if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
                 found = ": what it returns are no numbers from 0 to 1" if fitting else ""
                 raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
         return ()  # none that could be changed
+
+    def _weights(self, kind: Kind, returned: object, tokens: int) -> Sequence[Tensor]:
+        """Of what it returned, [batch, head, query, key] of each layer.
+
+        Args:
+            tokens: how many the encoder, or the only stack, read.
+        """
+        found = returned_weights(returned, kind, self.entry)
+        local = kind == "encoder" and self.entry.family in LOCAL
+        return whole(self.network.config, found, returned, tokens) if local else found
 
     def _mask(self, kind: Kind, number: int, weights: Floats, returned: object) -> Mask:
         if kind == "encoder" and self.entry.family in LOCAL:
@@ -145,7 +141,7 @@ class WeightsModel(HuggingFaceModel):
             )
             for kind in self.entry.kinds
             for number, weights in zip(
-                self.entry.numbers_of(kind), returned_weights(returned, kind, self.entry), strict=True
+                self.entry.numbers_of(kind), self._weights(kind, returned, len(read.source)), strict=True
             )
         ]
         return selection.of(blocks, self.name)

@@ -135,7 +135,49 @@ class Borrowed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class Facts:
+    """What a model's config says.
+
+    Attributes:
+        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for those that learned here.
+        layers: how many the encoder has; 0: there is no encoder.
+        decoder_layers: how many the decoder has; 0: there is no decoder.
+        heads, d_model, d_head: the sizes of every layer.
+        token_limit: the most tokens it reads, special tokens included.
+        window: how many tokens at most each one sees in every layer, itself included; None: all it may.
+        expects: what it has a head for: "next" tokens, "masked" ones, or None.
+        grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
+        beside: the names of the tokens before a picture's patches.
+        images: whether it reads pictures together with a text.
+        without_weights: what the layers without attention weights are, by number from 0.
+        part: what the names of its weights begin with, in a file that also holds those of another model.
+        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
+    """
+
+    family: str
+    layers: int
+    decoder_layers: int = 0
+    heads: int
+    d_model: int
+    d_head: int
+    token_limit: int
+    window: int | None = None
+    expects: Expects | None = None
+    grid: tuple[int, int] | None = None
+    beside: tuple[str, ...] = ()
+    images: bool = False
+    without_weights: tuple[tuple[int, str], ...] = ()
+    part: str = ""
+    joins: bool = False
+
+    @property
+    def sees(self) -> bool:
+        """Whether it sees pictures instead of reading texts."""
+        return self.grid is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Facts):
     """What is known of a model before its weights are loaded.
 
     Attributes:
@@ -143,19 +185,8 @@ class Entry:
         title, description: what a visitor reads.
         engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
             "translator" or "storyteller" for a network of attnviz's own.
-        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for those that learned here.
-        layers: how many the encoder has; 0: there is no encoder.
-        decoder_layers: how many the decoder has; 0: there is no decoder.
-        heads, d_model, d_head: the sizes of every layer.
-        token_limit: the most tokens it reads, special tokens included.
-        window: how many tokens at most each one sees in every layer, itself included; None: all it may.
         parameters: the number of parameters; None if unknown.
         pairs: whether it reads two sentences together, like BERT.
-        expects: what it has a head for: "next" tokens, "masked" ones, or None.
-        grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
-        beside: the names of the tokens before a picture's patches.
-        images: whether it reads pictures together with a text.
-        without_weights: what the layers without attention weights are, by number from 0.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -166,21 +197,8 @@ class Entry:
     title: str
     description: str
     engine: Engine
-    family: str
-    layers: int
-    decoder_layers: int = 0
-    heads: int
-    d_model: int
-    d_head: int
-    token_limit: int
-    window: int | None = None
     parameters: int | None = None
     pairs: bool = False
-    expects: Expects | None = None
-    grid: tuple[int, int] | None = None
-    beside: tuple[str, ...] = ()
-    images: bool = False
-    without_weights: tuple[tuple[int, str], ...] = ()
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"
@@ -198,11 +216,6 @@ class Entry:
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
-
-    @property
-    def sees(self) -> bool:
-        """Whether it sees pictures instead of reading texts."""
-        return self.grid is not None
 
     @property
     def reads(self) -> bool:

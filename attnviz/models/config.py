@@ -6,7 +6,7 @@ import copy
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.importing import gate
 from attnviz.models import families, limits
-from attnviz.models.catalogue import Expects
+from attnviz.models.catalogue import Expects, Facts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -53,42 +53,6 @@ _BEHIND_PADDING = {
 _NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """The contents of a config, named as in `catalogue.Entry`.
-
-    Attributes:
-        window: of a decoder with the same window in all layers: `sliding_window`.
-        grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
-        beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
-        without_weights: what the layers without attention weights are, by number from 0.
-        part: what the names of its weights begin with, in a file that also holds those of another model.
-        images: whether it reads pictures together with a text.
-        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
-    """
-
-    family: str
-    layers: int
-    decoder_layers: int
-    heads: int
-    d_model: int
-    d_head: int
-    token_limit: int
-    window: int | None
-    expects: Expects | None
-    grid: tuple[int, int] | None
-    beside: tuple[str, ...]
-    images: bool
-    without_weights: tuple[tuple[int, str], ...]
-    part: str
-    joins: bool
-
-    @property
-    def words(self) -> bool:
-        """Whether it reads or writes words, and needs a tokenizer."""
-        return self.grid is None
-
-
 def read_json(file: Path, name: str) -> dict[str, Any]:
     """A small JSON file that holds one table.
 
@@ -100,17 +64,14 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     """
     try:
         size = file.stat().st_size
-        found = json.loads(file.read_text("utf-8")) if size <= MAX_BYTES else None
-    except OSError as error:
+        if size > MAX_BYTES:
+            raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelFilesDamaged(
-            f"{file.name} of {quoted(name)} cannot be read ({error.strerror or 'no permission'})."
+            f"{file.name} of {quoted(name)} cannot be read as JSON. Save the model again, or download "
+            "the file again."
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFilesDamaged(
-            f"{file.name} of {quoted(name)} is not JSON. Save the model again, or download the file again."
-        ) from error
-    if size > MAX_BYTES:
-        raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
     if not isinstance(found, dict):
         raise ModelFilesDamaged(
             f"{file.name} of {quoted(name)} holds no table of settings. Save the model again."
@@ -235,10 +196,8 @@ def facts_of(
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
-        images=False,
         without_weights=tuple(others.items()),
-        part="",
-        joins=not (grid or config.model_type in families.TEXT_TOWERS) and not decoder_layers,
+        joins=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
     )
 
 
@@ -395,7 +354,7 @@ def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
     names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
     table = next((size for name in names if (size := getattr(config, name, None))), None)
-    if getattr(config, "attention_type", None) == "block_sparse":  # of shorter texts BigBird reads all pairs
+    if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:  # as if it were none
         table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0

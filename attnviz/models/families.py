@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from attnviz.errors import AttentionNotRead
+
 REFUSED: Mapping[str, tuple[str, ...]] = {
     "it has state-space layers, which keep a running summary and have no attention weights": (
         *("mamba", "mamba2", "falcon_mamba"),
@@ -44,7 +46,7 @@ QUANTIZERS: Mapping[object, str] = {
 }
 """The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
 
-LOCAL = frozenset({"longformer", "led", "longt5"})
+LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
 """Families with an encoder that computes weights of near tokens only."""
 
 ONLY_ABLATED = frozenset(
@@ -137,37 +139,28 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     """
     if quantized := config.get("quantization_config"):
         method = quantized.get("quant_method")
-        if (package := QUANTIZERS.get(method)) is None:
+        package = QUANTIZERS.get(method)
+        if package is None or find_spec(package.replace("-", "_")) is None:
+            needed = f"the package {package}, which is not installed" if package else "what attnviz has not"
             return (
-                "The weights of this model are stored in a compressed form that attnviz does not open "
-                f"({method}). Take the one that is not quantized."
-            )
-        if find_spec(package.replace("-", "_")) is None:
-            return (
-                f"The weights of this model are stored in a compressed form ({method}), and the package that "
-                f"reads it is missing: pip install {package}. Or take the model that is not quantized."
+                f"The weights of this model are compressed ({method}), which needs {needed}. Take the model "
+                "that is not quantized."
             )
     reason = _reason(model_type, config)
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
-def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
-    """Why no more than the weights of such a model can be shown, in one sentence; None if more can.
+def refuse_local(model_type: str) -> None:
+    """Refuse a family of which no more than its weights can be shown.
 
-    Args:
-        model_type, config: as `refusal` takes them.
+    Raises:
+        AttentionNotRead: it is.
     """
-    if model_type in LOCAL:
-        return (
+    if model_type in LOCAL and model_type != "big_bird":  # of short texts it computes all weights
+        raise AttentionNotRead(
             f"The encoder of a model of the family “{model_type}” computes weights of near tokens only, in a "
             "way of its own."
         )
-    if model_type == "roformer" and config.get("rotary_value"):
-        return (
-            "The attention of a model of the family “roformer” cannot be taken apart: it turns its values by "
-            "their places too, not only queries and keys."
-        )
-    return None
 
 
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from attnviz.errors import AttnvizError, ModelFilesDamaged, UnknownModel, quoted
 from attnviz.models import config, families, limits, tokenizer, weights
-from attnviz.models.catalogue import Borrowed, Entry, Folder, Hub
-from attnviz.models.config import Facts
+from attnviz.models.catalogue import Borrowed, Entry, Facts, Folder, Hub
 from attnviz.models.limits import DType
 from attnviz.text import plural, rounded_count
-
-_BITS: dict[DType, int] = {"bfloat16": 8, "float16": 11}  # of a number, beside its sign and exponent
 
 SETTINGS = (
     "tokenizer_config.json",
@@ -72,9 +69,6 @@ def described(
     `learned`: how many numbers it has learned, by the precision in which they are stored.
     """
     stored = " and ".join(kind for kind, count in learned.most_common() if count) or dtype
-    known = asdict(facts)
-    for name_of_fact in ("joins", "part"):
-        known.pop(name_of_fact)
     return Entry(
         name=name,
         title=title,
@@ -84,7 +78,7 @@ def described(
         stored=stored,
         dtype=dtype,
         origin=origin,
-        **known,
+        **vars(facts),
     )
 
 
@@ -106,7 +100,7 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
         _check_place(folder, file, name)
         learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
-    if facts.words:
+    if not facts.sees:
         tokenizer.check_files(files, folder, name)
     if found.reads:
         found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
@@ -159,10 +153,7 @@ def _precision(stored: str, dtype: DType) -> str:
     """In which numbers it is stored and runs, where either is not float32."""
     if stored == dtype == "float32":
         return ""
-    both = f"stored and run in {dtype}" if stored == dtype else f"stored in {stored} and run in {dtype}"
+    both = f", stored in {stored} and run in {dtype}"
     if dtype == "float32":
-        return f", {both}"
-    return (
-        f", {both}: its pass rounds every number to {_BITS[dtype]} bits, so what a page works out again from "
-        "its vectors, such as a weight from its score, can differ from the weight itself"
-    )
+        return both
+    return f"{both}: what a page computes again from its vectors can differ from the model's own numbers"

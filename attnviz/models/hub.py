@@ -12,8 +12,7 @@ from pathlib import Path
 
 from attnviz.errors import ModelFilesDamaged, ModelNotReachable, ModelNotSupported, quoted
 from attnviz.models import config, folder, hub_files, limits, tokenizer, weights
-from attnviz.models.catalogue import Downloaded, Entry, Hub
-from attnviz.models.config import Facts
+from attnviz.models.catalogue import Downloaded, Entry, Facts, Hub
 from attnviz.models.limits import DType
 
 Progress = Callable[[int, int], None]
@@ -118,7 +117,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
         with hub_files.plain_http():
             for file, size in listing.files:
                 report(0)
-                if (file, size) == listing.weights[0] and listing.facts.words:
+                if (file, size) == listing.weights[0] and not listing.facts.sees:
                     # Before gigabytes come for nothing: can the model's texts be read?
                     tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
                 hub_files.fetched(repository, file, listing.commit, name, report)
@@ -155,7 +154,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     # In a file a number takes at most four bytes: what is far too large in memory is known already now.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
     facts = config.facts(snapshot, name)
-    if facts.words:
+    if not facts.sees:
         tokenizer.check_files(sizes, snapshot, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(

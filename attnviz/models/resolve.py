@@ -30,22 +30,6 @@ _HUB_PAGE = re.compile(
     re.IGNORECASE,
 )
 
-# What transformers' examples long called these models, before every id began with its owner.
-_MOVED = {
-    "albert-base-v2": "albert/albert-base-v2",
-    "bert-base-cased": "google-bert/bert-base-cased",
-    "bert-base-multilingual-cased": "google-bert/bert-base-multilingual-cased",
-    "bert-base-uncased": "google-bert/bert-base-uncased",
-    "distilbert-base-uncased": "distilbert/distilbert-base-uncased",
-    "distilgpt2": "distilbert/distilgpt2",
-    "gpt2": "openai-community/gpt2",
-    "roberta-base": "FacebookAI/roberta-base",
-    "t5-base": "google-t5/t5-base",
-    "t5-small": "google-t5/t5-small",
-    "xlm-roberta-base": "FacebookAI/xlm-roberta-base",
-}
-
-
 BORROWED: dict[str, Entry] = {}
 """Model objects of a Python program, by the names that they have while `loading.borrowed` lasts."""
 
@@ -187,9 +171,7 @@ def _unknown(name: str) -> str:
     if _ADDRESS.match(name):
         hint = f" Perhaps {pasted(name)}?" if _HUB_PAGE.fullmatch(name) and pasted(name) != name else ""
         return f"{quoted(name)} is an address. Type the model's id alone: owner/name.{hint}"
-    if moved := _MOVED.get(name.strip()):
-        return f"No model is called {quoted(name)} here. On the Hugging Face hub it is {moved}."
     return (
         f"{catalogue.unknown(name)} Besides them, a model may be a folder (./my-model) or a Hugging Face id "
-        "(owner/name)."
+        "with its owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
     )

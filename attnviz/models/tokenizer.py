@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -19,7 +18,6 @@ from attnviz.errors import (
     ModelFilesDamaged,
     ModelNotSupported,
     TextTooLong,
-    UnreadableText,
     quoted,
 )
 from attnviz.importing import gate, need_extra
@@ -77,19 +75,6 @@ class TokenizedText:
     type_ids: tuple[int, ...]
 
 
-@contextmanager
-def _panics_as_errors() -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:  # a panic in Rust is no `Exception`
-        if type(error).__name__ != "PanicException":
-            raise
-        raise UnreadableText(
-            "This model's tokenizer gave up on the text: a rule in its tokenizer.json takes too long. "
-            "Shorten the text, or take another model."
-        ) from error
-
-
 def nothing_to_read(where: str = "here") -> EmptyText:
     """Return the error for an empty text."""
     return EmptyText(
@@ -143,8 +128,7 @@ class TextTokenizer:
         encode: Any = self._tokenizer.encode
         if target:
             encode = getattr(self._tokenizer, "encode_target", encode)
-        with _panics_as_errors():
-            found: Encoding | Encoded = encode(*texts)
+        found: Encoding | Encoded = encode(*texts)
         return found
 
     def tokens(self, text: str, second: str | None = None, *, target: bool = False) -> tuple[Token, ...]:
@@ -169,7 +153,7 @@ class TextTokenizer:
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
             TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
-            UnreadableText: half a surrogate pair; or the tokenizer gives up.
+            UnreadableText: half a surrogate pair; or the tokenizer's process gives up.
         """
         texts = (text,) if second is None else (text, second)
         most = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
@@ -255,8 +239,7 @@ class TextTokenizer:
         return text or spelling
 
     def _decoded(self, ids: Sequence[int]) -> str:
-        with _panics_as_errors():
-            return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
         """The tokens with their spans, sentences and words; see `tokenized`."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -75,8 +76,7 @@ class WrappedTokenizer:
 
     def encode(self, *texts: str) -> Encoded:
         """Return the tokens of a text, or of a pair if it is a fast tokenizer, special tokens included."""
-        with self._lock:
-            return self._encoded(self._wrapper(*texts), *texts)
+        return self._encoded(self._wrapper, *texts)
 
     def encode_target(self, text: str) -> Encoded:
         """Return the tokens of a text that a decoder reads.
@@ -88,12 +88,16 @@ class WrappedTokenizer:
             raise ModelNotSupported(_NO_LANGUAGE)
         if not hasattr(self._wrapper, "_switch_to_target_mode"):
             return self.encode(text)
-        with self._lock:
-            return self._encoded(self._wrapper(text_target=text), text)
+        return self._encoded(lambda text, **more: self._wrapper(text_target=text, **more), text)
 
-    def _encoded(self, found: Any, *texts: str) -> Encoded:
-        found = found if isinstance(found, Mapping) else {"input_ids": found}
-        ids = [int(number) for number in found["input_ids"]]
+    def _encoded(self, call: Callable[..., Any], *texts: str) -> Encoded:
+        with self._lock:
+            body = found = call(*texts)
+            if not getattr(found, "encodings", None):
+                with suppress(TypeError):  # it is no more than a function
+                    body = call(texts[0], add_special_tokens=False)
+        found, body = (each if isinstance(each, Mapping) else {"input_ids": each} for each in (found, body))
+        ids, inner = ([int(number) for number in each["input_ids"]] for each in (found, body))
         types = found.get("token_type_ids")
         types = [0] * len(ids) if types is None else [int(number) for number in types]
         for own in getattr(found, "encodings", None) or ():
@@ -102,8 +106,8 @@ class WrappedTokenizer:
                     ids, types, own.offsets, own.word_ids, own.sequence_ids, own.special_tokens_mask
                 )
         [text] = texts
-        typed = {self._unknown, getattr(self._wrapper, "mask_token_id", None)}
-        places = [place for place, number in enumerate(ids) if number not in self._special - typed]
+        starts = (at for at in range(len(ids)) if ids[at : at + len(inner)] == inner)
+        places = [*range(len(ids))][next(starts, 0) :][: len(inner)]
         spans = self._spans(text, [ids[place] for place in places])
         offsets: list[Span] = [(0, 0)] * len(ids)
         words: list[int | None] = list(range(len(ids)))

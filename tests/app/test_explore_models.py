@@ -63,7 +63,7 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [told] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Its weights, which transformers returns, are shown alone" in told
-    assert "in a way of its own" in told
+    assert "has a custom attention" in told
     assert "was not measured for this model" not in words(app)  # it cannot be
     assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
     trace = loading.trace(model, ModelInput(PROMPT))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -97,14 +96,13 @@ def test_an_object_stays_as_it_was_in_four_threads_with_errors(network: Any, rea
     assert reads.backend_tokenizer.to_str() == inner
 
 
-@pytest.mark.parametrize("error", [RuntimeError, ValueError, StopIteration])
-def test_an_object_that_raises_stays_as_it_was(network: Any, reads: Any, error: type[Exception]) -> None:
+def test_an_object_that_raises_stays_as_it_was(network: Any, reads: Any) -> None:
     def refuse(*_: Any) -> None:
-        raise error("no more memory")
+        raise RuntimeError("no more memory")
 
     network.base_model.encoder.layer[1].register_forward_hook(refuse)
     before = state(network)
-    with pytest.raises(ModelNotSupported, match=f"BertModel .* pass raised {error.__name__}: no more memory"):
+    with pytest.raises(ModelNotSupported, match=r"BertModel .* pass raised RuntimeError: no more memory"):
         attnviz.trace(SENTENCE, network, tokenizer=reads)
     assert state(network) == before
 
@@ -150,16 +148,6 @@ def test_what_training_sets_up_changes_nothing(network: Any, reads: Any) -> None
         np.testing.assert_array_equal(one.projection, other.projection)
 
 
-def test_what_is_expected_is_told_exactly_under_autocast(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, writing = str(folder_of("gpt2")), attnviz.Writing(tokens=3)
-    expected = attnviz.predictions(SENTENCE, name, writing=writing)
-    monkeypatch.setattr(loading, "_models", OrderedDict())  # nor does a first load mind
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert attnviz.predictions(SENTENCE, name, writing=writing) == expected
-
-
 def test_padding_of_a_tokenizer_s_output_is_cut_away(network: Any, reads: Any) -> None:
     reads.pad_token, texts = "[PAD]", (SENTENCE, "The dog was tired .")
     expected = [attnviz.trace(text, network, tokenizer=reads) for text in texts]
@@ -170,14 +158,6 @@ def test_padding_of_a_tokenizer_s_output_is_cut_away(network: Any, reads: Any) -
         assert [len(trace.tokens) for trace in found] == [len(trace.tokens) for trace in expected]
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one.stack(), other.stack(), atol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
-def test_a_compiled_object_is_the_model_inside(network: Any, reads: Any) -> None:
-    compiled: Any = torch.compile(network)
-    same_weights(
-        attnviz.trace(SENTENCE, compiled, tokenizer=reads), attnviz.trace(SENTENCE, network, tokenizer=reads)
-    )
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
@@ -207,21 +187,6 @@ def test_tokens_in_place_of_the_text_give_the_same_weights(network: Any, reads: 
     same_weights(numbered, expected)
     assert [token.text for token in numbered.blocks[0].query_tokens] == [str(number) for number in ids]
     same_weights(attnviz.trace(ids, network.name_or_path), expected)
-
-
-def test_all_that_takes_a_name_takes_an_object(folder_of: FolderOf) -> None:
-    folder = folder_of("gpt2")
-    network, reads = own_model(folder), own_tokenizer(folder)
-    parts = [
-        attnviz.decomposition(SENTENCE, model, 3, **more)
-        for model, more in ((folder, {}), (network, {"tokenizer": reads}))
-    ]
-    assert [part.kind for part in parts[0].parts] == [part.kind for part in parts[1].parts]
-    for one, other in zip(parts[0].parts, parts[1].parts, strict=True):
-        np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-6)
-    assert attnviz.predictions(SENTENCE, network, tokenizer=reads) == ()  # it was loaded without its head
-    found = attnviz.patching(SENTENCE, SENTENCE.replace("dog", "cat"), network, 3, tokenizer=reads)
-    assert found.together == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +232,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(own_model(folder_of("vit")), "sees pictures")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
-        r"in float32 only, not in bfloat16: leave bfloat16 out, or call model\.float\(\)",
+        r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",
     )
     refused(own_model(folder_of("bert")).double(), "computes in float64")
     half_there: Any = own_model(folder_of("bert"))
@@ -276,18 +241,6 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     half_there = own_model(folder_of("bert"))
     half_there.base_model.embeddings.position_ids = torch.zeros(1, 5, device="meta")
     refused(half_there, "are not in memory")
-
-
-def test_what_transformers_returns_as_weights_must_be_weights(capfd: pytest.CaptureFixture[str]) -> None:
-    sizes = {"vocab_size": 61, "hidden_size": 12, "embedding_size": 12, "num_hidden_layers": 2}
-    groups = {f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")}
-    network = untrained("squeezebert", **sizes, **groups, num_attention_heads=3, intermediate_size=8)
-    with pytest.raises(
-        ModelNotSupported,
-        match="Nor does transformers return its weights: what it returns are no numbers from 0 to 1",
-    ):
-        attnviz.trace([2, 5, 7], network)
-    assert not capfd.readouterr().err
 
 
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
@@ -340,25 +293,13 @@ def test_many_texts_that_are_none() -> None:
 PAIR = (SENTENCE, "The cat saw a fish .")
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_pairs_among_many_are_as_each_alone(
-    folder_of: FolderOf, family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, other = folder_of(family), (PAIR[1], PAIR[0])
-    alone = [
-        attnviz.trace(*(each, folder) if isinstance(each, str) else (each[0], folder, each[1]))
-        for each in (PAIR, other, SENTENCE)
-    ]
-    model = loading.load(str(folder))
-    batches: tuple[list[Any], ...] = ([PAIR, list(other)], [PAIR, other, SENTENCE])
-    for many in batches:
-        if len(many) == 2:  # they are read together
-            monkeypatch.setattr(model, "trace", None)
-        found = list(attnviz.trace_many(many, folder))
-        monkeypatch.undo()
-        for one, expected in zip(found, alone[: len(many)], strict=True):
-            assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
-            np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
+def test_pairs_among_many_are_as_each_alone(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, other = folder_of("bert"), (PAIR[1], PAIR[0])
+    alone = [attnviz.trace(one, folder, second) for one, second in (PAIR, other)]
+    monkeypatch.setattr(loading.load(str(folder)), "trace", None)  # they are read together
+    for one, expected in zip(attnviz.trace_many([PAIR, other], folder), alone, strict=True):
+        assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
+        np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])

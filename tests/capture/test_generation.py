@@ -1,11 +1,8 @@
 """What a model with a head expects, and what it writes: against transformers' own models and filters."""
 
-import json
-import shutil
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,7 +19,6 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from attnviz.capture import loading
 from attnviz.capture.generation import (
     MAX_CANDIDATES,
     GenerationDefaults,
@@ -32,7 +28,7 @@ from attnviz.capture.generation import (
     next_tokens,
     write,
 )
-from attnviz.capture.model import MAX_NEW_TOKENS, MAX_SEED, ModelInput, Prediction, Writing
+from attnviz.capture.model import Prediction, Writing
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer, in_folder
@@ -149,16 +145,6 @@ def test_the_seed_alone_decides(opened: Open) -> None:
     assert len(set(drawn)) == 3
 
 
-def test_tokens_are_drawn_as_often_as_they_are_likely(opened: Open) -> None:
-    [step] = write(opened("gpt2").network, PROMPT, Writing(1, temperature=1.5, top_k=5), LIMIT)
-    draws = [written(opened("gpt2").network, Writing(1, 1.5, top_k=5, seed=seed))[0] for seed in range(300)]
-    shares = torch.bincount(torch.tensor(draws), minlength=len(step.after)) / len(draws)
-    # Four standard deviations of a share that is measured 300 times.
-    assert (
-        (shares - step.after).abs() <= 4 * (step.after * (1 - step.after) / len(draws)).sqrt() + 1e-6
-    ).all()
-
-
 def test_it_ends_where_the_model_ends_its_text(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("gpt2").network
     free = written(network, Writing(13, temperature=2.0, seed=5))
@@ -223,6 +209,7 @@ def test_the_filters_are_those_of_transformers(
     ours = drawn_by(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
     torch.testing.assert_close(ours, expected[0].softmax(-1), atol=1e-6, rtol=0)
     assert torch.equal(scores, before)
+    assert drawn_by(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1  # the likeliest alone
 
 
 NO_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
@@ -231,25 +218,15 @@ NO_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
 @pytest.mark.parametrize(
     ("field", "bad", "said"),
     [
-        *product(("tokens", "seed", "top_k"), (*NO_NUMBERS, -1, 1.5), ["a whole number, 0 (to|or more)"]),
-        *product(("tokens", "seed"), (10**400,), ["a whole number, 0 to"]),
-        *product(
-            ("temperature",), (*NO_NUMBERS, -0.1, 1e-9, 10.5), [r"0 \(.*\) or a number from 0.01 to 10"]
-        ),
-        *product(("top_p",), (*NO_NUMBERS, 0, 1.01), ["above 0 and not above 1"]),
+        *product(("tokens", "seed", "top_k"), (*NO_NUMBERS, -1, 1.5, 10**400), ["a whole number from 0 to"]),
+        *product(("temperature",), (*NO_NUMBERS, -0.1, 10.5), ["a number from 0 to 10"]),
+        ("temperature", 1e-9, "0.01 or more"),
+        *product(("top_p",), (*NO_NUMBERS, -0.1, 1.01), ["a number from 0 to 1"]),
     ],
 )
 def test_what_is_no_setting_of_writing_is_refused(field: str, bad: Any, said: str) -> None:
     with pytest.raises(AttnvizError, match=said):
         Writing(**{"tokens": 7, field: bad})
-
-
-def test_the_ends_of_the_ranges_are_allowed() -> None:
-    assert Writing(MAX_NEW_TOKENS, 0.01, 10**6, 1, MAX_SEED) == Writing(
-        MAX_NEW_TOKENS, 0.01, 10**6, 1.0, MAX_SEED
-    )
-    with pytest.raises(AttnvizError, match=f"0 to {MAX_NEW_TOKENS}, not {MAX_NEW_TOKENS + 1}"):
-        Writing(MAX_NEW_TOKENS + 1)
 
 
 # What is expected.
@@ -352,37 +329,3 @@ def test_masked_tokens_are_the_softmax_at_their_places(opened: Open, family: str
         assert prediction.actual is None
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
         assert all(one.probability >= other.probability for one, other in pairwise(prediction.candidates))
-
-
-def test_the_second_sentence_of_a_pair_is_read_as_such(opened: Open) -> None:
-    model = opened("bert")
-    pair = model.tokenizer.tokenized("The dog", "The [MASK] did not")
-    assert set(pair.type_ids) == {0, 1}
-    ids = [[token.id for token in pair.tokens]]
-    inputs = {"input_ids": torch.tensor(ids), "token_type_ids": torch.tensor([pair.type_ids])}
-    place = ids[0].index(model.tokenizer.id_of("[MASK]") or 0)
-    [prediction] = masked_tokens(model.network, model.tokenizer, inputs, [place])
-    check(prediction, model.probabilities(inputs)[prediction.position], model.tokenizer)
-    [other] = masked_tokens(model.network, model.tokenizer, {"input_ids": inputs["input_ids"]}, [place])
-    assert prediction.candidates != other.candidates
-
-
-def test_the_loaded_model_tells_the_end_of_what_was_typed_and_written(
-    folder_of: FolderOf, tmp_path: Path
-) -> None:
-    """Through the door that pages use: the end token is expected, and never read."""
-    typed = loading.load(str(folder_of("bart"))).predictions(ModelInput(TEXT, target="The dog"))
-    assert [each.actual and each.actual.text for each in typed] == ["<s>", "The", "dog", "</s>"]
-
-    folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "written"))
-    given = ModelInput(TEXT, writing=Writing(7, 2.0, seed=1))
-
-    def written() -> list[int]:
-        told = [each.actual for each in loading.load(str(folder)).predictions(given)]
-        return [actual.id for actual in told[len(TEXT.split()) - 1 :] if actual is not None]
-
-    free = written()
-    assert free[4] not in free[:4]
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": free[4]}), "utf-8")
-    assert written() == free[:5]
-    assert loading.trace(str(folder), given).written == 4

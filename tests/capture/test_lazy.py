@@ -56,15 +56,6 @@ def test_a_field_is_converted_when_it_is_read_and_no_other_one(network: nn.Modul
     assert held(block).keys() == recorded - {"weights"}
 
 
-def test_grouped_keys_are_kept_once_and_read_once_per_head(network: nn.Module) -> None:
-    block = attnviz.trace(IDS, network).blocks[0]
-    raw: Any = vars(block)["key"]
-    assert raw.groups.shape == (2, 6, 6)
-    assert block.key.shape == block.value.shape == (4, 6, 6)
-    assert np.array_equal(block.key[0], block.key[1])
-    assert not np.array_equal(block.key[1], block.key[2])
-
-
 def test_a_trace_outlives_its_model_and_keeps_w_o_alone() -> None:
     network = untrained("llama", **SIZES)
     trace = attnviz.trace(IDS, network)
@@ -130,13 +121,6 @@ def test_what_is_not_finite_is_refused_when_it_is_read(network: Any) -> None:
     for block, name in ((trace.blocks[1], "value"), (trace.blocks[2], "weights")):
         with pytest.raises(InvalidTrace, match=f"{name} holds numbers that are not finite"):
             getattr(block, name)
-
-
-def test_texts_of_a_batch_are_views_of_it() -> None:
-    one, other = attnviz.trace_many(["The dog slept.", "The dog and the cat slept."], batch_size=2)
-    first, second = (vars(trace.blocks[0])["weights"] for trace in (one, other))
-    assert first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr()
-    assert one.blocks[0].weights.shape == (12, 6, 6)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda trace: pickle.loads(pickle.dumps(trace))])  # noqa: S301

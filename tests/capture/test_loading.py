@@ -41,11 +41,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_model_is_opened_once(opened: list[str]) -> None:
-    assert loading.load("a") is loading.load("a")
-    assert opened == ["a"]
-
-
 @pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
 def test_a_model_that_is_first_asked_for_in_inference_mode_can_be_used_out_of_it(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -66,15 +61,6 @@ def test_a_config_that_no_model_can_have_is_refused(name: str, number: int, bert
         loading.load(str(bert))
 
 
-def test_ready_tells_without_loading(opened: list[str]) -> None:
-    assert not loading.ready("a")
-    assert opened == []
-    loading.load("a")
-    assert loading.ready("a")
-    assert not loading.ready("b")
-    assert not loading.ready("there is no such model")
-
-
 def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
     for name in "abcdefghai":
         loading.load(name)
@@ -92,15 +78,6 @@ def test_models_together_take_no_more_than_one_may(
         loading.load(name)
     assert opened == ["a", "b", "c"]
     assert [name for name in "abc" if loading.ready(name)] == ["a", "c"]
-
-
-def test_a_model_alone_is_kept_whatever_it_takes(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.SETTING, "0.001")
-    loading.load("a")
-    assert loading.ready("a")
-    loading.load("b")
-    assert opened == ["a", "b"]
-    assert not loading.ready("a")
 
 
 def test_a_folder_that_was_trained_on_is_loaded_again(copy_of: FolderOf) -> None:
@@ -124,21 +101,6 @@ def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> N
         thread.start()
         thread.join(timeout=10)
         assert found == [kept]
-
-
-def test_a_failed_load_is_tried_again(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert opened == []
-
-    def fail(entry: catalogue.Entry) -> Fake:
-        raise ModelFilesDamaged(entry.name)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loading, "_open", fail)
-        with pytest.raises(ModelFilesDamaged):
-            loading.load("a")
-    assert not loading.ready("a")
-    loading.load("a")
-    assert opened == ["a"]
 
 
 WITHOUT_A_MODEL = """

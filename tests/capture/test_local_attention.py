@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, LongformerForSequenceClassification
+from transformers import AutoModel, AutoModelForMaskedLM, LongformerForSequenceClassification
 
 import attnviz
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.trace import Block, Mask, Trace
 from tests.capture.tiny import untrained
 
@@ -111,3 +113,48 @@ def test_weights_of_longt5_are_in_their_places(kind: str) -> None:
         else:
             assert block.weights.sum(axis=-1).max() < 0.99
     assert any("summaries of blocks" in note for note in trace.notes) == (kind == "transient-global")
+
+
+BIG_BIRD: dict[str, Any] = {
+    "vocab_size": 60,
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 12,
+    "block_size": 4,
+    "num_random_blocks": 2,
+    "max_position_embeddings": 200,
+    "pad_token_id": 0,
+}
+
+
+def test_weights_of_big_bird_are_in_their_places_of_long_texts_and_of_short_ones() -> None:
+    torch.manual_seed(4)
+    network = untrained("big_bird", AutoModelForMaskedLM, attention_type="block_sparse", **BIG_BIRD)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    ids = [2 + number % 57 for number in range(46)]
+    with torch.inference_mode():
+        returned = network(torch.tensor([ids]), output_attentions=True)
+    with values_and_outputs(network, "self.value", "attention.output.dense") as (values, outputs):
+        network(torch.tensor([ids]))
+    block = np.arange(46) // 4
+    globally = (block == 0) | (block == 11)
+    pattern = (abs(block[:, None] - block) <= 1) | globally | globally[:, None]
+    with warnings.catch_warnings(action="ignore"), attnviz.borrowed(network) as name:
+        model = loading.load(name)
+        for _ in range(2):  # a short text does not change how a long one is read
+            trace, short = (model.trace(ModelInput("", ids=tuple(ids[:count]))) for count in (46, 36))
+            assert all(each.mask.all() for each in short.blocks)
+            for number, each in enumerate(trace.blocks):
+                assert np.array_equal(each.mask, pattern)
+                assert np.array_equal((each.weights > 0).all(axis=0), pattern)
+                np.testing.assert_allclose(each.weights.sum(axis=-1), 1, atol=1e-5)
+                own = returned.attentions[number][0, :, :46, :46].numpy().copy()
+                own[:, 4:44, :4] *= 3
+                assert np.array_equal(each.weights, own)
+                value = values[number][0, :46].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
+                found = np.concatenate([*(each.weights @ value)], axis=-1)
+                np.testing.assert_allclose(found, outputs[number][0, :46], atol=1e-5)
+        assert any("random blocks" in note for note in trace.notes)
+    assert network.base_model.attention_type == "block_sparse"

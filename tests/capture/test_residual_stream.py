@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnviz.analysis.decomposition import Part, around_attention, contributions
+from attnviz.analysis.decomposition import Part, around_attention
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model, ModelInput
@@ -246,18 +246,3 @@ def test_gpt2_is_read_out_early_by_its_last_norm(folder_of: FolderOf) -> None:
         *early, _ = model.network(ids, output_hidden_states=True).hidden_states
         expected = [head(norm(state[0, IT])).numpy() for state in early]
     np.testing.assert_allclose(logit_lens(model, SENTENCE, IT).logits[:-1], np.stack(expected), atol=1e-5)
-
-
-def test_no_logit_lens_without_logits(minilm: Model) -> None:
-    with pytest.raises(ModelNotSupported, match="no logits here"):
-        logit_lens(minilm, TIRED, IT)
-
-
-def test_contributions_add_up_to_the_difference_of_two_logits(folder_of: FolderOf) -> None:
-    model, given = opened("t5", folder_of)
-    found = decomposition(model, given, IT)
-    (one, bias), (other, other_bias) = found.logit(7), found.logit(11)
-    parts = contributions(found.parts, one - other)
-    assert set(parts.attention) == {"decoder", "cross"}
-    logits = logit_lens(model, given, IT).logits[-1]
-    assert parts.total + bias - other_bias == pytest.approx(logits[7] - logits[11], abs=1e-4)

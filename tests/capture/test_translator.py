@@ -1,6 +1,5 @@
 """Traces of the translator: what it did, edited or not, to the bit."""
 
-import random
 from itertools import pairwise
 
 import numpy as np
@@ -106,13 +105,6 @@ def test_without_a_second_text_the_model_translates() -> None:
     )
 
 
-def test_a_written_translation_is_read_as_its_words() -> None:
-    chance = random.Random(1)  # noqa: S311 - no secret
-    for _ in range(200):
-        words = grammar.sentence(chance).target
-        assert spelled(words, grammar.written(words)) == reading.french(grammar.written(words))
-
-
 @given(st.lists(st.sampled_from(vocabulary.FRENCH.words[3:]), max_size=80))
 def test_whatever_a_model_says_has_its_place_in_the_text(words: list[str]) -> None:
     text = grammar.written(words)
@@ -120,15 +112,6 @@ def test_whatever_a_model_says_has_its_place_in_the_text(words: list[str]) -> No
     assert start == reading.french("le")[0]
     assert [text[token.start : token.end].lower() for token in found] == words
     assert all(one.end <= other.start for one, other in pairwise(found))
-
-
-def test_a_model_that_says_nothing_gives_a_trace(
-    model: TranslatorModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model.translator, "translate", lambda *_: ())
-    trace = model.trace(TIRED)
-    assert trace.target == ""
-    assert trace.stack("cross").shape == (2, 3, 1, 13)
 
 
 def test_what_cannot_be_read_is_refused(model: TranslatorModel) -> None:

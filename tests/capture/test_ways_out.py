@@ -50,13 +50,6 @@ def test_what_cannot_be_shown_is_told_what_it_is(make: Any, message: str) -> Non
         attnviz.look(NOTHING, model, processor=PROCESSOR)
 
 
-def test_a_config_with_several_numbers_of_layers_is_no_damage() -> None:
-    sizes = {"l_layers": 1, "x_layers": 1, "r_layers": 1, "num_attention_heads": 4}
-    model = hf.LxmertModel(hf.LxmertConfig(vocab_size=61, hidden_size=32, **sizes))
-    with pytest.raises(ModelNotSupported, match="have no num_hidden_layers, or several"):
-        attnviz.trace([1, 7, 9], model)
-
-
 def test_a_class_or_a_module_without_a_model_is_no_model() -> None:
     model: Any
     for model in (hf.BertModel, nn.Sequential(nn.Identity())):

@@ -331,7 +331,8 @@ returns are shown, and nothing that needs queries, keys, values, scores or masks
 Of the encoders of Longformer, LED and LongT5, cells outside of the pattern count as masked; `trace.notes`
 says so, and what else is no token. Of Longformer and LED, those tokens attend to all that the class of the
 model makes global: the first one of `LongformerForSequenceClassification`, none of a model from a folder.
-BigBird reads short texts with weights for all pairs; longer ones are refused.
+BigBird computes the weights of all pairs of short texts, and its blocks of longer ones: those that
+transformers returns, times the readings of its first block, which outside of training is its random one, too.
 
 ## Objects
 
@@ -341,9 +342,18 @@ where.
 
 ## Quantized weights
 
-What the model computes is recorded. The package that reads the weights must be installed: torchao,
-bitsandbytes, compressed-tensors or gptqmodel. With torchao, in 8 bits, weights are equal to `eager` to the
-bit, from a folder and as an object (`tests/capture/test_quantized.py`); the others are untested.
+What the model computes is recorded; the package that reads the weights must be installed. Weights of
+attention are compared with those of `eager` by `tests/capture/test_quantized.py`, on a processor:
+
+| package | numbers | folder | object |
+|---|---|---|---|
+| torchao | 8 bits | to the bit | to the bit |
+| bitsandbytes | 8 bits | to the bit | to the bit |
+| compressed-tensors | 8 and 4 bits, packed | to the bit | to the bit |
+| gptqmodel | GPTQ's and AWQ's own | untested | untested |
+
+Without the package, such a folder is refused with the package's name. gptqmodel needs a newer PyTorch than
+that of the tests.
 
 ## Refused
 

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import safetensors
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel
 
 import attnviz
-from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge
 from attnviz.models import catalogue, config, folder, limits
 from attnviz.models.catalogue import Folder
 from tests.capture.tiny import SEEING, SENTENCE, FolderOf
@@ -112,10 +111,6 @@ def test_a_long_table_is_not_used_to_its_end_if_that_took_too_much_memory(bert: 
     assert folder.entry(bert, "bert").token_limit == 1024
 
 
-def test_no_folder(tmp_path: Path) -> None:
-    refused(tmp_path / "none", UnknownModel, "There is no folder")
-
-
 @pytest.mark.parametrize(
     "content", ["{", "[" * 100_000, "\ud800", "[]", '"bert"', " " * (config.MAX_BYTES + 1)]
 )
@@ -186,11 +181,6 @@ def test_an_index_that_does_not_name_the_files_of_this_folder_is_refused(places:
     refused(bert, ModelFilesDamaged, "safetensors")
 
 
-def test_code_for_the_tokenizer_alone_is_passed_by(bert: Path) -> None:
-    change_config(bert, auto_map={"AutoTokenizer": ["own.Tokenizer", None]})
-    assert folder.entry(bert, "bert").layers == 2
-
-
 def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_of: FolderOf) -> None:
     where = copy_of("vit")
     change_config(where, image_size=10, patch_size=[5, 2])
@@ -231,13 +221,3 @@ def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelTooLarge, match="ATTNVIZ_MAX_GB") as caught:
         folder.entry(bert, "my-model")
     assert caught.value.needed == 4 * (found.parameters or 0)
-
-
-@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
-def test_a_file_that_may_not_be_read(file: str, bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, *_: Any, **__: Any) -> Any:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    where, function = (Path, "read_text") if file == "config.json" else (safetensors, "safe_open")
-    monkeypatch.setattr(where, function, refuse)
-    assert str(bert) not in refused(bert, ModelFilesDamaged, file, "cannot be read")

@@ -10,9 +10,9 @@ import torch
 
 import attnviz
 from attnviz.capture import loading
-from attnviz.errors import AttnvizError, ModelNotSupported, UnknownModel
+from attnviz.errors import AttnvizError, UnknownModel
 from attnviz.models import allowed, catalogue, resolve
-from attnviz.models.catalogue import Downloaded, Folder
+from attnviz.models.catalogue import Downloaded
 from tests.capture.tiny import SENTENCE, FolderOf
 from tests.models.fake_hub import FakeHub, go_online, serving
 
@@ -114,18 +114,6 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
     assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)
 
 
-def test_a_name_on_the_operators_list_stands_for_what_the_list_says(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(allowed.SETTING, f"minilm, small={folder_of('bert')}, scratch=minilm-scratch")
-    small = resolve.entry("small")
-    assert isinstance(small.origin, Folder)
-    assert (small.name, small.title, small.family) == ("small", "small", "bert")
-    assert attnviz.trace(SENTENCE, model="small").model == "small"
-    scratch = resolve.entry("scratch")
-    assert (scratch.name, scratch.engine) == ("scratch", "scratch")
-
-
 @pytest.mark.parametrize(
     ("name", "dtype", "device", "expected", "target"),
     [
@@ -160,12 +148,6 @@ def test_settings_that_there_are_not_or_that_contradict_the_name(
 ) -> None:
     with pytest.raises(AttnvizError, match=said):
         resolve.with_settings(name, **asked)
-
-
-@pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
-def test_our_own_models_run_on_the_processor(name: str) -> None:
-    with pytest.raises(ModelNotSupported, match=f"“{name}” runs on the processor. Leave cuda out"):
-        resolve.entry(f"{name}#cuda")
 
 
 @pytest.mark.parametrize(

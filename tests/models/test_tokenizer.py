@@ -1,13 +1,11 @@
 import json
 import shutil
-import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
 import pytest
-import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, GPT2Config
@@ -96,46 +94,11 @@ def parts(text: str, tokens: Iterable[Token]) -> list[tuple[str, str, int | None
     return [(token.text, text[token.start : token.end], token.word) for token in tokens if not token.special]
 
 
-def bare(text: str) -> str:
-    """As BERT's tokenizer reads it: no accents, no capitals, no control characters."""
-    marked = unicodedata.normalize("NFD", text)
-    return "".join(
-        letter for letter in marked if unicodedata.category(letter) not in ("Mn", "Cc", "Cf")
-    ).lower()
-
-
 READABLE = st.text(
     st.characters(exclude_categories=("Cs", "Co", "Cn"), max_codepoint=0xFFFF)
     | st.sampled_from("dogcatit \u0301\u0323'.éÅ"),
     max_size=40,
 )
-
-
-@given(READABLE)
-@example("한국어 dog")
-@example("\u0301dog\u0301")
-@example("ΑΣ ß ﬁ İ")
-@example(":\ua8b4 日\ua8b4")  # a mark that takes a place of its own
-@example("§\u08ca ")  # an accent that the tokenizer does not know as one: a token, but no word
-def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
-    try:
-        tokens = read(text)
-    except EmptyText:
-        return
-    assert [token.special for token in tokens] == [True] + [False] * (len(tokens) - 2) + [True]
-    inner = tokens[1:-1]
-    for token in inner:
-        assert 0 <= token.start < token.end <= len(text)
-        assert token.text == "[UNK]" or token.text.removeprefix("##") in bare(text[token.start : token.end])
-    for one, following in pairwise(inner):
-        assert one.start <= following.start
-        assert one.end <= following.end
-        assert one.word is not None
-        assert following.word is not None
-        assert following.word - one.word in (0, 1)
-        accent = one.end == following.start and unicodedata.category(text[following.start]) == "Mn"
-        assert (following.word == one.word) == (accent or following.text.startswith("##"))
-    assert inner[0].word == 0
 
 
 def test_patches_are_named_by_row_and_column() -> None:
@@ -269,21 +232,6 @@ def test_written_tokens_have_the_spans_that_read_ones_have(
     ] == [(token.id, token.start, token.end) for token in tokens]
 
 
-@pytest.mark.parametrize("kind", ["fallback", "unigram"])
-def test_a_decoder_that_starts_with_nothing_writes_no_space_first(
-    kind: KindOfTokenizer, tokenizers: Tokenizers
-) -> None:
-    ours = tokenizers[kind]
-    start = (ours.special(1),)
-    ids = [token.id for token in ours.tokens("dog dogs.") if not token.special]
-    text, tokens = ours.written("", start, [*ids, 1])
-    assert text == "dog dogs."
-    assert tokens[0] == start[0]
-    assert "".join(text[token.start : token.end] for token in tokens) == "dogdogs."
-    # The same text, read: an encoder–decoder's target.
-    assert parts(text, tokens) == parts(text, ours.tokens(text))
-
-
 @pytest.mark.parametrize(
     ("kind", "pieces", "expected"),
     [
@@ -336,15 +284,3 @@ def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one
         assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
         with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
             in_folder(tmp_path, 512)
-
-
-def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:
-    long, rule = "a" * 3000 + "b", rust.Regex("(a|aa|a?)+$")
-    tokenizer = rust.Tokenizer(rust.models.WordLevel({long: 0}, long))
-    tokenizer.pre_tokenizer = rust.pre_tokenizers.Split(rule, "isolated")
-    tokenizer.decoder = rust.decoders.Replace(rule, "x")
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    reads = in_folder(tmp_path, 512)
-    for give in (lambda: reads.tokens(long), lambda: reads.readable(0)):
-        with pytest.raises(UnreadableText, match="gave up"):
-            give()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import sentencepiece
 import torch
 from transformers import (
     AutoModelForMaskedLM,
@@ -18,6 +17,7 @@ from transformers import (
     CanineTokenizer,
     EsmTokenizer,
     M2M100Tokenizer,
+    MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
     NllbTokenizer,
@@ -27,6 +27,7 @@ import attnviz
 from attnviz.errors import ModelNotSupported
 from attnviz.models import tokenizer
 from tests.capture.tiny import untrained
+from tests.models.tokenizers_of import saved_marian
 
 SIZES = {
     "hidden_size": 32,
@@ -99,29 +100,14 @@ def test_a_text_its_tokens_and_a_folder_are_read_by_a_tokenizer_in_python(tmp_pa
     assert attnviz.predictions("MK<mask>Y", model, tokenizer=reads)[0].position == 3
 
 
-LINES = ["The dog did not cross the road.", "Mon chien dort bien.", "It was a nice day, was it?"] * 20
-
-
 def translators(folder: Path, target: str | None) -> dict[str, Any]:
-    """Tokenizers of translators of many languages; the target's is set, or the tokenizer's default."""
-    made = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(LINES),
-        model_writer=made,
-        vocab_size=60,
-        hard_vocab_limit=False,
-        minloglevel=2,
-        unk_id=0,
-        bos_id=1,
-        eos_id=2,
-        pad_id=3,
-    )
-    pieces = sentencepiece.SentencePieceProcessor(model_proto=made.getvalue())
+    """Tokenizers of translators; the target's language is set, or the tokenizer's default."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
-    spellings = dict.fromkeys([*special, *map(pieces.id_to_piece, range(pieces.get_piece_size()))])
-    numbers = {piece: number for number, piece in enumerate(spellings)}
-    (folder / "sentencepiece.bpe.model").write_bytes(made.getvalue())
+    pieces = json.loads((saved_marian(folder) / "vocab.json").read_text())
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*special, *pieces]))}
+    shutil.copy(folder / "source.spm", folder / "sentencepiece.bpe.model")
     (folder / "numbers.json").write_text(json.dumps(numbers))
+    marian: Any = MarianTokenizer
     letters = {letter: number for number, letter in enumerate([*special, *"▁TheMoncidg"])}
     languages: dict[str, Any] = {"src_lang": "en_XX", "tgt_lang": target and "fr_XX"}
     return {
@@ -134,16 +120,18 @@ def translators(folder: Path, target: str | None) -> dict[str, Any]:
             src_lang="en",
             tgt_lang=target and "fr",
         ),
+        "Marian": marian(*(str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))),
     }
 
 
-@pytest.mark.parametrize("name", ["mBART", "mBART-50", "NLLB", "M2M100"])
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+@pytest.mark.parametrize("name", ["mBART", "mBART-50", "NLLB", "M2M100", "Marian"])
 @pytest.mark.parametrize("saved", [False, True])
 def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_path: Path) -> None:
     reads = translators(tmp_path, "French")[name]
     torch.manual_seed(0)
     model = untrained(
-        "mbart" if "mBART" in name else "m2m_100",
+        {"mBART": "mbart", "mBART-50": "mbart", "Marian": "marian"}.get(name, "m2m_100"),
         AutoModelForSeq2SeqLM,
         vocab_size=400,
         d_model=32,
@@ -151,12 +139,13 @@ def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_pat
         **{f"{side}_ffn_dim": 48 for side in ("encoder", "decoder")},
         init_std=0.3,
         decoder_start_token_id=None if name == "mBART" else 2,
+        pad_token_id=1,
     )
     labels = reads(text_target="Mon chien").input_ids
     # mBART begins with the code of the language, which ends its labels; the others with </s>.
     read = [labels[-1], *labels[:-1]] if name == "mBART" else [2, *labels[:-1]]
     french = reads.convert_tokens_to_ids({"NLLB": "fra_Latn", "M2M100": "__fr__"}.get(name, "fr_XX"))
-    assert french == read[0 if name == "mBART" else 1]
+    assert french == read[0 if name == "mBART" else 1] or name == "Marian"
     before = reads("The dog").input_ids
     model.save_pretrained(tmp_path / "saved")
     reads.save_pretrained(tmp_path / "saved")
@@ -167,13 +156,16 @@ def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_pat
     found = attnviz.trace("The dog", of, tokenizer=None if saved else reads, target="Mon chien")
     assert [token.id for token in found.block("decoder").query_tokens] == read
     assert [token.id for token in found.tokens] == before == reads("The dog").input_ids
+    last = [token for token in found.tokens if not token.special][-1]
+    assert found.text[last.start : last.end] in ("dog", "g")
     for block, weights in zip(found.of_kind("cross"), own.cross_attentions, strict=True):
         assert np.array_equal(block.weights, weights[0].numpy())
 
 
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_a_target_without_a_language_is_refused(tmp_path: Path) -> None:
     for reads in translators(tmp_path, None).values():
-        if getattr(reads, "tgt_lang", None) is None:
+        if getattr(reads, "tgt_lang", "") is None:
             with pytest.raises(ModelNotSupported, match="has no target language"):
                 tokenizer.borrowed(reads, 99, None).tokens("Mon chien", target=True)
             assert reads.tgt_lang is None

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from attnviz.app.state.choices import TEACHER
 
-Dash = Literal["solid", "dash", "dot", "dashdot"]
-Marker = Literal["circle", "ring", "square", "diamond", "cross"]
+Dash = Literal["solid", "dash", "dot"]
+Marker = Literal["circle", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
-_DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3], "dashdot": [6, 3, 2, 3]}
+_DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3]}
 _AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels of the titles and labels, and of an entry of the legend
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
@@ -62,7 +62,6 @@ class Line:
         colour: Colour of a role, of the text, or muted.
         faint: Draw the line faintly, as one of many in the background.
         points: Indices of the points with a marker, from 0; None marks all.
-        names: [point], name of each point in its tooltip, in place of x.
         printed: [point], text beside each point; None prints nothing.
     """
 
@@ -77,7 +76,6 @@ class Line:
     colour: Colour = "weights"
     faint: bool = False
     points: Sequence[int] | None = None
-    names: Sequence[str] | None = None
     printed: Sequence[str] | None = None
 
 
@@ -185,9 +183,7 @@ def _colour(colour: Colour) -> str:
 
 
 def _shape(marker: Marker | None) -> str:
-    if marker is None:
-        return "stroke"  # the legend's symbol of a line
-    return "circle" if marker == "ring" else marker
+    return marker or "stroke"  # the legend's symbol of a line
 
 
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
@@ -245,7 +241,7 @@ def _layers(
         points = rows if line.points is None else [rows[point] for point in line.points]
         tooltip = [{"field": "at", "title": across.label}, {"field": "value", "title": label or up.label}]
         opacity = 1 if line.marker else 0  # an invisible point still has a tooltip
-        point = {"type": "point", "filled": line.marker != "ring", "size": 50, "opacity": opacity}
+        point = {"type": "point", "filled": True, "size": 50, "opacity": opacity}
         shape = {"shape": legend["shape"]} if label and line.marker else {}
         layers.append(_layer(points, point, at | shape | {"tooltip": tooltip}))
     if line.printed is not None:
@@ -260,9 +256,8 @@ def _rows(line: Line, label: str, across: Axis, up: Axis) -> list[dict[str, Any]
     columns = [np.asarray(side, dtype=float).tolist() for side in sides]
     rows: list[dict[str, Any]] = []
     for order, (x, y, *ends) in enumerate(zip(*columns, strict=True)):
-        at = line.names[order] if line.names else across.at.replace("{x}", f"{x:g}")
         row: dict[str, Any] = {"line": label, "order": order, "x": _short(x), "y": _short(y)}
-        row |= {"at": at, "value": f"{y:.{up.digits}f}"}
+        row |= {"at": across.at.replace("{x}", f"{x:g}"), "value": f"{y:.{up.digits}f}"}
         if ends:
             row |= {"low": _short(ends[0]), "high": _short(ends[1])}
         if line.printed is not None:

@@ -25,7 +25,8 @@ def apply() -> None:
     form = os.environ.get(SETTING, "text")
     if form not in ("text", "json"):
         raise WrongSetting(f"{SETTING} should be text or json, and is “{form}”.")
-    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(_shorten)
+    for name in ("streamlit.web.server.starlette.starlette_websocket", "streamlit.error_util"):
+        logging.getLogger(name).addFilter(_shorten)
     if form == "json":
         # Streamlit and uvicorn have their own handlers with their own formats.
         setattr(logging.Handler, "format", lambda _, record: line(record))  # noqa: B010 - replaced on purpose
@@ -36,9 +37,11 @@ def apply() -> None:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Omit the traceback of an invalid client message."""
-    if record.exc_info and isinstance(record.exc_info[1], DecodeError):
-        record.exc_info = None
+    """Omit the traceback of an invalid client message, or of a widget's value that no browser sends."""
+    if record.exc_info and (fault := record.exc_info[1]):
+        frames = traceback.extract_tb(fault.__traceback__)
+        if isinstance(fault, DecodeError) or "on_script_will_rerun" in [frame.name for frame in frames]:
+            record.exc_info = None
     return True
 
 

@@ -75,6 +75,7 @@ def test_the_result_is_the_difference_of_both_translations() -> None:
 def test_the_nearest_other_noun() -> None:
     found = run("")
     assert (found.source, found.other_noun(IT)) == (DOG, ROAD)
+    assert replace(found, keys=("cat", *found.keys[1:])).other_noun(IT) == ROAD
     masked = found.open_to.copy()
     masked[ROAD] = False
     assert replace(found, open_to=masked).other_noun(IT) is None

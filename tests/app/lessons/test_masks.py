@@ -8,7 +8,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.masks import values
 from attnviz.app.lessons.masks.values import MaskChoice
-from attnviz.text import percent
+from attnviz.text import percent, scientific
 from attnviz.trace import Floats, Mask
 from tests.app.shown import clean, sent, stored, try_page, visit, words
 
@@ -47,6 +47,9 @@ def test_the_model_is_run_with_the_mask_of_the_link(link: dict[str, str], choice
     assert len(picture["query_tokens"]) == len(run.tokens)
     assert run.after is not None
     assert_drawn(app, run.mask, run.after[LAYER])
+    if choice.pads:
+        alone = values.weights(compute.tokens(OPENING.text), None, HEAD)
+        assert scientific(float(np.abs(run.after[:, :15, :15] - alone).max())) in words(app)
 
 
 @pytest.mark.parametrize("query", ["1 [CLS]", "10 it", "15 [SEP]"])

@@ -49,14 +49,16 @@ def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
     assert torch.allclose(values.jacobian(weights), differences, atol=1e-8)
 
 
-@pytest.mark.parametrize("scale", values.scales(7))
-def test_the_derivative_is_by_the_query(scale: float) -> None:
+@pytest.mark.parametrize(("scale", "of"), [(1.0, "plain"), (7**-0.5, "scaled")])
+def test_the_derivative_is_by_the_query(scale: float, of: str) -> None:
     query, *others = torch.randn(6, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     query.requires_grad_()
     keys = torch.stack(others)
     weights = (keys @ query * scale).softmax(dim=-1)
     rows = [torch.autograd.grad(weight, query, retain_graph=True)[0] for weight in weights]
     assert torch.allclose(values.derivative(weights.detach(), keys, scale), torch.stack(rows), atol=1e-12)
+    found = getattr(values.compare(query.detach(), keys), of)
+    assert found.gradient == pytest.approx(float(torch.stack(rows).norm()), rel=1e-5)
 
 
 def test_a_larger_d_adds_entries_to_the_same_vectors() -> None:

@@ -54,7 +54,7 @@ def test_the_pictures_have_the_weights_of_the_row_and_of_the_word_that_it_read()
 
 def test_the_architecture_has_the_numbers_of_the_sentence() -> None:
     shown, found = words(visit("translate", french="3 n'")), translate("translator", TIRED)
-    assert f"3 × {len(found.source)} weights" in shown
+    assert f", 3 × {len(found.source)} weights" in shown
     assert f"{percent(found.choices[2][0][1], 1)} of {len(FRENCH)} words".replace("\u00a0", " ") in shown
 
 

@@ -5,6 +5,13 @@ import logging
 import sys
 from typing import Any
 
+import pytest
+from streamlit.elements.widgets.number_input import NumberInputSerde
+from streamlit.error_util import handle_uncaught_app_exception
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import WidgetMetadata
+
 from attnviz.app.server import logs
 
 SENTENCE = "The walrus is tired."
@@ -41,3 +48,19 @@ def test_of_other_libraries_messages_only_the_template_is_written() -> None:
     asyncios = f"Task exception was never retrieved\nfuture: ValueError('{SENTENCE}')"
     assert said("asyncio", asyncios)["message"] == "Task exception was never retrieved"
     assert said("attnviz.app.rooms", "The store fails: %s", "full")["message"] == "The store fails: full"
+
+
+def test_a_value_that_no_browser_sends_writes_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    logs.apply()
+    session = SessionState()
+    deserialize: Any = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6).deserialize
+    session._new_widget_state.widget_metadata["box"] = WidgetMetadata(
+        id="box", deserializer=deserialize, serializer=lambda value: value, value_type="double_value"
+    )
+    forged = WidgetStates(widgets=[WidgetState(id="box", string_value=SENTENCE)])
+    for act in (lambda: session.on_script_will_rerun(forged), lambda: float(SENTENCE)):
+        with pytest.raises(ValueError, match="walrus") as raised:
+            act()
+        handle_uncaught_app_exception(raised.value)
+    errors = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert [bool(record.exc_info) for record in errors] == [False, True]

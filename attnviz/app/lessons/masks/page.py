@@ -44,9 +44,13 @@ def draw() -> None:
     with lesson_page("masks") as page:
         with page.controls:
             chosen = choosing.head_selection()
-        with page.picture:
-            run = _picture(page, chosen)
         page.explain()
+        with page.beside:
+            cells = choosing.changes(
+                CELLS, chosen.text, page.label("by hand"), placeholder=page.label("edit")
+            )
+        with page.picture:
+            run = _picture(page, chosen, cells)
         with page.beside:
             st.header(page.label("before"), anchor=False)
             _weights(page, chosen, "before", run.before, run, page.label("before"))
@@ -66,26 +70,21 @@ def draw() -> None:
         )
 
 
-def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
+def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> MaskedRun:
     """Draw the mask with the weights that the model has under it."""
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with size_row:
         page.text(f"about-{kind}")
         choice = _sizes(page, kind, len(chosen.groups))
-    picture = st.container()
-    cells = choosing.changes(CELLS, chosen.text, page.label("by hand"), placeholder=page.label("edit"))
     try:
         run = _masked_run(chosen.text, choice, chosen.head, tuple(cells))
     except InvalidMask as error:
         st.warning(page.document.render("invalid", problem=str(error)), icon=":material/grid_off:")
         run = _masked_run(chosen.text, choice, chosen.head)
     heading = page.label("masked") if run.after is not None else page.label("before")
-    with picture:
-        shown = run.before if run.after is None else run.after
-        _weights(
-            page, chosen, "masked", np.where(run.mask, shown, np.nan), run, heading, partial(_edit, cells)
-        )
+    shown = np.where(run.mask, run.before if run.after is None else run.after, np.nan)
+    _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
     groups = _groups(run, chosen.text)
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
