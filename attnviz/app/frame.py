@@ -109,7 +109,8 @@ html { font-size: 100% !important; }
       display: contents;
     }
     .st-key-bar:has(.stTextInput) > :not(:has(.stTextInput)), :has(> .st-key-bar .st-key-learner),
-    .st-key-bar :has(.stTextInput) > :not(:has(.stTextInput), .stTextInput), .st-key-special { order: 1; }
+    .st-key-bar :has(.stTextInput) > :not(:has(.stTextInput), .stTextInput),
+    :is(.st-key-special, .st-key-cells) { order: 1; }
     .st-key-bar :has(.stTextInput) > .stColumn { flex: none; width: 100%; }
     .st-key-title > * ~ * { order: 2; }
     :is(:has(> .st-key-lesson), :has(> .st-key-slide-tool), .st-key-lesson > *) ~ *,

@@ -116,7 +116,8 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
             alt=page.label("matrix_alt", positions=len(found.encoding), d=values.D_MODEL),
         )
         sine, cosine = found.encoding[chosen.query, 2 * pair : 2 * pair + 2].tolist()
-        st.caption(page.label("cells", position=chosen.query, pair=pair, sine=sine, cosine=cosine))
+        cells = page.label("cells", position=chosen.query, pair=pair, sine=sine, cosine=cosine)
+        st.markdown(f":small[{cells}]")
     return pair
 
 
