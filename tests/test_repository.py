@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from attnviz.capture import loading
 from attnviz.models import catalogue
 
@@ -24,7 +22,7 @@ HIDDEN_BUT_OURS = {
     ".streamlit",
 }
 MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
-BINARY = {".npz", ".png", ".safetensors"}
+BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
 def ours(folder: Path) -> Iterator[Path]:
@@ -92,21 +90,6 @@ def test_the_app_runs_nothing_that_a_stranger_wrote() -> None:
     assert {path: calls for path, calls in found.items() if calls} == {}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from joblib import load",
-        "torch.load(file)",
-        "np.load(file, allow_pickle=True)",
-        "st.markdown(text, unsafe_allow_html=True)",
-        "AutoModel.from_pretrained(folder, trust_remote_code=True, use_safetensors=True)",
-        "AutoModel.from_pretrained(folder, trust_remote_code=False)",
-    ],
-)
-def test_unsafe_python_is_found(source: str) -> None:
-    assert unsafe_python(source) != []
-
-
 def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
     texts = {path: (ROOT / path).read_text("utf-8") for path in BROWSER}
     for path in BROWSER:  # the static site loads its own files, and its policy lets it load no others
@@ -114,22 +97,6 @@ def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
             texts[path] = texts[path].replace("fetch(", "")
     assert "connect-src 'self';" in (ROOT / "attnviz" / "site" / "index.html").read_text("utf-8")
     assert [path for path, text in texts.items() if UNSAFE_IN_BROWSER.search(text)] == []
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "cell.innerHTML = token",
-        "fetch(address)",
-        'import { select } from "d3";',
-        'await import("https://example.org/a.js")',
-        '@import "fonts.css";',
-        "background: url(fonts/a.woff2)",
-        "const home = 'https://example.org/a.js'",
-    ],
-)
-def test_unsafe_code_for_the_browser_is_found(source: str) -> None:
-    assert UNSAFE_IN_BROWSER.search(source) is not None
 
 
 def unpinned(line: str) -> bool:

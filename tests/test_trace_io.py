@@ -362,9 +362,3 @@ def noticed_or_the_same(content: bytes) -> None:
         except InvalidTrace:
             return
     assert same(trace, made(7))
-
-
-@given(st.data())
-def test_a_file_cut_short_is_refused(data: st.DataObject) -> None:
-    with pytest.raises(InvalidTrace):
-        read(WRITTEN[: data.draw(st.integers(0, len(WRITTEN) - 1))])

@@ -85,23 +85,6 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint() -> None:
     assert views.left(replace(view, stage="scaled")).min() == 1
 
 
-def test_a_filter_says_what_it_measures_and_which_heads_are_highest() -> None:
-    app = visit("explore", filter="same word")
-    # “the” stands at 1 and at 6: what each gives the other, of what [CLS] and [SEP] leave.
-    weights = attnviz.trace(OPENING.text).stack("encoder")
-    left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
-    scores, raw = (((each[:, :, 1, 6] + each[:, :, 6, 1]) / 2).ravel() for each in (left, weights))
-    both = [
-        f"{percent(float(share))} of its attention, {percent(float(score))} of its attention to words"
-        for share, score in zip(raw, scores, strict=True)
-    ]
-    atlas = sent(app, "atlas")
-    for at in (0, 8, 37):
-        assert atlas["facts"][at].endswith(f"; same word: {both[at]}")
-    first = int(scores.argmax())
-    assert f"Highest: **{first // 12 + 1}-{first % 12 + 1}** {both[first]}; " in words(app)
-
-
 @pytest.mark.parametrize(
     ("model", "examples"),
     [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)],

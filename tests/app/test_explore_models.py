@@ -165,22 +165,6 @@ def test_a_link_holds_all_that_the_model_was_given(opened: Open) -> None:
 # Encoder–decoders
 
 
-def test_both_texts_of_an_encoder_decoder_are_linked(opened: Open) -> None:
-    model = opened("bart")
-    typed = loading.trace(model, ModelInput(ENGLISH, target="a man went home"))
-    app = visit("explore", model=model, text=ENGLISH, target="a man went home", second="The decoder reads")
-    for kind in ("encoder", "decoder", "cross"):
-        clean(app.segmented_control(key="kind").set_value(kind).run())
-        assert not app.warning
-        block, head, passage = typed.of_kind(kind)[0], sent(app, "head_view"), sent(app, "passage")
-        sizes = len(block.query_tokens), len(block.key_tokens)
-        assert (len(head["query_tokens"]), len(head["key_tokens"])) == sizes
-        assert passage["written"] is False
-        assert passage["tokens"] == [" <s> ", "a", " man", " went", " home"]
-        marks = {row["mark"] for row in sent(app, "share_table")["rows"]} if kind != "encoder" else set()
-        assert marks <= {"", "in the text"}
-
-
 # Pairs and masks
 
 

@@ -1,18 +1,12 @@
 """Choosing a model and opening one's own: what visitors see, and what no link can do."""
 
-import re
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app.models import own
-from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
-from attnviz.capture.loading import OnProgress
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import percent
@@ -75,51 +69,6 @@ def test_a_model_is_looked_at_opened_and_explored_with_its_own_numbers(saved: Pa
     assert app.selectbox(key="model").value == name
     exact = attnviz.trace(link["text"], model=name).block("encoder", 1).weights[2, 3]
     assert worked_weights(app) == [percent(float(exact.max()), 1)]
-
-
-class Slow:
-    """A load that waits until it is let go, and counts."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self.go = threading.Event()
-
-    def __call__(self, name: str, tell: OnProgress) -> None:
-        self.names.append(name)
-        while not self.go.wait(0.005):
-            tell("Loading the weights", 0.4)
-
-
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
-    slow = Slow()
-    monkeypatch.setattr(own, "JOBS", Jobs())
-    monkeypatch.setattr(loading, "open_model", slow)
-    yield slow
-    slow.go.set()
-
-
-def progress(app: AppTest) -> tuple[int, str]:
-    """How long the bar is, in percent, and what it says."""
-    [bar] = app.get("progress")
-    return bar.proto.value, bar.proto.text
-
-
-def test_an_opening_tells_how_far_it_is_and_can_be_stopped_and_started_again(saved: Path, slow: Slow) -> None:
-    app = press(look(saved / "bert"), "Open")
-    until(lambda: slow.names == [str(saved / "bert")])
-    until(lambda: progress(app.run())[0] == 40)
-    clean(app)
-    assert re.fullmatch(r"Loading the weights … \d+ s", progress(app)[1])
-    press(app, "Stop")
-    clean(app)
-    assert "Stop" not in buttons(app)
-    assert app.text_input(key="own").value == str(saved / "bert")
-    press(app, "Open")
-    assert "Stop" in buttons(app)
-    slow.go.set()
-    until(lambda: bool(app.run().success))
-    assert "It is open" in app.success[0].value
 
 
 @pytest.mark.parametrize(

@@ -9,34 +9,9 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from tests.app.shown import finished, sent, try_page, visit
+from tests.app.shown import finished, try_page
 
 TEXT = "A cat sat down since it was very tired indeed."
-
-
-@pytest.mark.parametrize(
-    ("page", "widget", "name", "about"),
-    [
-        (
-            "weighted_average",
-            "steps",
-            "attnviz-minilm-scratch-average-A-cat-sat-down-since-it-was-very",
-            f"“{TEXT}” · minilm-scratch · [CLS] and [SEP] are excluded",
-        ),
-        (
-            "explore",
-            "atlas",
-            "attnviz-minilm-head2-3-atlas-A-cat-sat-down-since-it-was-very",
-            f"“{TEXT}” · minilm · head 2-3 · weights; nothing hidden, merged or rescaled",
-        ),
-    ],
-)
-def test_a_picture_s_file_tells_model_head_and_sentence_and_what_is_left_out(
-    page: str, widget: str, name: str, about: str
-) -> None:
-    head = {} if page == "weighted_average" else {"layer": "2", "head": "3"}
-    file = sent(visit(page, text=TEXT, **head), widget)["file"]
-    assert (file["name"], file["about"]) == (name, about)
 
 
 TABLES = {

@@ -11,7 +11,10 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 from websockets import Origin, Subprotocol
 from websockets.sync.client import ClientConnection, connect
@@ -118,3 +121,15 @@ def _wait_until_healthy(server: Server) -> None:
         except OSError:
             time.sleep(0.05)
     raise RuntimeError(f"The app did not start:\n{server.log.read_text('utf-8')}")
+
+
+@contextmanager
+def files(folder: Path) -> Iterator[str]:
+    """Serve a folder's files; the address, "127.0.0.1:8501"."""
+    handler = partial(SimpleHTTPRequestHandler, directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()

@@ -4,14 +4,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from playwright.sync_api import BrowserContext, ViewportSize, expect
 
-from tests.browser.server import ROOT
+from tests.browser.server import ROOT, files
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
 
 PAGES = ("index", "gallery", "coming_from", "reference", "models", "architecture")
@@ -24,12 +21,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=folder)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with files(folder) as address:
+        yield address
 
 
 @pytest.mark.everything

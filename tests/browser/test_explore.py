@@ -10,11 +10,11 @@ from tests.browser.explore import (
     Explore,
 )
 from tests.browser.visit import (
-    COMPUTED_MS,
     PHONE,
     assert_link_reproduces,
     axe,
     fits,
+    open_looked_at,
     visit,
     wait_idle,
 )
@@ -28,9 +28,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
     expect(page.get_by_test_id("stAlert")).to_contain_text(f"model = {str(folder)[:60]}")
     page.get_by_role("link", name="on this server …").click()
     expect(page.get_by_role("textbox", name=re.compile("^Your own model"))).to_have_value(str(folder))
-    page.get_by_role("button", name="Look").click()
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
+    open_looked_at(page)
     page.get_by_role("link", name="Explore with it").first.click()
     expect(page).to_have_url(re.compile("model="))
     wait_idle(page)

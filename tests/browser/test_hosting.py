@@ -1,19 +1,17 @@
 """The app where others host it: by Streamlit's own command, below a path, in another site's frame."""
 
-import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socketserver import BaseRequestHandler, ThreadingTCPServer
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.server import Server, running
+from tests.browser.server import running
 from tests.browser.visit import menu, visit
 
 STREAMLIT = (sys.executable, "-m", "streamlit", "run", "app.py")
@@ -39,15 +37,15 @@ def test_streamlits_own_command_serves_the_first_visitor(stranger: Page, tmp_pat
         assert server.tracebacks() == []
 
 
-def test_below_a_path_behind_a_proxy_links_and_rooms_work(stranger: Page, tmp_path: Path) -> None:
-    with running(tmp_path, below="/attn") as server, proxy(server) as outside:
-        visit(stranger, f"{outside}/attn?layer=2&head=9")
+def test_below_a_path_links_and_rooms_work(stranger: Page, tmp_path: Path) -> None:
+    with running(tmp_path, below="/attn") as server:
+        visit(stranger, f"{server.url}?layer=2&head=9")
         expect(stranger.get_by_role("heading", name="Layer 2 · Head 9")).to_be_visible()
         stranger.get_by_role("button", name="Copy link").click()
         copied = stranger.evaluate("navigator.clipboard.readText()")
         assert urlsplit(copied).path == "/attn/"
         assert "layer=2&head=9" in copied
-        visit(stranger, f"{outside}/attn/masks")
+        visit(stranger, f"{server.url}/masks")
         expect(stranger).to_have_title("Masks · attnviz")
         menu(stranger).filter(has_text="Classroom").click()
         stranger.get_by_role("button", name="Open a room").click()
@@ -89,30 +87,3 @@ def platform() -> Iterator[str]:
         threading.Thread(target=site.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{site.server_port}"
         site.shutdown()
-
-
-@contextmanager
-def proxy(server: Server) -> Iterator[str]:
-    """The address of a small proxy before the server, which passes on every byte."""
-    parts = urlsplit(server.url)
-
-    def pipe(source: socket.socket, to: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                to.sendall(data)
-            to.shutdown(socket.SHUT_WR)
-
-    class PassOn(BaseRequestHandler):
-        def handle(self) -> None:
-            with socket.create_connection((parts.hostname, parts.port)) as there:
-                back = threading.Thread(target=pipe, args=(there, self.request), daemon=True)
-                back.start()
-                pipe(self.request, there)
-                back.join()
-
-    with ThreadingTCPServer(("127.0.0.1", 0), PassOn) as listening:
-        listening.daemon_threads = True
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.server_address[1]}"
-        listening.shutdown()
-        listening.block_on_close = False

@@ -1,10 +1,6 @@
 """Explore as static files: below a sub-path, on a phone, without a network, and with PyTorch's numbers."""
 
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -12,7 +8,8 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 
 from attnviz.capture import loading
 from attnviz.site import build
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, save, type_into
+from tests.browser.server import files
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, type_into
 
 OWN = "The cat did not chase the mouse because it was sleepy."
 OTHER = "The cat did not chase the mouse because it was clever."
@@ -24,12 +21,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the site, which lies below a sub-path of a host that knows files only."""
     root = tmp_path_factory.mktemp("host")
     build.build(root / "school" / "explore")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=root)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/school/explore/"
-        server.shutdown()
-        thread.join()
+    with files(root) as host:
+        yield f"http://{host}/school/explore/"
 
 
 @pytest.fixture
@@ -89,13 +82,6 @@ def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserConte
     expect(copied.get_by_role("heading", name="Layer 5 · Head 10")).to_be_visible()
     expect(copied.get_by_label("Matrix")).to_be_checked()
     expect(copied.locator(".words")).to_have_text(site.locator(".words").inner_text())
-
-
-def test_each_picture_is_saved(site: Page, tmp_path: Path) -> None:
-    for place in (".all", ".one"):
-        for ending in ("SVG", "PNG"):
-            file = save(site.locator(place), ending, tmp_path)
-            assert file.stat().st_size > 5_000
 
 
 def test_what_cannot_be_read_is_said(site: Page) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import Locator, Position, expect
 
 from tests.browser.explore import svg as svg_file
 from tests.browser.visit import box_of, save
@@ -147,26 +147,6 @@ def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_com
     )
     expect(root(widgets)).to_have_attribute("data-head", "1-2")
     assert set(numbers(widgets)) == {""}
-
-
-def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets: Widgets) -> None:
-    weights = random_weights()
-    show(widgets, weights)
-    button(widgets, "Several").click()
-    expect(button(widgets, "Several")).to_have_attribute("aria-pressed", "true")
-    button(widgets, "3").click()  # the only one stays
-    button(widgets, "1").click()
-    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1, 3]}]
-    show(widgets, weights, heads=(1, 3))
-    first, second = ([text.removesuffix(" %") or "·" for text in printed(weights[1, h, 4])] for h in (0, 2))
-    assert [text.split() or ["·", "·"] for text in numbers(widgets)] == [
-        list(pair) for pair in zip(first, second, strict=True)
-    ]
-    expect(words(widgets)).to_have_text(
-        f"q4 attends in head 1 to {largest(weights[1, 0, 4], 2)}; in head 3 to {largest(weights[1, 2, 4], 2)}"
-    )
-    button(widgets, "3").click()
-    assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1]}]
 
 
 def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets: Widgets) -> None:
@@ -371,16 +351,3 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     [image] = svg_file(path).iter(f"{SVG}image")
     assert str(image.get("href")).startswith("data:image/png;base64,")
     assert path.stat().st_size < 200_000
-
-
-def test_saving_waits_for_the_answer_that_brings_the_caption(page: Page, widgets: Widgets) -> None:
-    message = show(widgets, random_weights(), heads=(2,))
-    page.evaluate(
-        "() => { window.saved = [];"
-        " HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }; }"
-    )
-    button(widgets, "5").click()
-    button(widgets, "SVG").click()
-    assert page.evaluate("window.saved") == []
-    widgets.show("head_view", {**message, "heads": [5], "filename": "answered"})
-    assert page.evaluate("window.saved") == ["answered.svg"]

@@ -318,6 +318,19 @@ def assert_link_reproduces(page: Page) -> None:
     other.close()
 
 
+def open_model(page: Page, url: str, folder: Path) -> None:
+    """Open a folder's model on the server."""
+    visit(page, f"{url}/models?{urlencode({'own': folder})}")
+    open_looked_at(page)
+
+
+def open_looked_at(page: Page) -> None:
+    """Open the model whose name is in the box of the page on models."""
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
+
+
 def open_room(teacher: Page, url: str) -> str:
     """Its code."""
     visit(teacher, f"{url}/classroom")

@@ -202,13 +202,6 @@ def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_roo
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
-def test_who_has_no_key_is_no_teacher() -> None:
-    room, key = rooms.opened(NOW)
-    with pytest.raises(NoEntry, match="another teacher"):
-        room.teach("x" * 22, NOW)
-    room.teach(key, NOW)
-
-
 @pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
 def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None:
     room = opened()

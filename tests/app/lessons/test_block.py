@@ -1,9 +1,5 @@
 """The lesson "The block" without a browser: tables and charts show the computed values."""
 
-import re
-
-import pytest
-
 from attnviz.app.lessons.block.values import walk
 from tests.app.shown import sent, visit
 
@@ -14,19 +10,6 @@ ROWS = (
     *("came_in", "attention", "first_sum", "attended"),
     *("feed_forward", "second_sum", "came_out"),
 )
-
-
-def test_the_table_has_the_length_and_the_cosine_of_each_vector_and_both_rescalings() -> None:
-    vectors = walk(TEXT, 4, IT).vectors
-    expected: list[float] = []
-    for name in ROWS:
-        before = {"attended": "first_sum", "came_out": "second_sum"}.get(name)
-        expected += [vectors[name].length / vectors[before].length] if before else []
-        expected += [vectors[name].length]
-        expected += [vectors[name].cosine or 0] if name != "came_in" else []
-    [text] = [each.value for each in visit("block", layer="5").markdown if "rescaled**" in each.value]
-    found = re.findall(r"−?\d+\.\d\d", text[text.index("| $x$") :])
-    assert [float(number.replace("−", "-")) for number in found] == pytest.approx(expected, abs=0.0051)
 
 
 def test_the_picture_has_the_numbers_of_each_vector() -> None:

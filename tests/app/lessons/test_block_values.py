@@ -103,11 +103,3 @@ def test_the_norms_are_the_published_ones(layer: int) -> None:
         assert norm.mean == pytest.approx(total.mean(), abs=1e-5)
         assert norm.variance == pytest.approx(total.var(), rel=1e-4)
         assert norm.epsilon == 1e-12
-
-
-def test_one_in_fifty_numbers_is_beyond_the_reach() -> None:
-    walked = walk(TEXT, 3, IT)
-    sizes = np.abs(
-        np.concatenate([each.values for each in walked.vectors.values() if len(each.values) == 384])
-    )
-    assert (sizes > walked.reach).mean() == pytest.approx(1 / 50, abs=0.001)

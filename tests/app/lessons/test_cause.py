@@ -87,22 +87,6 @@ def test_buttons_move_a_weight_ablate_and_undo() -> None:
     assert "car il était trop fatigué" in french(app)
 
 
-def test_the_last_change_of_the_row_is_shown() -> None:
-    app = visit("cause", FOLDED, edits=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
-    assert moved_to(app) is None
-    assert "1 change in other rows" in words(app)
-    app.selectbox(key="cause_word").set_value("9 it").run()
-    for edits, target in (
-        ("encoder 2-1 9", None),
-        ("encoder 2-1", None),
-        (f"encoder 2-1 12, cross 1-2, {MOVED}", "7 road"),
-        (f"{MOVED}, encoder 2-1", None),
-    ):
-        change(app, edits)
-        assert moved_to(app) == target
-        assert any(now for _, now in table(app, "weights").values()) == (target is not None)
-
-
 def test_an_invalid_change_is_named_and_none_is_made() -> None:
     app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, problem in (

@@ -1,7 +1,6 @@
 """The lesson "Induction heads" without a browser: the page shows the computed values."""
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.document import document
@@ -65,14 +64,6 @@ def test_copying_with_and_without_the_heads_is_in_sight() -> None:
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
     assert f"| without {names[0]} | **{shown(measured(names).right, 1)}** |" in told
     assert f"[CHANT] | {shown(measured_after_start().right, 1)} |" in told
-
-
-@pytest.mark.parametrize("head", ["1-1", "1-4", "2-2"])
-def test_every_head_is_ablated_alone(head: str) -> None:
-    left = measured((f"decoder {head}",))
-    [row] = [row for row in text(visit("induction")).splitlines() if row.startswith(f"| {head} |")]
-    _, _, *cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells == [shown(float(left.prefix_matching.max())), shown(left.right)]
 
 
 def test_four_layers_have_other_heads() -> None:

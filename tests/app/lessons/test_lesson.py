@@ -1,23 +1,20 @@
 """What all Learn pages share: they open, they end in the next one, and they show the code that ran."""
 
 import importlib
-import inspect
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import cards
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import EVERYTHING, NOT_SHOWN, THE_CODE
-from attnviz.app.lessons import contents, english, plan, source_code
+from attnviz.app.lessons import english, plan, source_code
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.lessons.document import Document, Predict, document
 from attnviz.app.lessons.induction import page as induction
@@ -66,17 +63,6 @@ WITH_THE_TEXT_IN_THEM = {
     "weighted_average": [{"split": kind} for kind in ("Characters", "Words", "Bytes")],
     "cross_attention": [{"reader": HOSTILE}],
 }
-
-
-def test_a_page_stands_in_the_group_that_its_own_entry_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever sentence it is about."""
-    drawn: list[list[str]] = []
-    monkeypatch.setattr(cards, "draw", lambda found, **_: drawn.append([card.name for card in found]))
-    monkeypatch.setattr(contents, "LESSONS", tuple(replace(each, sentence=TEXT) for each in LESSONS))
-    contents.draw("attention")
-    contents.draw("translator")
-    contents.draw("storyteller")
-    assert drawn == [NAMES[:8], NAMES[8:12], NAMES[12:]]
 
 
 def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
@@ -150,35 +136,19 @@ def assert_refused(app: AppTest, box: str, typed: str, said: str) -> None:
 
 
 @contextmanager
-def called() -> Iterator[set[CodeType]]:
-    """The code of every Python function that other threads call meanwhile: the app runs in one of its own."""
-    seen: set[CodeType] = set()
+def called() -> Iterator[set[tuple[str, str]]]:
+    """(file, name) of every function that other threads call meanwhile: the app runs in one of its own."""
+    seen: set[tuple[str, str]] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
-            seen.add(frame.f_code)
+            seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 
     threading.setprofile(note)
     try:
         yield seen
     finally:
         threading.setprofile(None)
-
-
-def definition(module: str, name: str) -> Any:
-    """The function or class itself; `attnviz.app.x:y` of its source is beside the point."""
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = inspect.getattr_static(found, part)
-    return inspect.unwrap(getattr(found, "__func__", found))
-
-
-def codes(thing: Any) -> set[CodeType]:
-    """The code of a function, or of a class's own methods."""
-    if not inspect.isclass(thing):
-        return {thing.__code__}
-    members = (getattr(member, "fget", member) for member in vars(thing).values())
-    return {inspect.unwrap(member).__code__ for member in members if inspect.isfunction(member)}
 
 
 CHOICES: dict[str, list[dict[str, str]]] = {
@@ -210,13 +180,12 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
         for choices in CHOICES.get(name, [{}]):
             assert not visit(name, choices).warning
     assert shown or name == "long_distances"  # its numbers are stored
-    ran = {(code.co_filename, code.co_firstlineno) for code in seen}
-    for module_name, function in shown:
-        thing = definition(module_name, function)
-        source = inspect.cleandoc("\n" + inspect.getsource(thing)).strip("\n")
-        assert source_of(module_name, function) == source
-        places = {(code.co_filename, code.co_firstlineno) for code in codes(thing)}
-        assert places & ran or function in RAN_EARLIER, f"{module_name}.{function} did not run"
+    for module, function in shown:
+        file = str(importlib.import_module(module).__file__)
+        ran = any(
+            name == function or name.startswith(f"{function}.") for where, name in seen if where == file
+        )
+        assert ran or function in RAN_EARLIER, f"{module}.{function} did not run"
 
 
 def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_exist() -> None:
@@ -227,6 +196,7 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
 
 
 def test_a_hidden_answer_is_judged_when_it_is_revealed() -> None:
+    assert "Reveal" not in buttons(visit("scale"))
     app = visit("scale", predict="1")
     app.button_group(key="guess_scale").set_value("1").run()
     assert "Not quite" not in words(app)
@@ -235,15 +205,6 @@ def test_a_hidden_answer_is_judged_when_it_is_revealed() -> None:
     press(app, "Cover the answer")
     assert "Not quite" not in words(app)
     assert app.button_group(key="guess_scale").value == "1"
-
-
-def test_nothing_is_hidden_unless_a_link_or_the_teachers_view_asks_for_it() -> None:
-    def hidden(app: AppTest) -> bool:
-        return "Reveal" in buttons(app)
-
-    assert not hidden(visit("scale"))
-    assert hidden(visit("scale", predict="1"))
-    assert hidden(visit("scale", teacher="true"))
 
 
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:

@@ -5,9 +5,8 @@ from statistics import median
 import pytest
 
 from attnviz.app.lessons.document import document
-from attnviz.text import percent
 from attnviz.trained.translator import distance
-from tests.app.shown import charts, paragraphs, visit
+from tests.app.shown import charts, visit
 
 LESSON = document("long_distances")
 
@@ -27,18 +26,6 @@ def test_the_chart_shows_medians_and_ranges_and_where_training_ends() -> None:
             assert line[numbers] == pytest.approx([of(shares) for shares in exact(name)], rel=1e-4)
         assert line["x"] == pytest.approx(stored.words, abs=0.05)
     assert chart["marked"] == beyond["x"][0] == lines[0]["x"][stored.max_trained_clauses]
-
-
-def test_the_table_shows_what_is_left_beyond_training() -> None:
-    stored = distance.read()
-    [table] = [text for text in paragraphs(visit("long_distances", open=[])) if "| LSTM |" in text]
-    shown = [row.strip("| ").split(" | ") for row in table.splitlines() if row.startswith("| ")]
-    for (_, *cells), name in zip(shown[1:], distance.NAMES, strict=True):
-        of_distance = exact(name)
-        assert cells == [
-            percent(median(of_distance[at]) / 100).replace("\u00a0", " ")
-            for at in (0, stored.max_trained_clauses, -1)
-        ]
 
 
 def test_the_correct_option_is_the_network_that_loses_most() -> None:

@@ -38,13 +38,6 @@ def test_a_shift_rotates_the_pair() -> None:
     assert products["y"] == pytest.approx(values.waves(15).by_distance.tolist(), rel=1e-5)
 
 
-def test_learned_positions() -> None:
-    found = values.learned()
-    [mean] = charts(visit("positions"))["Similarity of BERT's learned positions"]["lines"]
-    for name, numbers in (("low", found.low), ("y", found.mean), ("high", found.high)):
-        assert mean[name] == pytest.approx(numbers.tolist(), rel=1e-5, abs=1e-6)
-
-
 def test_rotary_positions() -> None:
     app, found = visit("positions", encoding="rotary", key="13 tired"), values.rotary(TIRED, 3, 1, IT, 12)
     lines = charts(app)["Score by distance"]["lines"]
@@ -53,15 +46,13 @@ def test_rotary_positions() -> None:
     assert words(app).count(f"{score:.4f}".replace("-", "−")) == len(values.STARTS)
 
 
-@pytest.mark.parametrize("heads", [1, 8, 12])
-def test_linear_biases(heads: int) -> None:
-    app, (slopes, biases) = visit("positions", encoding="alibi", slopes=str(heads)), values.alibi(heads)
-    lines = charts(app)["Bias by distance"]["lines"]
+def test_the_charts_of_the_other_encodings() -> None:
+    found, (_, biases) = values.learned(), values.alibi(8)
+    [mean] = charts(visit("positions"))["Similarity of BERT's learned positions"]["lines"]
+    for name, numbers in (("low", found.low), ("y", found.mean), ("high", found.high)):
+        assert mean[name] == pytest.approx(numbers.tolist(), rel=1e-5, abs=1e-6)
+    lines = charts(visit("positions", encoding="alibi", slopes="8"))["Bias by distance"]["lines"]
     assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in biases]
-    assert ", ".join(f"{slope:.4g}" for slope in slopes) in words(app)
-
-
-def test_relative_bias() -> None:
     [line] = charts(visit("positions", encoding="relative"))["Bucket by distance"]["lines"]
     assert line["y"] == values.t5_buckets(np.array(line["x"], dtype=int)).tolist()
 

@@ -57,15 +57,6 @@ def test_bert_without_positions_reads_a_multiset(seed: int) -> None:
     assert found.with_positions.cosines.max() < 0.99
 
 
-def test_equal_tokens_have_equal_outputs_without_positions() -> None:
-    ids = token_ids(tokens(TIRED))
-    assert ids[1] == ids[6]
-    with torch.inference_mode():
-        without, with_positions = (values.encode(bert(), ids, each).output for each in (False, True))
-    assert (without[1] - without[6]).abs().max() < ROUNDING
-    assert (with_positions[1] - with_positions[6]).abs().max() > 0.1
-
-
 def test_differences_are_those_of_the_models_outputs() -> None:
     found = values.shuffle(TIRED, 3)
     order = torch.tensor(found.order)

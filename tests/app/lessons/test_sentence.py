@@ -42,14 +42,11 @@ def test_a_link_chooses_sentence_head_and_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "choices", [{"layer": "99"}, {"head": "0"}, {"query": "77 cat"}, {"layer": "x"}, {"query": ""}]
+    "choices",
+    [{"layer": "99"}, {"head": "0"}, {"query": "77 cat"}, {"layer": "x"}, {"text": ""}],
 )
 def test_what_does_not_exist_falls_back(choices: dict[str, str]) -> None:
     assert chosen(opened(**choices)) == "3 1 9"
-
-
-def test_a_link_with_an_empty_sentence_opens_with_the_opening_one() -> None:
-    assert chosen(opened(text="")) == "3 1 9"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ import pytest
 
 from attnviz.app.lessons import training as compute
 from attnviz.app.lessons.training import Learned, Training, train
-from attnviz.app.server.jobs import Job
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
-from tests.app.shown import until
 from tests.trained.made_up import of_translator
 
 TRAINING = Training("guided", 3, 500)
@@ -71,15 +69,6 @@ def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatc
     assert Started.latest.poll() is None
     steps.close()
     assert Started.latest.poll() is not None
-
-
-def test_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    play(monkeypatch, then=FOREVER)
-    job = Job(lambda: train(TRAINING))
-    job.start()
-    until(lambda: job.latest is not None)
-    job.stop()
-    until(lambda: Started.latest.poll() is not None)
 
 
 def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

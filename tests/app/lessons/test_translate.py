@@ -1,9 +1,6 @@
 """The lesson "Translate" without a browser: it shows the computed values, and reads what is typed."""
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +19,6 @@ from tests.app.shown import (
     row_of_buttons,
     sent,
     stored,
-    try_page,
     visit,
     words,
 )
@@ -81,66 +77,12 @@ def test_an_unknown_word_is_refused_and_another_sentence_can_be_built() -> None:
     assert str(app.text_input(key="english").value).startswith("The ")
 
 
-FIGURES = {
-    "variant": "guided",
-    "shipped": True,
-    "exact": {"pair": 0.9912, "description": 0.9876, "triple": 0.9753},
-    "pronoun": 0.9642,
-    "layer": 2,
-    "head": 3,
-    "seed": "0",
-    "subject": {"found": 0.93},
-    "object": {"found": 0.88},
-    "ablated": {"pronoun": 0.5, "rest": 1},
-    "moved": {"changed": 1, "rest": 1},
-    "familiarity": {"sentences": 600, "num_near_duplicates": 312},
-}
-
-
-@pytest.fixture
-def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A file in the place of the shipped figures."""
-    monkeypatch.setattr(measured, "_FILE", tmp_path / "figures.json")
-    measured.held_out.cache_clear()
-    yield tmp_path / "figures.json"
-    measured.held_out.cache_clear()
-
-
-def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
-    other = {**FIGURES, "variant": "unguided", "pronoun": 0.1}
-    figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
-    app = visit("translate")
-    for number in (
-        "99.1 %",
-        "98.8 %",
-        "97.5 %",
-        "96.4 %",
-        "head 2-3",
-        "93 %",
-        "88 %",
-        "Of these 600 sentences, 312 equal",
-    ):
-        assert number in words(app).replace("\\", "")
-    _, encoder = all_sent(app, "head_view")
-    assert (encoder["layer"], encoder["heads"]) == (2, [3])
-
-
-def test_the_figures_that_ship_are_read() -> None:
-    runs = measured.held_out()
-    shipped = [run.variant for run in runs if run.shipped]
-    assert shipped == ["guided", "candidates", "unguided", "decorative"]
-    written = json.loads(measured._FILE.read_text("utf-8"))
-    assert [run.redirected for run in runs] == [each["moved"]["changed"] for each in written]
-
-
-def test_missing_figures_are_named(figures: Path) -> None:
-    app = try_page("translate")
-    assert "figures.json" in app.error[0].value.replace("\\", "")
-    for content in ("", "[", "[1]", '[{"variant": "unguided"}]'):
-        figures.write_text(content, "utf-8")
-        measured.held_out.cache_clear()
-        assert app.run().error
-        assert not app.exception
+def test_the_accuracy_is_that_of_the_shipped_weights() -> None:
+    app, run = visit("translate"), measured.shipped("guided")
+    shown = words(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
+    for share in (*run.exact.values(), run.pronoun):
+        assert percent(share, 1).replace("\N{NO-BREAK SPACE}", " ") in shown
+    assert f"head {run.head}" in shown
 
 
 @pytest.mark.parametrize("name", ["translator", "translator-unguided"])

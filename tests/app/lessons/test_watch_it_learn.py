@@ -1,6 +1,5 @@
 """The page on learning without a browser: the stored steps, and a training that is only played."""
 
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -80,18 +79,6 @@ def test_the_curves_are_the_stored_measures() -> None:
     assert shown["The loss on held-out sentences"]["lines"][0]["y"] == pytest.approx(losses, rel=1e-5)
 
 
-def test_the_curves_of_a_language_model_are_the_stored_measures() -> None:
-    kept = stored("storyteller").snapshots
-    shown = charts(visit(PAGE, learner=title_of("storyteller")))
-    copied, matching, back, _ = shown["What is learned when"]["lines"]
-    assert copied["x"] == [each.step for each in kept]
-    assert copied["y"] == pytest.approx([100 * each.measures["right"] for each in kept])
-    assert matching["y"] == pytest.approx([100 * each.scores["prefix_matching"].max() for each in kept])
-    assert back["y"] == pytest.approx([100 * each.scores["previous_word"].max() for each in kept])
-    again = shown["The loss on random words"]["lines"][1]
-    assert again["y"] == pytest.approx([each.measures["second_loss"] for each in kept])
-
-
 @pytest.mark.usefixtures("played")
 def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     app = visit(PAGE, learner=title_of("candidates"), live_seed="7", live_steps="100")
@@ -121,15 +108,3 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     assert not job.running
     other.run()
     assert "Start training" in buttons(other)
-
-
-def test_an_error_of_the_training_is_shown(monkeypatch: pytest.MonkeyPatch, jobs: Jobs) -> None:
-    lines = ["print('x'); raise MemoryError('no **room**')"]
-    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
-    app = visit(PAGE)
-    press(app, "Start training")
-    job = jobs.running("live training")
-    until(lambda: job is None or not job.running)
-    app.run()
-    assert not app.exception
-    assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value

@@ -1,87 +1,22 @@
-"""Scores against their formulas, the softmax and its limits, and what identical words are certain of."""
+"""The softmax at its limits, and what has no direction."""
 
 import pytest
 import torch
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from torch import Tensor
 
-from attnviz.app.lessons.weighted_average.values import (
-    Additive,
-    Score,
-    attention_without_parameters,
-    cosine,
-    dot_product,
-    scaled_dot_product,
-    softmax,
-)
-
-INFINITE = float("inf")
-
-seeds = st.integers(0, 2**31)
-sizes = st.integers(1, 13)
-
-
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def every_score(d: int) -> list[Score]:
-    return [dot_product, scaled_dot_product, cosine, Additive.random(d, 11, seed=2).score]
+from attnviz.app.lessons.weighted_average.values import cosine, softmax
 
 
 def test_a_vector_of_zeros_has_no_direction() -> None:
-    assert cosine(torch.zeros(1, 3), random(2, 3)).tolist() == [[0, 0]]
-
-
-def test_identical_words_are_treated_identically() -> None:
-    x = random(5, 7)
-    x[3] = x[1]
-    for score in every_score(7):
-        weights = attention_without_parameters(x, score).weights
-        torch.testing.assert_close(weights[1], weights[3])
-        torch.testing.assert_close(weights[:, 1], weights[:, 3])
-
-
-# The softmax
-
-
-@given(seed=seeds, tokens=sizes)
-def test_a_low_temperature_is_a_hard_lookup(seed: int, tokens: int) -> None:
-    scores = random(3, tokens, seed=seed)
-    two = scores.topk(min(2, tokens), dim=-1).values
-    assume(tokens == 1 or (two[:, 0] - two[:, 1]).min() > 0.01)
-    one_hot = torch.nn.functional.one_hot(scores.argmax(dim=-1), tokens).float()
-    torch.testing.assert_close(softmax(scores, 1e-4), one_hot, atol=1e-6, rtol=0)
-    assert torch.equal(softmax(scores, 0.0), one_hot)
-
-
-@given(seed=seeds, tokens=sizes)
-def test_a_high_temperature_is_the_plain_mean(seed: int, tokens: int) -> None:
-    x = random(tokens, 7, seed=seed)
-    even = torch.full((tokens, tokens), 1 / tokens)
-    torch.testing.assert_close(softmax(dot_product(x, x), 1e6), even, atol=1e-4, rtol=0)
-    steps = attention_without_parameters(x, dot_product, INFINITE)
-    torch.testing.assert_close(steps.weights, even)
-    torch.testing.assert_close(steps.output, x.mean(dim=0).expand(tokens, 7), atol=1e-6, rtol=0)
+    assert cosine(torch.zeros(1, 3), torch.ones(2, 3)).tolist() == [[0, 0]]
 
 
 def test_at_zero_equally_good_matches_share() -> None:
     scores = torch.tensor([[1.0, 3, 2, 3, 3 - 1e-3]])
     assert softmax(scores, 0.0).tolist() == [[0, 0.5, 0, 0.5, 0]]
+    torch.testing.assert_close(softmax(scores, 1e-5), softmax(scores, 0.0))
 
 
-@pytest.mark.parametrize("temperature", [-1.0, float("nan"), -INFINITE])
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), -float("inf")])
 def test_there_is_no_such_temperature(temperature: float) -> None:
     with pytest.raises(ValueError, match="must be 0 or more"):
         softmax(torch.zeros(1, 2), temperature)
-
-
-# One query
-
-
-def test_a_draw_is_repeatable_and_draws_differ() -> None:
-    first, again, other = (Additive.random(7, 5, seed) for seed in (3, 3, 4))
-    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
-    assert not any(torch.equal(a, b) for a, b in zip(first, other, strict=True))
-    assert not torch.equal(first.query_matrix, first.key_matrix)

@@ -48,7 +48,7 @@ def scores_of(x: NDArray[np.float64], scoring: str) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
-@pytest.mark.parametrize("temperature", [0.3, 1.0, 30.0])
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 30.0, np.inf])
 def test_every_number_equals_numpy(table: NDArray[np.float64], scoring: str, temperature: float) -> None:
     found = average(TIRED, scoring, temperature)
     scores = scores_of(table, scoring)
