@@ -157,7 +157,8 @@ def trace(
         images: what a vision-language model reads with the text, one or several, each a file, the bytes of
             one, or a picture of Pillow's. They belong where the text has placeholders of the model's
             processor, or else before it; no chat template is applied. `Token.patch` is the place of a token
-            in its picture.
+            in its picture. TrOCR, Donut and BLIP read one picture; the text is what their decoder reads, and
+            "" lets them write it.
         processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
         layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
             places in the text, or tokens of it that are there once, as text; of an encoder–decoder, of its

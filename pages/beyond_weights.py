@@ -11,7 +11,7 @@ with tool("beyond_weights"):
     chosen = choices.choose()
     picture = st.container()
     folded(
-        section("How to read it", comparison.how_to_read, chosen),
+        section("How to read it", explained.how_to_read),
         section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
         section("The numbers", numbers.draw, chosen),
     )

@@ -3,22 +3,16 @@
 from attnviz.app.folded import NOT_SHOWN, folded, section
 from attnviz.app.heads.intervene import choices, effect, logits, patched, picture, ranking
 from attnviz.app.heads.tool import tool
-from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_INTO, PATCHED_WITH, RANKED_BY
+from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_WITH
 
 with tool("intervene"):
     chosen, figure, beside = choices.choose()
     place = effect.draw(chosen, figure, beside)
-    changed = (
-        section("What the head attends to", picture.draw, chosen),
-        section("In numbers", effect.in_numbers, chosen, place),
-    )
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
-        section("Which head matters most?", ranking.draw, chosen, place).with_choices(RANKED_BY),
-        *(changed if chosen.edits else ()),
-        section("What does each head carry?", patched.draw, chosen, place).with_choices(
-            PATCHED_WITH, PATCHED_INTO
-        ),
+        section("Which head matters most?", ranking.draw, chosen, place),
+        *((section("What the head attends to", picture.draw, chosen),) if chosen.edits else ()),
+        section("What does each head carry?", patched.draw, chosen, place).with_choices(PATCHED_WITH),
         *(() if place is None else (likely.with_choices(LOGIT_OF, LOGIT_AGAINST),)),
         section(NOT_SHOWN, effect.limits),
     )

@@ -1,4 +1,4 @@
-"""Align the words of two texts, or of one text split by two tokenizers: same, replaced, only in one."""
+"""Align the words of two texts: same, replaced, only in one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Literal
 
 import numpy as np
@@ -46,32 +47,6 @@ class Place:
         return self.first if side == "first" else self.second
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """Numbers of words that two texts share, without punctuation and special tokens.
-
-    Attributes:
-        same: Number of words that are the same in both.
-        aligned: Number of words matched with a word of the other text: the same, or a replacement.
-        first, second: Number of words in each text.
-    """
-
-    same: int
-    aligned: int
-    first: int
-    second: int
-
-    @property
-    def enough(self) -> bool:
-        """True if at least half of the shorter text's words are the same in both, as alignment requires."""
-        return self.same > 0 and 2 * self.same >= min(self.first, self.second)
-
-    @property
-    def is_low(self) -> bool:
-        """True if fewer than half of the longer text's words are matched."""
-        return 2 * self.aligned < max(self.first, self.second)
-
-
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The rows and columns that two texts share, and those that only one has.
@@ -107,37 +82,25 @@ class Grid:
         return on_places(numbers[..., None], [place.of(side) for place in self.rows], [0])[..., 0]
 
 
-def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) -> tuple[Place, ...]:
-    """Align two texts so that as many equal words as possible are matched, each text in its own order.
+def align(first: Sequence[Word], second: Sequence[Word]) -> tuple[Place, ...]:
+    """Align two texts by the blocks of equal words that `difflib` finds, each text in its own order.
 
-    The equal words are a longest common subsequence (Wagner & Fischer 1974) that keeps the most neighbours
-    together, so that a repeated word is matched along with its neighbours. Between two of these words,
-    different words are matched one by one if both texts have the same number of them, and if no word would
-    be matched with punctuation or a special token.
-
-    Args:
-        exchange: Allow matches of different words.
+    Between two blocks, different words are matched one by one if both texts have the same number of them, and
+    if no word would be matched with punctuation or a special token.
 
     Returns:
-        Every word of either text exactly once; align(second, first) is the same with the sides swapped,
-        except for the order of unmatched words between the same two words.
+        Every word of either text exactly once.
     """
-    anchors = _common(list(first), list(second))
     places: list[Place] = []
-    i = j = 0
-    for to_i, to_j in [*anchors, (len(first), len(second))]:
-        left, right = range(i, to_i), range(j, to_j)
-        of_a_kind = len(left) == len(right) and all(
-            _sort_of(first[one]) == _sort_of(second[other]) for one, other in zip(left, right, strict=True)
-        )
-        if exchange and of_a_kind:
-            places += [Place(one, other, same=False) for one, other in zip(left, right, strict=True)]
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    for change, i, to_i, j, to_j in blocks:
+        both = list(zip(range(i, to_i), range(j, to_j), strict=False))
+        of_a_kind = all(_sort_of(first[one]) == _sort_of(second[other]) for one, other in both)
+        if to_i - i == to_j - j and of_a_kind:
+            places += [Place(one, other, same=change == "equal") for one, other in both]
         else:
-            places += [Place(one, None, same=False) for one in left]
-            places += [Place(None, other, same=False) for other in right]
-        if to_i < len(first):
-            places.append(Place(to_i, to_j, same=True))
-        i, j = to_i + 1, to_j + 1
+            places += [Place(one, None, same=False) for one in range(i, to_i)]
+            places += [Place(None, other, same=False) for other in range(j, to_j)]
     return tuple(places)
 
 
@@ -145,19 +108,16 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     """Align two texts that one model reads, ignoring case.
 
     Raises:
-        AttnvizError: the texts have too few words in common; see `Overlap.enough`.
+        AttnvizError: fewer than half of the shorter text's words are the same in both, without punctuation
+            and special tokens.
     """
     places = align([_word(group) for group in first.groups], [_word(group) for group in second.groups])
-    shared = overlap(places, first.groups, second.groups)
-    if not shared.same:
+    same = sum(place.same and _is_word(first.groups[place.first or 0]) for place in places)
+    shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
+    if not same or 2 * same < shorter:
         raise AttnvizError(
-            "The two texts have no word in common. Compare texts that share most of their words."
-        )
-    if not shared.enough:
-        raise AttnvizError(
-            f"Of the {min(shared.first, shared.second)} words of the shorter text, only {shared.same} "
-            f"{'is' if shared.same == 1 else 'are'} in the other in the same order; at least half must be. "
-            "Compare texts that share most of their words."
+            f"Of the {shorter} words of the shorter text, only {same} are in the other in the same order; at "
+            "least half must be. Compare texts that share most of their words."
         )
     return places
 
@@ -177,23 +137,6 @@ def grid(
     ]
     (rows, queries), (columns, keys) = sides[0], sides[-1]
     return Grid(rows, columns, queries, keys)
-
-
-def overlap(
-    places: Sequence[Place], first: Sequence[DisplayToken], second: Sequence[DisplayToken]
-) -> Overlap:
-    """Count the words that two texts share.
-
-    Args:
-        places: Result of `align`.
-    """
-    own = [place for place in places if place.first is not None and _is_word(first[place.first])]
-    return Overlap(
-        same=sum(place.same for place in own),
-        aligned=sum(place.shared for place in own),
-        first=sum(map(_is_word, first)),
-        second=sum(map(_is_word, second)),
-    )
 
 
 def named(
@@ -270,31 +213,6 @@ def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.
     """Return the indices of places with a word, and the words there."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]
     return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
-
-
-def _common(first: list[Word], second: list[Word]) -> list[tuple[int, int]]:
-    """Return the longest common subsequence that keeps the most neighbours, as pairs of indices."""
-    if second < first:  # a fixed order, so that swapping the texts only swaps the sides
-        return [(one, other) for other, one in _common(second, first)]
-    n, m = len(first), len(second)
-    worth = min(n, m) + 1  # one more pair counts more than all neighbours together
-    best = [[0] * (m + 1) for _ in range(n + 1)]  # the best score from i and j on
-    taken = [[-2] * (m + 1) for _ in range(n + 1)]  # the same if i and j are a pair
-    for i in reversed(range(n)):
-        for j in reversed(range(m)):
-            if first[i] == second[j]:
-                taken[i][j] = worth + max(best[i + 1][j + 1], taken[i + 1][j + 1] + 1)
-            best[i][j] = max(taken[i][j], best[i + 1][j], best[i][j + 1])
-    pairs, i, j, inside = [], 0, 0, False
-    while i < n and j < m:
-        # Directly after a pair, another pair keeps two neighbours together.
-        if taken[i][j] + inside >= best[i][j]:
-            pairs.append((i, j))
-            i, j, inside = i + 1, j + 1, True
-        else:
-            i, j = (i + 1, j) if best[i + 1][j] == best[i][j] else (i, j + 1)
-            inside = False
-    return pairs
 
 
 def _word(group: DisplayToken) -> Word:

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import (
-    DisplayTokens,
-    merged_mask,
-    merged_weights,
-    queries_and_keys,
-    rescaled,
-)
+from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, rescaled
 from attnviz.analysis.entropy import bits
-from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Layout, Rule, Special, measured, near
-from attnviz.analysis.words import punctuation, same_word
+from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Rule, measured, near
 from attnviz.text import isolated, percent
 from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
@@ -26,20 +19,16 @@ class Behaviour:
 
     Attributes:
         rule: The rule, with Explore's bounds.
-        sentence: The rule in words, with its bounds.
         score: float32 [layer, head], scores, which are compared with the bounds.
         raw: float32 [layer, head], the same without rescaling; see `Rule.amount`.
         even: float32 [layer], score of a head with uniform attention.
-        raw_even: float32 [layer], the same without rescaling.
         found: bool [layer, head], the heads that satisfy the rule.
     """
 
     rule: Rule
-    sentence: str
     score: Floats
     raw: Floats
     even: Floats
-    raw_even: Floats
     found: Mask
 
     @property
@@ -47,14 +36,15 @@ class Behaviour:
         """Name of the rule."""
         return self.rule.name
 
+    @property
+    def sentence(self) -> str:
+        """The rule in words, with its bounds."""
+        return f"{self.rule.condition}."
+
     def described(self) -> list[str]:
         """Return the formatted score of each head, layer by layer."""
         scores = zip(self.score.ravel().tolist(), self.raw.ravel().tolist(), strict=True)
         return [self.rule.amount(score, raw) for score, raw in scores]
-
-
-FILTERS = tuple(rule for rule in RULES if rule.minimum is not None)
-"""The rules by which Explore finds heads."""
 
 
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
@@ -80,7 +70,7 @@ def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
 def behaviours(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, mask: Mask | None = None
 ) -> tuple[Behaviour, ...]:
-    """Return every applicable behaviour, with the heads that show it, in the order of `FILTERS`.
+    """Return every applicable behaviour, with the heads that show it, in the order of `RULES`.
 
     Hidden special tokens do not affect the result. If word pieces are merged, "token" means word.
 
@@ -91,47 +81,15 @@ def behaviours(
         mask: [layer, query, key] or [query, key], True where not masked; None without a mask. Rules for
             cells that are all masked, or for tokens that the text does not have, are not returned.
     """
-    own = keys is None
-    keys = queries if keys is None else keys
-    ordinary = [
-        np.array([index for index, group in enumerate(shown.all_groups) if not group.special], dtype=np.intp)
-        for shown in (queries, keys)
-    ]
-    of_queries, of_keys = (
-        np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
-        for shown, indices in zip((queries, keys), ordinary, strict=True)
-    )
-    apart = of_queries[:, None] != of_keys
-    special = [index for index, group in enumerate(keys.all_groups) if group.special]
-    layout = Layout(
-        queries=ordinary[0],
-        keys=ordinary[1],
-        separators=np.array([index for index in special if index], dtype=np.intp),
-        marks=_marks(keys)[None, ordinary[1]],
-        alike=_alike(queries)[np.ix_(*ordinary)][None]
-        if own
-        else np.zeros((1, *apart.shape), dtype=np.bool_),
-        apart=apart,
-        own=own,
-    )
-    mask = np.ones(weights.shape[-2:], dtype=np.bool_) if mask is None else mask
-    masks = [
-        merged_mask(each, queries, keys) for each in np.broadcast_to(mask, (len(weights), *mask.shape[-2:]))
-    ]
-    merged = merged_weights(weights, queries, keys)[:, None]
-    names = [keys.all_groups[index].label for index in special]
-    called = Special(names[0] if 0 in special else "", tuple(dict.fromkeys(names[0 in special :])))
-    of_layers = zip(*measured(FILTERS, layout, merged, masks), strict=True)
-    counts, *numbers = (np.stack(each, axis=1) for each in of_layers)
+    if mask is None:
+        mask = np.ones(weights.shape[-2:], dtype=np.bool_)
+    masks = np.broadcast_to(mask, (len(weights), *mask.shape[-2:]))
     found = []
-    for at, rule in enumerate(FILTERS):
-        if counts[at].any():
-            score, raw, even, raw_even = (np.asarray(each[at, :, 0], dtype=np.float32) for each in numbers)
-            bound = np.maximum(rule.minimum or 0, rule.even * even[:, None])
-            who = f"On average a {'word' if queries.merges else 'token'}"
-            sentence = f"{who} {rule.filtered(called)}."
-            is_found = (score >= bound) & counts[at]
-            found.append(Behaviour(rule, sentence, score, raw, even, raw_even, is_found))
+    for rule, counts, *each in zip(RULES, *measured(RULES, weights, masks, queries, keys), strict=True):
+        if counts.any():
+            score, raw, even = (np.asarray(numbers, dtype=np.float32) for numbers in each)
+            bound = np.maximum(rule.minimum, rule.even * even[:, None])
+            found.append(Behaviour(rule, score, raw, even, (score >= bound) & counts[:, None]))
     return tuple(found)
 
 
@@ -202,18 +160,6 @@ def _places(
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"
         places[f"attends to {label}"] = places.get(f"attends to {label}", 0) + to_key[..., index]
     return places
-
-
-def _marks(shown: DisplayTokens) -> Mask:
-    """Return [group], True where all its tokens are punctuation."""
-    marks = punctuation(shown.tokens, (shown.text, shown.second or ""))
-    return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
-
-
-def _alike(shown: DisplayTokens) -> Mask:
-    """Return [group, group], True where both belong to different words with the same spelling."""
-    first = [group.positions[0] for group in shown.all_groups]
-    return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]
 
 
 def _spread(weights: Floats) -> tuple[Floats, Floats]:

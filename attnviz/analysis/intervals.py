@@ -1,4 +1,4 @@
-"""Confidence intervals of proportions and means, and a paired test."""
+"""Confidence intervals of proportions and means."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from attnviz.trace import Counts, Doubles
 
 CONFIDENCE = 0.95
 """Confidence level of all intervals."""
-
-SIGNIFICANT = 1 - CONFIDENCE
-"""Significance level of paired tests."""
 
 MAX_DRAWS = 2_000
 """Number of bootstrap samples."""
@@ -93,15 +90,3 @@ def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
     for at in np.flatnonzero(low == high):
         low[at], high[at] = wilson(round(low[at] * examples), examples)
     return low.reshape(layers, heads), high.reshape(layers, heads)
-
-
-def sign_test(more: int, fewer: int) -> float:
-    """Return the p value of the exact two-sided sign test (McNemar's test for paired binary answers).
-
-    Args:
-        more, fewer: Number of examples in favour of either side; ties do not count.
-    """
-    total = more + fewer
-    tail = sum(math.comb(total, each) for each in range(min(more, fewer) + 1))
-    p_value: float = min(1.0, 2 * tail / 2**total)
-    return p_value

@@ -1,15 +1,15 @@
-"""Attention weights as plain text: which tokens attend to which, with percentages."""
+"""Names of tokens, and the tokens that a row names: the strongest, the changed, those of a quiz."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.text import isolated, percent, points
+from attnviz.text import isolated
 from attnviz.trace import Floats
 
 # Function words.
@@ -23,36 +23,11 @@ its our their too very also there here then just only
 _SMALL_WORDS = frozenset(_SMALL.split())
 
 
-@dataclass(frozen=True, slots=True)
-class StrongestKeys:
-    """One query, with the names and weights of its strongest keys."""
-
-    query: str
-    keys: tuple[tuple[str, float], ...]
-
-    @property
-    def text(self) -> str:
-        """The sentence: "it attends to dog 66 %, road 12 %"."""
-        parts = [f"{name} {percent(weight)}" for name, weight in self.keys]
-        return f"{self.query} attends to {', '.join(parts)}"
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedKeys:
+class ChangedKeys(NamedTuple):
     """The largest increase and decrease of one query's weights; None below half a percentage point."""
 
-    query: str
     gain: tuple[str, float] | None
     loss: tuple[str, float] | None
-
-    @property
-    def text(self) -> str:
-        """The sentence: "it attends 31 percentage points more to road and 36 less to dog"."""
-        parts = [
-            f"{points(change)} {'more' if change > 0 else 'less'} to {name}"
-            for name, change in filter(None, (self.gain, self.loss))
-        ]
-        return f"{self.query} attends " + (" and ".join(parts) if parts else "to the same tokens as before")
 
 
 def quiz_options(
@@ -89,8 +64,8 @@ def strongest_keys(
     keys: Sequence[DisplayToken] | None = None,
     maximum: int = 3,
     minimum: float = 0.05,
-) -> StrongestKeys:
-    """Return the strongest keys of one query.
+) -> tuple[tuple[str, float], ...]:
+    """Return the names and weights of the strongest keys of one query.
 
     Args:
         weights: [query, key], displayed weights of one head.
@@ -103,9 +78,7 @@ def strongest_keys(
     row = weights[query]
     strongest = np.argsort(-row, kind="stable")[:maximum]
     lines = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
-    return StrongestKeys(
-        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in lines)
-    )
+    return tuple((name_of(key, keys), float(row[key])) for key in lines)
 
 
 def moves(
@@ -123,7 +96,7 @@ def moves(
     up, down = int(row.argmax()), int(row.argmin())
     gain = (name_of(up, keys), float(row[up])) if row[up] >= 0.005 else None
     loss = (name_of(down, keys), float(row[down])) if row[down] <= -0.005 else None
-    return ChangedKeys(name_of(query, queries), gain, loss)
+    return ChangedKeys(gain, loss)
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:

@@ -27,7 +27,7 @@ from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
 from attnviz.interventions.editing import edit_weights, replace_outputs
-from attnviz.trace import Block, Floats, Kind, Mask, Token
+from attnviz.trace import Block, Kind, Token
 from attnviz.transformer.multi_head import join_heads, split_heads
 
 Side = TypeVar("Side")
@@ -425,37 +425,6 @@ def outcomes(
         probabilities = owned(returned.logits[:, position].float().softmax(-1))
     source = last.get("source")
     return Outcomes(owned(last["states"]), None if source is None else owned(source), probabilities)
-
-
-def batch_weights(
-    network: PreTrainedModel, layers: Sequence[AttentionLayer], ids: Sequence[Sequence[int]], kind: Kind
-) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-    """The weights over many texts of equal length, each as of the text alone.
-
-    Nothing is padded, and queries, keys and values are not kept. The pass ends with the last weights.
-
-    Args:
-        ids: [sentence, token], rows of the vocabulary.
-        kind: "encoder", or "decoder" where there is no encoder.
-
-    Returns:
-        Of each layer, the weights [sentence, head, query, key] and the mask [query, key].
-
-    Raises:
-        ModelNotSupported: its forward pass differs from the inspected one.
-    """
-    wanted = sorted((layer for layer in layers if layer.kind == kind), key=lambda layer: layer.layer)
-    # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
-    stack = network.get_encoder() if network.config.is_encoder_decoder else network
-    inputs = {"input_ids": torch.tensor(ids, device=network.device)}
-    records = _recorded(stack, wanted, inputs, len(wanted), _weights_and_mask)
-    masks = (owned(_allowed(record.module, record.mask, record.weights.shape)[0]) for record in records)
-    return tuple(as_numpy(record.weights) for record in records), tuple(masks)
-
-
-def _weights_and_mask(_: int, record: Record) -> Record:
-    nothing = record.weights.new_empty(0)
-    return record._replace(query=nothing, key=nothing, value=nothing, bias=None)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from attnviz.interventions.edit import Edit, Edits, by_place, validate_edits
 from attnviz.models.catalogue import Entry
 from attnviz.models.config import tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
-from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
+from attnviz.trace import Block, Token, Trace
 
 LIKELIEST = Writing(tokens=40)
 """How an encoder–decoder writes when it is given no target."""
@@ -165,13 +165,6 @@ class HuggingFaceModel(Model):
             notes=self.notes,
             without_weights=dict(self.entry.without_weights),
         )
-
-    def batch_weights(
-        self, sentences: Sequence[Sequence[Token]], kind: Kind
-    ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
-        """The weights of many sentences of equal length; see `forward.batch_weights`."""
-        ids = [[token.id for token in sentence] for sentence in sentences]
-        return forward.batch_weights(self.network, self.layers, ids, kind)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What the model expects, place by place; see `Model.predictions`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from attnviz.cli import app, output, reading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import head_tests, on_ray
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.scoring import COLUMNS, PART, HeadTest, Scores, Unit, measure, rows
+from attnviz.experiments.scoring import COLUMNS, HeadTest, Scores, Share, measure, rows
 from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
@@ -50,12 +51,7 @@ def run(
     out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
-    ray: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help=f"Use N processes with Ray, {PART:,} examples each (needs attnviz[ray])."
-        ),
-    ] = None,
+    ray: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use N processes with Ray.")] = None,
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
     ] = None,
@@ -67,9 +63,7 @@ def run(
     """
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
-    if address is not None and ray is None:
-        raise AttnvizError("--address requires --ray N.")
-    share = None if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
+    share = _share(ray, address)
     output.check_out(out, force)
     corpus = _corpus(text, tests[0])
     with output.progress() as report:
@@ -94,42 +88,45 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
     if not scores.examples:
         yield "  no example has a score"
         return
-    unit = scores.unit
     strategy, baseline = scores.baseline
     mean, (low, high) = scores.mean, scores.interval
     table = [("HEAD", "SCORE", f"{100 * CONFIDENCE:g} % INTERVAL", "BASELINE", "EXAMPLES")]
     for layer, head in scores.ranking[:top]:
         at = layer, head
-        numbers = _number(mean[at], unit), _interval(low[at], high[at], unit)
-        count = str(int(scores.count.sum(axis=0)[layer]))
-        table.append((head_name(*at), *numbers, _number(baseline[at], unit), count))
+        numbers = percent(float(mean[at]), 1), _interval(low[at], high[at]), percent(float(baseline[at]), 1)
+        table.append((head_name(*at), *numbers, str(int(scores.count.sum(axis=0)[layer]))))
     yield from (f"  {line}" for line in output.aligned(table).splitlines())
     yield f"  baseline: {strategy}"
     if scores.unfiltered is not None:
-        top_head = scores.ranking[0]
-        every = _number(scores.unfiltered[top_head], unit)
-        yield f"  excluded: {test.excluded}; with nothing excluded, {head_name(*top_head)} has {every}"
+        first = scores.ranking[0]
+        every = percent(float(scores.unfiltered[first]), 1)
+        yield f"  with nothing excluded, {head_name(*first)} has {every}"
     if best := scores.best:
-        score, ends = _number(best.score, unit), _interval(best.low, best.high, unit)
+        score, ends = percent(best.score, 1), _interval(best.low, best.high)
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
-        yield f"  best head, chosen on one half: {name}, {score} ({ends}) on {count}"
-        if best.similar is not None:
-            yield f"  heads not significantly different there (paired sign test, 5 %): {best.similar - 1}"
+        yield f"  among the best heads, chosen on one half: {name}, {score} ({ends}) on {count}"
 
 
-def _number(score: float, unit: Unit) -> str:
-    return f"{score:.2f}" if unit == "tokens" else percent(float(score), 1)
-
-
-def _interval(low: float, high: float, unit: Unit) -> str:
-    if low != low:  # noqa: PLR0124 - NaN
-        return NO_NUMBER
-    return f"{low:.2f}–{high:.2f}" if unit == "tokens" else interval(float(low), float(high))
+def _interval(low: float, high: float) -> str:
+    return NO_NUMBER if isnan(low) else interval(float(low), float(high))
 
 
 def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
     if text is None:
         return Corpus.from_text(test.source.bundled(), "the bundled examples")
     if str(text) == reading.STDIN:
-        return Corpus.from_bytes(sys.stdin.buffer.read(), PIPED)
+        return Corpus.from_text(sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape"), PIPED)
     return Corpus.from_file(text)
+
+
+def _share(ray: int | None, address: str | None) -> Share:
+    """Return how parts of a text are distributed.
+
+    Raises:
+        AttnvizError: there is an address without `--ray`, or Ray is not installed.
+    """
+    if ray is not None:
+        return on_ray.share(ray, address)
+    if address is not None:
+        raise AttnvizError("--address requires --ray N.")
+    return map

@@ -30,14 +30,12 @@ class OutcomeDistances:
         expected: [variant], change of the probability of the unchanged model's most likely token at the
             requested position; None without a position.
         variation: [variant], total variation distance there, ½ Σ |p − q|, 0 to 1.
-        divergence: [variant], Kullback–Leibler divergence there, Σ p ln(p/q), in nats.
     """
 
     cosine_change: Numbers
     source: Numbers | None = None
     expected: Numbers | None = None
     variation: Numbers | None = None
-    divergence: Numbers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +138,6 @@ def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
         expectation = {
             "expected": q[:, best] - p[0, best],
             "variation": np.abs(q - p).sum(axis=1) / 2,
-            "divergence": _divergence(p, q),
         }
     source = None
     if before.source is not None and after.source is not None:
@@ -183,11 +180,3 @@ def _unit(vectors: Floats) -> Numbers:
     doubled = vectors.astype(np.float64)
     unit: Numbers = doubled / np.linalg.norm(doubled, axis=-1, keepdims=True)
     return unit
-
-
-def _divergence(p: Numbers, q: Numbers) -> Numbers:
-    """Return Σ p ln(p/q); terms with p = 0 are 0, and float32's smallest number replaces q = 0."""
-    least = np.finfo(np.float32).tiny
-    ratio = np.log(np.maximum(p, least)) - np.log(np.maximum(q, least))
-    divergence: Numbers = np.maximum((p * ratio).sum(axis=1), 0.0)
-    return divergence

@@ -56,10 +56,7 @@ class MeasuredToken:
         omitted: Occlusion: for each method [token], the change of the output or of the log-probability; NaN
             where the method cannot remove the token.
         missing: Why the model does not support a measure or an occlusion method.
-        mask_token: The mask token whose vector replaces a token's in the method "mask vector", if any.
         followed: The token whose probability is measured; None if the change of the output is measured.
-        probabilities: For each method [token], the probability of the followed token without each of the
-            tokens; empty if `followed` is None.
     """
 
     place: int
@@ -67,9 +64,7 @@ class MeasuredToken:
     values: Mapping[str, Floats] = field(default_factory=dict)
     omitted: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    mask_token: str | None = None
     followed: ExpectedToken | None = None
-    probabilities: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """Return a copy with more values."""
@@ -134,8 +129,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
     none = np.zeros(0, dtype=np.float32)
     occluded = [
-        Row(OCCLUSION, found.omitted[way], ranked(found.omitted[way]), none, way)
-        for way in ways(found, counted)
+        Row(OCCLUSION, found.omitted[way], ranked(found.omitted[way]), none, way) for way in found.omitted
     ]
     made = []
     for measure in found.values:
@@ -145,15 +139,10 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
     return (*occluded, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
 
 
-def ways(found: MeasuredToken, counted: Mask) -> tuple[OcclusionMethod, ...]:
-    """Return the occlusion methods that could remove all of these tokens, [token]."""
-    return tuple(way for way, values in found.omitted.items() if not np.isnan(values[counted]).any())
-
-
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     """Return the rank correlations with each occlusion method: [..., token] → [method, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
-    occluded = [ranks(found.omitted[way][counted]) for way in ways(found, counted)]
+    occluded = [ranks(each[counted]) for each in found.omitted.values()]
     each = [correlation_of_ranks(line, row) for row in occluded for line in lines]
     return np.array(each, dtype=np.float32).reshape(len(occluded), *values.shape[:-1])
 
@@ -241,7 +230,6 @@ def _left_out(
     from attnviz.capture.attribution import occlusion
 
     moved: dict[OcclusionMethod, Floats] = {}
-    probabilities: dict[OcclusionMethod, Floats] = {}
     for number, way in enumerate(OCCLUSION_METHODS):
         if way not in stack.ways:
             found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
@@ -251,8 +239,5 @@ def _left_out(
         moved[way] = each.cosine_change
         if followed is not None and each.log_probability is not None:
             moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
-            probabilities[way] = np.exp(each.log_probability)
-    found = replace(
-        found, omitted=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
-    )
+    found = replace(found, omitted=moved, followed=followed)
     yield len(OCCLUSION_METHODS) * len(stack.tokens), found

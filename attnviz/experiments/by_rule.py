@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from attnviz.analysis.rules import SINGLE_RULES, Measured, Rule, Special, layout_of, measured
-from attnviz.capture import loading
-from attnviz.capture.batches import Batch, Refused, batches
-from attnviz.experiments.corpus import FILE, NOT_UTF_8, broken
-from attnviz.experiments.scoring import HeadTest, Numbered, Scored, Source, Unit
-from attnviz.experiments.sentences import SkippedSentence, return_freed_memory
-from attnviz.models import resolve
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.rules import SINGLE_RULES, Measured, Rule, measured
+from attnviz.experiments.corpus import FILE
+from attnviz.experiments.scoring import HeadTest, Scored, Source
+from attnviz.trace import Kind, Trace
 
-_SPECIAL = Special("", ())
 _NAMES = {"previous": "previous token", "next": "next token", "first": "first token"}
 
 
-@dataclass(frozen=True, eq=False)
-class ReadLines:
-    """Sentences of equal length that the model read in one batch."""
-
-    batch: Batch
-
-    @cached_property
-    def layers(self) -> tuple[Measured, ...]:
-        """The scores of all rules, layer by layer, computed once for all tests."""
-        layout = layout_of(self.batch.texts, self.batch.tokens)
-        return tuple(measured(SINGLE_RULES, layout, self.batch.weights, self.batch.masks))
-
-
-def _read(examples: Numbered, model: str) -> Iterator[tuple[Sequence[int], ReadLines] | SkippedSentence]:
-    """Read sentences of equal length together."""
-    texts = dict(examples)
-    for line, text in examples:
-        if broken(text):
-            yield SkippedSentence(f"line {line + 1}", NOT_UTF_8)
-    readable = ((line, text) for line, text in examples if text.strip() and not broken(text))
-    for read in batches(loading.load(model), resolve.entry(model), readable):
-        if isinstance(read, Refused):
-            yield SkippedSentence(texts[read.line], read.why)
-        else:
-            yield read.lines, ReadLines(read)
-            return_freed_memory()
+def _read(text: str, traces: Sequence[Trace], kind: Kind) -> Measured:
+    [trace] = traces
+    blocks = trace.of_kind(kind)
+    mask = np.stack([block.mask for block in blocks])
+    return measured(SINGLE_RULES, trace.stack(kind), mask, DisplayTokens(blocks[0].query_tokens, text), None)
 
 
 SENTENCES = Source(
@@ -53,30 +28,22 @@ SENTENCES = Source(
     unit="sentence",
     example="The ferry was late again.\nWho left the gate open?",
     file=FILE,
-    examples=lambda corpus: (corpus.lines, corpus),
+    parse=lambda corpus: corpus,
+    texts=lambda line: (line,),
     read=_read,
 )
 """Plain sentences, one per line."""
 
 
-def _score(rule: Rule, read: ReadLines) -> Scored:
-    """Score each sentence by a rule; its baseline is uniform attention over what the mask allows."""
-    at = SINGLE_RULES.index(rule)
-    counts, scores, raw, even = (
-        np.stack([each[at] for each in of_layers], axis=1)
-        for of_layers in zip(
-            *((each.counts, each.score, each.raw, each.even) for each in read.layers), strict=True
-        )
-    )
-    scores = np.where(counts[..., None], scores, np.nan)
-    weights = raw if rule.unit == "attention" else np.full_like(raw, np.nan)
-    return Scored(scores, weights, {"uniform attention": even[..., None]})
+def _score(rule: Rule, read: Measured) -> Scored:
+    """Score a sentence by a rule; its baseline is uniform attention over what the mask allows."""
+    counts, score, raw, even = (each[SINGLE_RULES.index(rule)] for each in read)
+    scores = np.where(counts[:, None], score, np.nan)
+    weights = raw if rule.is_attention else np.full_like(raw, np.nan)
+    return Scored(scores[None], weights[None], {"uniform attention": even[None, :, None]})
 
 
-def _test(rule: Rule) -> HeadTest[ReadLines]:
-    question = f"On average, a token {rule.defined(_SPECIAL)}"
-    unit: Unit = "tokens" if rule.unit == "tokens" else "share"
-    return HeadTest(_NAMES.get(rule.name, rule.name), question, SENTENCES, partial(_score, rule), unit)
-
-
-TESTS = tuple(map(_test, SINGLE_RULES))
+TESTS = tuple(
+    HeadTest(_NAMES.get(rule.name, rule.name), rule.definition, SENTENCES, partial(_score, rule))
+    for rule in SINGLE_RULES
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.scoring import HeadTest, Scored, annotated
+from attnviz.experiments.scoring import HeadTest, Scored, Source
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
@@ -75,12 +75,13 @@ class Answers:
     weights: Doubles
 
 
-def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
+def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers:
     """Return the answers of every attention head in one sentence.
 
     Raises:
         UnusableSentence: a word of a relation has no token.
     """
+    [trace] = traces
     shown = DisplayTokens(trace.of_kind(kind)[0].query_tokens, trace.text, merge_words=True)
     weights = merged_weights(trace.stack(kind), shown)
     places = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
@@ -188,8 +189,15 @@ def _find(named: str, text: str) -> Span:
     return Span(*places[number - 1])
 
 
-EXCLUDED = "special tokens and the word itself"
-"""Tokens excluded from the answers."""
+SOURCE = Source(
+    name="grammar",
+    unit="sentence",
+    example="The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat",
+    file=FILE,
+    parse=lambda corpus: parse(corpus.text),
+    texts=lambda sentence: (sentence.text,),
+    read=answers,
+)
 
 
 def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
@@ -199,18 +207,9 @@ def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
         ("head word", f"{on} to {dependent}", f"the word that attends most to the {dependent} is its {on}"),
     )
     for query, name, question in both:
-        scored = partial(_score, sort, query)
-        yield HeadTest(name, f"How often {question}", SOURCE, scored, "right", excluded=EXCLUDED)
+        stated = f"How often {question} (special tokens and the word itself excluded)"
+        yield HeadTest(name, stated, SOURCE, partial(_score, sort, query), "right")
 
-
-SOURCE = annotated(
-    parse,
-    lambda sentence, trace, kind: answers(sentence, trace(sentence.text), kind),
-    name="grammar",
-    unit="sentence",
-    example="The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat",
-    file=FILE,
-)
 
 TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
 """Tests as in table 1 of Clark et al. 2019, and each relation also with the head word as the query."""

@@ -7,33 +7,25 @@ Both round vectors to float16, which changes a cosine by less than 0.001.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.capture import loading
-from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.corpus import Corpus, broken
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import (
-    SkippedSentence,
-    need_some,
-    reader,
-    return_freed_memory,
-    self_attention,
-)
+from attnviz.experiments.scoring import Share, parts
+from attnviz.experiments.sentences import SkippedSentence, need_some, self_attention, traces
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
-from attnviz.trace import Block, Counts, Floats, Mask
+from attnviz.trace import Block, Floats, Mask
 
 Vector = Literal["query", "key", "output"]
 """A vector of a token in a head; the output is the head's weighted average of values."""
@@ -43,21 +35,13 @@ Places = NDArray[np.intp]
 Lines = Sequence[tuple[int, str]]
 """Lines of a text with their numbers, from 0."""
 
-Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
-"""Applies a function to each item, as `map` does, in any order."""
-
 COUNT = 50
 """Default number of results."""
-
-MAX_TOKENS = 256
-"""Maximum tokens per line; longer lines are skipped."""
 
 MAX_REASONS = 50
 """Maximum number of skipped lines whose reason is kept."""
 
 _VECTORS: tuple[Vector, ...] = get_args(Vector)
-_BATCH = 16  # sentences; larger batches are no faster
-_PART = 64  # lines; sentences of similar length share a batch, so that little is padded
 _MAX_HALF = float(np.finfo(np.float16).max)
 
 
@@ -82,56 +66,82 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TextVectors:
-    """The vectors of all tokens of some sentences, in all heads of one layer.
+class SentenceVectors:
+    """The vectors of a sentence's tokens in all heads of one layer.
 
     Attributes:
-        model: Name of the model.
-        layer: from 0.
-        sentences: Lines that the model can read.
-        lines: Number of each sentence's line in the text, from 0.
-        starts: [sentence + 1], the first token of each sentence; the last entry is the number of tokens.
+        line: Number of its line in the text, from 0.
+        text: The line.
         labels: [token], display labels.
-        special: bool [token], whether the tokenizer added it.
         query, key, output: float16 [head, token, d_head].
-        attends_to: int16 [head, token], position in its sentence, from 0, of the token with the largest
-            attention weight; special tokens, to which many heads attend by default, are excluded.
+        attends_to: int16 [head, token], position, from 0, of the token with the largest attention weight;
+            special tokens, to which many heads attend by default, are excluded.
         weight: float16 [head, token], that weight.
-        skipped: Lines that the model cannot read, with the reason.
     """
 
-    model: str
-    layer: int
-    sentences: tuple[str, ...]
-    lines: tuple[int, ...]
-    starts: Counts
+    line: int
+    text: str
     labels: tuple[str, ...]
-    special: Mask
     query: Halves
     key: Halves
     output: Halves
     attends_to: NDArray[np.int16]
     weight: Halves
-    skipped: tuple[SkippedSentence, ...]
+
+    @classmethod
+    def of(cls, line: int, text: str, block: Block) -> SentenceVectors:
+        """Return the vectors of one layer's attention."""
+        tokens = block.query_tokens
+        query, key, output = (
+            np.clip(getattr(block, name), -_MAX_HALF, _MAX_HALF).astype(np.float16) for name in _VECTORS
+        )
+        others = np.where([token.special for token in tokens], -1, block.weights)
+        return cls(
+            line,
+            text,
+            DisplayTokens(tokens, text).labels,
+            query,
+            key,
+            output,
+            others.argmax(axis=-1).astype(np.int16),
+            np.maximum(others.max(axis=-1), 0).astype(np.float16),
+        )
+
+    def vectors(self, vector: Vector) -> Halves:
+        """Return one vector of every token, float16 [head, token, d_head]."""
+        found: Halves = getattr(self, vector)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TextVectors:
+    """The vectors of all tokens of a text, in all heads of one layer.
+
+    Attributes:
+        sentences: Those that the model can read, in their order.
+        skipped: Lines that the model cannot read, with the reason.
+    """
+
+    sentences: tuple[SentenceVectors, ...] = ()
+    skipped: tuple[SkippedSentence, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """Size of the vectors in bytes."""
-        return self.query.nbytes + self.key.nbytes + self.output.nbytes
+        return sum(one.vectors(vector).nbytes for one in self.sentences for vector in _VECTORS)
+
+    @property
+    def tokens(self) -> list[tuple[SentenceVectors, int]]:
+        """The sentence of each token, and its position in it, from 0."""
+        return [(one, place) for one in self.sentences for place in range(len(one.labels))]
 
     def vectors(self, head: int, vector: Vector) -> Halves:
         """Return one vector of every token in a head, from 0: float16 [token, d_head]."""
-        found: Halves = getattr(self, vector)[head]
-        return found
-
-    def place_of(self, token: int) -> tuple[int, int]:
-        """Return the sentence of a token and its position in it, both from 0."""
-        sentence = int(np.searchsorted(self.starts, token, side="right")) - 1
-        return sentence, token - int(self.starts[sentence])
+        return np.concatenate([one.vectors(vector)[head] for one in self.sentences])
 
     def nearest(
         self, head: int, vector: Vector, wanted: Floats, count: int, exclude: str = ""
-    ) -> tuple[Places, Floats]:
+    ) -> list[tuple[int, Neighbour]]:
         """Return the tokens with the most similar vectors, most similar first; ties in order of position.
 
         Args:
@@ -142,22 +152,17 @@ class TextVectors:
             exclude: Sentence whose tokens are excluded.
 
         Returns:
-            Indices of the tokens, and their cosines.
+            The number of each token, from 0, and what was found there.
         """
-        allowed = np.repeat([sentence != exclude for sentence in self.sentences], np.diff(self.starts))
-        return nearest(self.vectors(head, vector), wanted, count, allowed)
-
-    def neighbour(self, head: int, token: int, similarity: float) -> Neighbour:
-        """Return the search result for a token in a head, from 0."""
-        sentence, place = self.place_of(token)
-        return Neighbour(
-            similarity,
-            self.lines[sentence],
-            place,
-            self.sentences[sentence],
-            int(self.attends_to[head, token]),
-            float(self.weight[head, token]),
-        )
+        tokens = self.tokens
+        allowed = np.array([one.text != exclude for one, _ in tokens], np.bool_)
+        found = []
+        numbers, cosines = nearest(self.vectors(head, vector), wanted, count, allowed)
+        for token, similarity in zip(numbers.tolist(), cosines.tolist(), strict=True):
+            one, place = tokens[token]
+            attends_to, weight = int(one.attends_to[head, place]), float(one.weight[head, place])
+            found.append((token, Neighbour(similarity, one.line, place, one.text, attends_to, weight)))
+        return found
 
 
 @dataclass(frozen=True)
@@ -180,9 +185,9 @@ class Neighbours:
 
     def merged(self, other: Neighbours, count: int) -> Neighbours:
         """Return the `count` most similar tokens of two parts of a text."""
-        both = heapq.merge(self.nearest, other.nearest, key=_order)
+        both = sorted((*self.nearest, *other.nearest), key=lambda near: (-near.similarity, *near[1:3]))
         return Neighbours(
-            tuple(islice(both, count)),
+            tuple(both[:count]),
             self.tokens + other.tokens,
             self.lines + other.lines,
             self.skipped + other.skipped,
@@ -190,12 +195,8 @@ class Neighbours:
         )
 
 
-def _order(found: Neighbour) -> tuple[float, int, int]:
-    return -found.similarity, found.line, found.place
-
-
 def nearest(
-    vectors: NDArray[np.floating], wanted: Floats, count: int, allowed: Mask | None = None
+    vectors: NDArray[np.floating], wanted: Floats, count: int, allowed: Mask
 ) -> tuple[Places, Floats]:
     """Return the vectors with the largest cosine, largest first; ties in order of position.
 
@@ -203,7 +204,7 @@ def nearest(
         vectors: [token, d].
         wanted: [d], the search vector.
         count: Maximum number of vectors.
-        allowed: [token], whether it may be returned; None allows all.
+        allowed: [token], whether it may be returned.
 
     Returns:
         Their indices and cosines, float32; the cosine with a vector of zeros is 0.
@@ -211,7 +212,7 @@ def nearest(
     single = vectors.astype(np.float32)
     lengths = np.maximum(np.linalg.norm(single, axis=-1) * np.linalg.norm(wanted), 1e-12)
     cosines: Floats = (single @ wanted.astype(np.float32) / lengths).astype(np.float32)
-    places = np.arange(len(cosines)) if allowed is None else np.flatnonzero(allowed)
+    places = np.flatnonzero(allowed)
     places = places[np.argsort(-cosines[places], kind="stable")][:count]
     return places, cosines[places]
 
@@ -226,7 +227,7 @@ def search(
     exclude: str = "",
     share: Share = map,
 ) -> Iterator[Progress[Neighbours]]:
-    """Search a text of any length for the tokens with the most similar vectors; `done` counts lines.
+    """Search a text of any length; `done` and `total` count lines.
 
     Args:
         corpus: One sentence per line.
@@ -244,7 +245,7 @@ def search(
     found = Neighbours()
     yield Progress(0, corpus.lines, found)
     work = partial(_search_part, model, head, vector, wanted, count, exclude)
-    for part in share(work, _parts(corpus)):
+    for part in share(work, parts(corpus)):
         found = found.merged(part, count)
         yield Progress(found.lines, corpus.lines, found)
     need_some(found.tokens, "lines", found.reasons)
@@ -261,15 +262,14 @@ def _search_part(
 ) -> Neighbours:
     layer, number = head
     read = read_lines(model, layer, lines)
-    skipped = len(read.skipped)
-    if not read.sentences:
-        return Neighbours(lines=len(lines), skipped=skipped, reasons=read.skipped[:MAX_REASONS])
-    places, similarities = read.nearest(number, vector, wanted, count, exclude)
-    found = (
-        read.neighbour(number, token, similarity)
-        for token, similarity in zip(places.tolist(), similarities.tolist(), strict=True)
+    found = read.nearest(number, vector, wanted, count, exclude) if read.sentences else []
+    return Neighbours(
+        tuple(near for _, near in found),
+        len(read.tokens),
+        len(lines),
+        len(read.skipped),
+        read.skipped[:MAX_REASONS],
     )
-    return Neighbours(tuple(found), len(read.labels), len(lines), skipped, read.skipped[:MAX_REASONS])
 
 
 def read_corpus(
@@ -287,13 +287,13 @@ def read_corpus(
         AttnvizError: the model cannot be used, has no such layer, or cannot read any line; or the vectors of
             the text are larger than `max_bytes`.
     """
-    parts: list[TextVectors] = []
-    done = size = 0
+    found = TextVectors()
+    done = 0
     yield Progress(done, corpus.lines, None)
-    for lines in _parts(corpus):
-        parts.append(read_lines(model, layer, lines))
-        size += parts[-1].nbytes
-        if size > max_bytes:
+    for lines in parts(corpus):
+        part = read_lines(model, layer, lines)
+        found = TextVectors(found.sentences + part.sentences, found.skipped + part.skipped)
+        if found.nbytes > max_bytes:
             raise AttnvizError(
                 f"The vectors of this text take more than {max_bytes / 1e6:,.0f} MB. Use at most "
                 f"{max(1, done):,} of its lines here, or search it in Python: attnviz.experiments.find"
@@ -301,36 +301,8 @@ def read_corpus(
         done += len(lines)
         if done < corpus.lines:
             yield Progress(done, corpus.lines, None)
-    found = _joined(parts)
     need_some(len(found.sentences), "lines", found.skipped)
     yield Progress(done, corpus.lines, found)
-
-
-def _parts(corpus: Corpus) -> Iterator[Lines]:
-    lines = enumerate(corpus)
-    while part := tuple(islice(lines, _PART)):
-        yield part
-
-
-def _joined(parts: Sequence[TextVectors]) -> TextVectors:
-    """Concatenate several parts of a text; parts without sentences contribute their skipped lines."""
-    read = [part for part in parts if part.sentences] or parts[:1]
-    lengths = np.concatenate([np.diff(part.starts) for part in read])
-    return TextVectors(
-        model=read[0].model,
-        layer=read[0].layer,
-        sentences=tuple(sentence for part in read for sentence in part.sentences),
-        lines=tuple(line for part in read for line in part.lines),
-        starts=np.concatenate([[0], np.cumsum(lengths)]),
-        labels=tuple(label for part in read for label in part.labels),
-        special=np.concatenate([part.special for part in read]),
-        query=np.concatenate([part.query for part in read], axis=1),
-        key=np.concatenate([part.key for part in read], axis=1),
-        output=np.concatenate([part.output for part in read], axis=1),
-        attends_to=np.concatenate([part.attends_to for part in read], axis=1),
-        weight=np.concatenate([part.weight for part in read], axis=1),
-        skipped=tuple(each for part in parts for each in part.skipped),
-    )
 
 
 def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
@@ -347,95 +319,16 @@ def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()
     _check_layer(entry, layer)
-    readable: list[tuple[int, str]] = []
+    filled = [(number, line) for number, line in lines if line.strip()]
+    sentences: list[SentenceVectors] = []
     skipped: list[SkippedSentence] = []
-    for number, line in lines:
-        if not line.strip():
-            continue
-        if reason := _unreadable(loaded, line):
-            skipped.append(SkippedSentence(line, reason))
+    for at, read in traces(entry, loaded, [(line,) for _, line in filled]):
+        if isinstance(read, SkippedSentence):
+            skipped.append(read)
         else:
-            readable.append((number, line))
-    blocks: dict[int, Block] = {}
-    order = sorted(range(len(readable)), key=lambda at: len(readable[at][1]))
-    for start in range(0, len(order), _BATCH):
-        batch = order[start : start + _BATCH]
-        read = _blocks(entry, loaded, layer, [readable[at][1] for at in batch])
-        blocks |= dict(zip(batch, read, strict=True))
-    return_freed_memory()
-    sentences = tuple(line for _, line in readable)
-    return _vectors(
-        entry.name,
-        layer,
-        sentences,
-        tuple(number for number, _ in readable),
-        [blocks[at] for at in range(len(readable))],
-        tuple(skipped),
-    )
-
-
-def _vectors(
-    model: str,
-    layer: int,
-    sentences: tuple[str, ...],
-    lines: tuple[int, ...],
-    blocks: Sequence[Block],
-    skipped: tuple[SkippedSentence, ...],
-) -> TextVectors:
-    tokens = [block.query_tokens for block in blocks]
-    labels = tuple(
-        group.label
-        for sentence, its in zip(sentences, tokens, strict=True)
-        for group in DisplayTokens(its, sentence).groups
-    )
-    arrays: dict[str, list[NDArray[Any]]] = {
-        name: [] for name in ("query", "key", "output", "attends_to", "weight")
-    }
-    for block, its in zip(blocks, tokens, strict=True):
-        for name in _VECTORS:
-            half = np.clip(getattr(block, name), -_MAX_HALF, _MAX_HALF).astype(np.float16)
-            arrays[name].append(half)
-        others = np.where([token.special for token in its], -1, block.weights)
-        arrays["attends_to"].append(others.argmax(axis=-1).astype(np.int16))
-        arrays["weight"].append(np.maximum(others.max(axis=-1), 0).astype(np.float16))
-    nothing = np.zeros((1, 0, 0), np.float16)
-    joined: dict[str, NDArray[Any]] = {
-        name: np.concatenate(each, axis=1) if each else nothing for name, each in arrays.items()
-    }
-    return TextVectors(
-        model=model,
-        layer=layer,
-        sentences=sentences,
-        lines=lines,
-        starts=np.cumsum([0, *map(len, tokens)]),
-        labels=labels,
-        special=np.array([token.special for its in tokens for token in its], np.bool_),
-        **joined,
-        skipped=skipped,
-    )
-
-
-def _unreadable(loaded: Model, line: str) -> str:
-    """Return why the model cannot read a line; "" if it can."""
-    if broken(line):
-        return "This line has bytes that are not UTF-8."
-    try:
-        tokens = loaded.tokens(line)
-    except AttnvizError as error:
-        return str(error)
-    if len(tokens) > MAX_TOKENS:
-        return f"This line has {len(tokens):,} tokens; the limit is {MAX_TOKENS}."
-    return ""
-
-
-def _blocks(entry: Entry, loaded: Model, layer: int, texts: Sequence[str]) -> list[Block]:
-    """Return one layer's attention in each text."""
-    traces = (
-        map(reader(entry, loaded), texts)
-        if len(entry.kinds) > 1
-        else loaded.traces([ModelInput(text) for text in texts])
-    )
-    return [trace.block(self_attention(entry), layer) for trace in traces]
+            block = read[0].block(self_attention(entry), layer)
+            sentences.append(SentenceVectors.of(*filled[at], block))
+    return TextVectors(tuple(sorted(sentences, key=lambda one: one.line)), tuple(skipped))
 
 
 def _check_layer(entry: Entry, layer: int) -> None:
@@ -457,8 +350,10 @@ def block_of(model: str, text: str, layer: int) -> Block:
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()
     _check_layer(entry, layer)
-    [block] = _blocks(entry, loaded, layer, [text])
-    return block
+    [(_, read)] = traces(entry, loaded, [(text,)])
+    if isinstance(read, SkippedSentence):
+        raise AttnvizError(read.why)
+    return read[0].block(self_attention(entry), layer)
 
 
 def vector_of(block: Block, head: int, vector: str, place: int) -> Floats:

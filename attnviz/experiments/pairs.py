@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from attnviz.analysis.words import Span
@@ -14,9 +13,6 @@ from attnviz.text import joined
 
 FILE = Path(__file__).with_name("pairs.txt")
 """The bundled pairs; the file's first lines describe the format."""
-
-MAX_PAIRS = 1_000
-"""Maximum number of pairs in one file."""
 
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """An example of the format."""
@@ -64,7 +60,6 @@ class Pair:
         return " / ".join(reading.text for reading in self.readings)
 
 
-@cache
 def bundled() -> tuple[Pair, ...]:
     """Return the bundled pairs."""
     return parse(FILE.read_text("utf-8"))
@@ -74,15 +69,13 @@ def parse(text: str) -> tuple[Pair, ...]:
     """Parse pairs in the format of `pairs.txt`.
 
     Raises:
-        AttnvizError: there are no pairs or too many, or a line is invalid.
+        AttnvizError: there are no pairs, or a line is invalid.
     """
     lines = [
         (number, written)
         for number, line in enumerate(text.splitlines(), 1)
         if (written := line.strip()) and not written.startswith("#")
     ]
-    if len(lines) > MAX_PAIRS:  # before parsing, which is slow
-        raise AttnvizError(f"There are {len(lines):,} pairs; at most {MAX_PAIRS:,} can be read at once.")
     if not lines:
         raise AttnvizError(f"There are no pairs here. Write one per line, for example: {EXAMPLE}")
     found: dict[str, Pair] = {}
@@ -131,17 +124,9 @@ def _choices(written: str) -> list[tuple[str, str]]:
 
 def _which(meaning: str, names: Sequence[str]) -> int:
     """Return the index of the referent among the two marked words."""
-    word, sign, which = meaning.rpartition("#")
-    if sign and which in ("1", "2") and names[int(which) - 1] == word:
-        return int(which) - 1
-    if names.count(meaning) == 2:
-        raise AttnvizError(
-            f"{quoted(meaning)} is marked twice. Write {meaning}#1 for the first one, {meaning}#2 for the "
-            "second."
-        )
-    if meaning not in names:
+    if names.count(meaning) != 1:
         marked = joined([quoted(name) for name in names])
-        raise AttnvizError(f"{quoted(meaning)} is not marked. The words in [ ] are {marked}.")
+        raise AttnvizError(f"{quoted(meaning)} is not marked once. The words in [ ] are {marked}.")
     return names.index(meaning)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -12,14 +12,11 @@ import numpy as np
 from attnviz.analysis.words import positions, weight_between
 from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, SentenceOfPair
-from attnviz.experiments.scoring import HeadTest, Scored, annotated
+from attnviz.experiments.scoring import HeadTest, Scored, Source
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
-
-MIN_WEIGHT = 0.05
-"""Minimum weight; below it a head hardly attends to the compared words."""
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
@@ -41,13 +38,13 @@ class PairWeights:
     allowed: Mask
 
 
-def weights_of(pair: Pair, trace: Callable[[str], Trace], kind: Kind) -> PairWeights:
+def weights_of(pair: Pair, traces: Sequence[Trace], kind: Kind) -> PairWeights:
     """Return the weights in both sentences of a pair.
 
     Raises:
         UnusableSentence: a marked word has no token, or the pronoun cannot attend to the deciding words.
     """
-    read = [_one(sentence, trace(sentence.text), kind) for sentence in pair.readings]
+    read = [_one(*both, kind) for both in zip(pair.readings, traces, strict=True)]
     weights, allowed = zip(*read, strict=True)
     return PairWeights(pair, np.stack(weights, axis=1), np.all(allowed, axis=0))
 
@@ -85,14 +82,20 @@ def _score(query: Query, read: PairWeights) -> Scored:
     return Scored(scores, given, {"changing the noun as often, at random": changes})
 
 
-SOURCE = annotated(
-    pairs.parse, weights_of, name="pronouns", unit="pair", example=pairs.EXAMPLE, file=pairs.FILE
+SOURCE = Source(
+    name="pronouns",
+    unit="pair",
+    example=pairs.EXAMPLE,
+    file=pairs.FILE,
+    parse=lambda corpus: pairs.parse(corpus.text),
+    texts=lambda pair: [sentence.text for sentence in pair.readings],
+    read=weights_of,
 )
 
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = f"In how many pairs {question}, in both sentences; always the same noun is right in none"
-    return HeadTest(name, question, SOURCE, partial(_score, query), "right", MIN_WEIGHT)
+    return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 
 
 TESTS = (

@@ -7,45 +7,51 @@ lists all tests. This module computes sums, halves, intervals and baselines in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.intervals import SIGNIFICANT, bootstrapped, of_mean, sign_test, wilson
+from attnviz.analysis.intervals import bootstrapped, of_mean, wilson
 from attnviz.analysis.table import Cells
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, reader, self_attention
+from attnviz.experiments.sentences import (
+    SkippedSentence,
+    UnusableSentence,
+    self_attention,
+    skipped,
+    traces,
+)
 from attnviz.models import resolve
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
-PART = 1_000
-"""Number of examples per part of the work, for one worker of Ray."""
+PART = 64
+"""Number of examples that are read together, or by one worker of Ray."""
 
 MAX_REASONS = 100
 """Maximum number of skipped examples whose reason is kept; the others are counted."""
 
-Read = TypeVar("Read")
-Example = TypeVar("Example")
-Numbered = Sequence[tuple[int, Any]]
-"""Examples with their numbers, from 0."""
+MIN_WEIGHT = 0.05
+"""Minimum mean weight of the best head of a test of right and wrong; below it a head hardly attends there."""
 
-Unit = Literal["right", "share", "tokens"]
-"""Unit of a score: 1 if the head is right, else 0; a fraction from 0 to 1; a number of tokens."""
+Read = TypeVar("Read")
+Item = TypeVar("Item")
+
+Unit = Literal["right", "share"]
+"""Unit of a score: 1 if the head is right, else 0; or a fraction from 0 to 1."""
 
 CHOOSING, REPORTING = 0, 1
 """The halves, even and odd examples: the best head is chosen on the first and scored on the second."""
 
 
 class Scored(NamedTuple):
-    """The scores of some examples.
+    """The scores of one example, of one item or several.
 
     Attributes:
         scores: float64 [item, layer, head]; NaN if the item does not count.
@@ -53,17 +59,13 @@ class Scored(NamedTuple):
             if there is none.
         baselines: By name, scores at chance or of strategies without a model, [item, layer, head]; an
             axis of length 1 if the value is the same for all layers or heads.
-        unfiltered: Scores without exclusion of tokens; None if the test excludes none.
+        unfiltered: Scores with no token excluded; None if the test excludes none.
     """
 
     scores: Doubles
     weights: Doubles
     baselines: Mapping[str, Doubles]
     unfiltered: Doubles | None = None
-
-
-Reads = Callable[[Numbered, str], Iterator[tuple[Sequence[int], Read] | SkippedSentence]]
-"""Yields what the model read, with the numbers of its examples, and skipped examples."""
 
 
 @dataclass(frozen=True)
@@ -75,50 +77,23 @@ class Source(Generic[Read]):
         unit: Name of one example, in the singular.
         example: One or two lines that show the format.
         file: The bundled examples.
-        examples: Returns the number of examples in a text, and the examples; raises AttnvizError if there
-            are none, or a line is invalid.
-        read: Runs a model on some of them.
+        parse: Returns the examples of a text; raises AttnvizError if there are none, or a line is invalid.
+        texts: Returns the sentences of an example.
+        read: Prepares the traces of these sentences for all tests; raises UnusableSentence if the example
+            has no score.
     """
 
     name: str
     unit: str
     example: str
     file: Path
-    examples: Callable[[Corpus], tuple[int, Iterable[Any]]]
-    read: Reads[Read]
+    parse: Callable[[Corpus], Corpus | Sequence[Any]]
+    texts: Callable[[Any], Sequence[str]]
+    read: Callable[[Any, Sequence[Trace], Kind], Read]
 
     def bundled(self) -> str:
         """Return the text of the bundled examples."""
         return self.file.read_text("utf-8")
-
-
-def annotated(
-    parse: Callable[[str], Sequence[Example]],
-    one: Callable[[Example, Callable[[str], Trace], Kind], Read],
-    **named: Any,
-) -> Source[Read]:
-    """Return a source of examples that are read one by one, with one forward pass per sentence.
-
-    Args:
-        parse: Returns the examples of a text.
-        one: Reads one example; raises UnusableSentence if it has no score.
-        named: The other attributes of the source.
-    """
-
-    def examples(corpus: Corpus) -> tuple[int, Sequence[Example]]:
-        found = parse(corpus.text)
-        return len(found), found
-
-    def read(numbered: Numbered, model: str) -> Iterator[tuple[Sequence[int], Read] | SkippedSentence]:
-        entry = resolve.entry(model)
-        trace, kind = reader(entry, loading.load(model)), self_attention(entry)
-        for number, example in numbered:
-            try:
-                yield [number], one(example, trace, kind)
-            except CANNOT_READ as error:
-                yield SkippedSentence(example.text, str(error))
-
-    return Source(examples=examples, read=read, **named)
 
 
 @dataclass(frozen=True)
@@ -131,8 +106,6 @@ class HeadTest(Generic[Read]):
         source: Source of the examples; tests with the same source share one pass over them.
         score: Scores what the source has read.
         unit: Unit of a score.
-        min_weight: Minimum mean weight of the best head.
-        excluded: Excluded tokens; "" if none.
     """
 
     name: str
@@ -140,8 +113,6 @@ class HeadTest(Generic[Read]):
     source: Source[Read]
     score: Callable[[Read], Scored]
     unit: Unit = "share"
-    min_weight: float = 0.0
-    excluded: str = ""
 
 
 class Best(NamedTuple):
@@ -152,8 +123,6 @@ class Best(NamedTuple):
         score, low, high: Score on the second half, with its confidence interval.
         baseline: Score there of the baseline that is best on the first half.
         examples: Number of examples in the second half.
-        similar: Number of heads, itself included, that do not differ significantly from it there (exact
-            sign test at 5 %, for pairs McNemar's test); None if scores are not right or wrong.
     """
 
     layer: int
@@ -163,7 +132,6 @@ class Best(NamedTuple):
     high: float
     baseline: float
     examples: int
-    similar: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +139,7 @@ class Scores:
     """Sums over examples, from which scores, intervals and baselines are computed; `a + b` merges two.
 
     Attributes:
-        unit, min_weight: as in the test.
+        unit: as in the test.
         count: int64 [half, layer], number of counted items.
         sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
             "unfiltered" and the baselines.
@@ -182,20 +150,17 @@ class Scores:
     """
 
     unit: Unit
-    min_weight: float
     count: Counts
     sums: Mapping[str, Doubles]
     each: tuple[tuple[int, Counts, Doubles], ...] = ()
     skipped: int = 0
     reasons: tuple[SkippedSentence, ...] = ()
-    baselines: frozenset[str] = field(default_factory=frozenset)
 
     def __add__(self, other: Scores) -> Scores:
         """Return the sums over the examples of both."""
         zeros = np.zeros(self.sums["score"].shape)
         return Scores(
             self.unit,
-            self.min_weight,
             self.count + other.count,
             {
                 name: self.sums.get(name, zeros) + other.sums.get(name, zeros)
@@ -204,64 +169,45 @@ class Scores:
             self.each + other.each,
             self.skipped + other.skipped,
             (*self.reasons, *other.reasons)[:MAX_REASONS],
-            self.baselines | other.baselines,
         )
 
     @classmethod
-    def of(cls, test: HeadTest[Read], numbers: Sequence[int], read: Read) -> Scores:
-        """Score what was read."""
-        scores, weights, baselines, unfiltered = test.score(read)
-        counts = ~np.isnan(scores).any(axis=-1)
-        odd = np.broadcast_to(np.asarray(numbers) % 2, len(scores))
-        halves = [counts & (odd == half)[:, None] for half in (CHOOSING, REPORTING)]
-        values = {"score": scores, "square": scores**2, "weight": weights, **baselines}
-        if unfiltered is not None:
-            values["unfiltered"] = unfiltered
-
-        def total(values: Doubles, half: Mask) -> Doubles:
-            counted = np.where(half[..., None], np.broadcast_to(values, scores.shape), 0)
-            return np.asarray(counted.sum(axis=0))
-
-        sums = {name: np.stack([total(each, half) for half in halves]) for name, each in values.items()}
-        count = np.stack([half.sum(axis=0) for half in halves])
-        each = ((int(odd[0]), count.sum(axis=0), sums["score"].sum(axis=0)),) if len(odd) else ()
-        return cls(
-            test.unit,
-            test.min_weight,
-            count,
-            sums,
-            each if test.unit == "right" else (),
-            baselines=frozenset(baselines),
-        )
-
-    def among(self, layers: Sequence[int], count: int) -> Scores:
-        """Insert the layers without attention weights, in which no item counts.
+    def of(
+        cls, test: HeadTest[Read], number: int, read: Read, layers: Sequence[int], layer_count: int
+    ) -> Scores:
+        """Score what was read of an example.
 
         Args:
-            layers: Numbers, from 0, of the layers with weights.
-            count: Total number of layers.
+            number: Number of the example, from 0.
+            layers: The layers that were read, from 0; in layers without attention weights no item counts.
+            layer_count: Number of all layers.
         """
-        if len(layers) == count:
-            return self
+        scored = test.score(read)
+        found = scored.scores
+        shape = len(found), layer_count, found.shape[-1]
+        half = number % 2
 
-        def spread(array: NDArray[Any], axis: int) -> NDArray[Any]:
-            found = np.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
-            found[(slice(None),) * axis + ([*layers],)] = array
-            return found
+        def total(values: Doubles, counted: Mask) -> Doubles:
+            sums = np.zeros((2, *shape[1:]))
+            sums[half, layers] = np.where(counted[..., None], values, 0).sum(axis=0)
+            return sums
 
-        return replace(
-            self,
-            count=spread(self.count, 1),
-            sums={name: spread(each, 1) for name, each in self.sums.items()},
-            each=tuple((half, spread(items, 0), spread(right, 0)) for half, items, right in self.each),
-        )
+        counted = np.asarray(~np.isnan(found).any(axis=-1))
+        count = np.zeros((2, layer_count), np.int64)
+        count[half, layers] = counted.sum(axis=0)
+        values = {"score": found, "square": found**2, "weight": scored.weights, **scored.baselines}
+        if scored.unfiltered is not None:
+            values["unfiltered"] = scored.unfiltered
+        sums = {name: total(np.broadcast_to(each, found.shape), counted) for name, each in values.items()}
+        each = ((half, count[half], sums["score"][half]),) if test.unit == "right" and len(found) else ()
+        return cls(test.unit, count, sums, each)
 
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
         """Return empty sums."""
         zeros = np.zeros((2, layers, heads))
         sums = {"score": zeros, "square": zeros, "weight": zeros}
-        return cls(test.unit, test.min_weight, np.zeros((2, layers), np.int64), sums)
+        return cls(test.unit, np.zeros((2, layers), np.int64), sums)
 
     @property
     def examples(self) -> int:
@@ -280,7 +226,7 @@ class Scores:
 
     @property
     def unfiltered(self) -> Doubles | None:
-        """float64 [layer, head], scores without exclusions; None if the test excludes nothing."""
+        """float64 [layer, head], scores with no token excluded; None if the test excludes none."""
         return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
@@ -309,8 +255,8 @@ class Scores:
         if not self.count[:, self.count.any(axis=0)].all() or not self.count.any():
             return None
         values = np.nan_to_num(self._mean("score", (CHOOSING,)), nan=-1.0)
-        enough = self._mean("weight", (CHOOSING,)) >= self.min_weight
-        if self.min_weight and enough.any():
+        enough = self._mean("weight", (CHOOSING,)) >= MIN_WEIGHT
+        if self.unit == "right" and enough.any():
             values = np.where(enough, values, -1.0)
         layer, head = at = ranked(values)[0]
         low, high = self._interval((REPORTING,))
@@ -323,21 +269,15 @@ class Scores:
             float(high[at]),
             float(self._mean(name, (REPORTING,))[at]) if name else np.nan,
             int(self.count[REPORTING, layer]),
-            self._similar(at),
         )
-
-    def _similar(self, at: tuple[int, int]) -> int | None:
-        """Return the number of heads that do not differ significantly from this one on the second half."""
-        if self.unit != "right":
-            return None
-        right = np.stack([right for half, _, right in self.each if half == REPORTING])
-        ahead = right[:, at[0], at[1], None, None] - right
-        more, fewer = ((sign * ahead > 0).sum(axis=0).ravel().tolist() for sign in (1, -1))
-        return sum(sign_test(*both) >= SIGNIFICANT for both in zip(more, fewer, strict=True))
 
     def _baseline(self, halves: Sequence[int]) -> str:
         """Return the name of the best baseline on these halves; "" if there is none."""
-        totals = {name: self.sums[name][list(halves)].sum() for name in self.baselines}
+        totals = {
+            name: sums[list(halves)].sum()
+            for name, sums in self.sums.items()
+            if name not in ("score", "square", "weight", "unfiltered")
+        }
         return min(totals, key=lambda name: (-totals[name], name), default="")
 
     def _mean(self, name: str, halves: Sequence[int] = (CHOOSING, REPORTING)) -> Doubles:
@@ -373,12 +313,12 @@ class Step(NamedTuple):
     found: Found
 
 
-Share = Callable[[Callable[[Numbered], Step], Iterator[Numbered]], Iterable[Step]]
-"""Like `map`, in any order."""
+Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterable[Any]]
+"""Applies a function to each item, as `map` does, in any order."""
 
 
 def measure(
-    tests: Sequence[HeadTest[Any]], corpus: Corpus, model: str, share: Share | None = None
+    tests: Sequence[HeadTest[Any]], corpus: Corpus, model: str, share: Share = map
 ) -> Iterator[Progress[Found]]:
     """Read all examples of a text once, and score them by all these tests.
 
@@ -386,7 +326,7 @@ def measure(
         tests: Tests with the same source.
         corpus: The examples.
         model: Name of a model, as for `loading.load`.
-        share: Distributes the work, for example `on_ray.share(workers)`; None uses this process.
+        share: Distributes the work, for example `on_ray.share(workers)`; `map` uses this process.
 
     Yields:
         Scores so far; `done` and `total` count examples.
@@ -397,45 +337,50 @@ def measure(
     """
     entry = resolve.entry(model)
     shape = entry.layers_of(self_attention(entry)), entry.heads
-    total, examples = tests[0].source.examples(corpus)
+    examples = tests[0].source.parse(corpus)
+    total = len(examples)
     found: Found = {test.name: Scores.nothing(test, *shape) for test in tests}
     done = 0
     yield Progress(done, total, found)
-    steps = partial(_steps, tests=tests, model=model, nothing=found)
-    parts = _parts(examples)
-    each = chain.from_iterable(map(steps, parts)) if share is None else share(partial(_whole, steps), parts)
-    for more in each:
+    for more in share(partial(_score_part, tests, model, found), parts(examples)):
         done += more.examples
         found = _both(found, more.found)
         yield Progress(done, total, found)
 
 
-def _parts(examples: Iterable[Any]) -> Iterator[Numbered]:
-    numbered = enumerate(examples)
+def parts(items: Iterable[Item]) -> Iterator[tuple[tuple[int, Item], ...]]:
+    """Yield the items with their numbers, from 0, some at a time."""
+    numbered = enumerate(items)
     while part := tuple(islice(numbered, PART)):
         yield part
 
 
-def _steps(part: Numbered, tests: Sequence[HeadTest[Any]], model: str, nothing: Found) -> Iterator[Step]:
-    """Read one part, and score each batch."""
-    left, entry = len(part), resolve.entry(model)
+def _score_part(
+    tests: Sequence[HeadTest[Any]], model: str, nothing: Found, part: Sequence[tuple[int, Any]]
+) -> Step:
+    entry, source = resolve.entry(model), tests[0].source
     kind = self_attention(entry)
-    layers = entry.numbers_of(kind), entry.layers_of(kind)
-    for read in tests[0].source.read(part, model):
-        if isinstance(read, SkippedSentence):
-            skipped = {name: replace(each, skipped=1, reasons=(read,)) for name, each in nothing.items()}
-            step = Step(1, skipped)
+    layers = [*entry.numbers_of(kind)], entry.layers_of(kind)
+    found: dict[int, Found] = {}
+    filled = [(number, example) for number, example in part if "".join(source.texts(example)).strip()]
+    texts = [source.texts(example) for _, example in filled]
+    for at, read in traces(entry, loading.load(model), texts):
+        number, example = filled[at]
+        these = read if isinstance(read, SkippedSentence) else _read(source, example, read, kind)
+        if isinstance(these, SkippedSentence):
+            found[number] = {
+                name: replace(each, skipped=1, reasons=(these,)) for name, each in nothing.items()
+            }
         else:
-            numbers, these = read
-            found = {test.name: Scores.of(test, numbers, these).among(*layers) for test in tests}
-            step = Step(len(numbers), found)
-        left -= step.examples
-        yield step
-    yield Step(left, nothing)  # empty lines
+            found[number] = {test.name: Scores.of(test, number, these, *layers) for test in tests}
+    return Step(len(part), reduce(_both, (found[number] for number in sorted(found)), nothing))
 
 
-def _whole(steps: Callable[[Numbered], Iterator[Step]], part: Numbered) -> Step:
-    return reduce(lambda one, more: Step(one[0] + more[0], _both(one[1], more[1])), steps(part))
+def _read(source: Source[Read], example: Any, read: Sequence[Trace], kind: Kind) -> Read | SkippedSentence:
+    try:
+        return source.read(example, read, kind)
+    except UnusableSentence as error:
+        return skipped(source.texts(example), error)
 
 
 def _both(one: Found, other: Found) -> Found:
@@ -462,14 +407,17 @@ COLUMNS = (
 def rows(name: str, scores: Scores) -> Iterator[Cells]:
     """Yield the table of all heads, largest score first; cells without a number are empty.
 
-    Layers and heads count from 1; scores are 0 to 1, or tokens.
+    Layers and heads count from 1; scores are 0 to 1.
     """
-    mean, (low, high), weight = scores.mean, scores.interval, scores.weight
-    unfiltered = scores.mean if scores.unfiltered is None else scores.unfiltered
-    strategy, baseline = scores.baseline
+    (low, high), (strategy, baseline) = scores.interval, scores.baseline
     count = scores.count.sum(axis=0)
+    unfiltered = scores.mean if scores.unfiltered is None else scores.unfiltered
     for layer, head in scores.ranking:
-        of_head = [each[layer, head] for each in (mean, low, high, baseline, weight, unfiltered)]
-        score, *ends, by_baseline, given, of_all = ("" if np.isnan(each) else float(each) for each in of_head)
+        of_head = [
+            each[layer, head] for each in (scores.mean, low, high, baseline, scores.weight, unfiltered)
+        ]
+        score, *ends, by_baseline, weight, of_all = (
+            "" if np.isnan(each) else float(each) for each in of_head
+        )
         place = (name, layer + 1, head + 1)
-        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, given, of_all)
+        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, weight, of_all)

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attnviz.capture.model import Model, ModelInput
-from attnviz.errors import (
-    AttnvizError,
-    EmptyText,
-    ModelNotSupported,
-    TextTooLong,
-    UnknownWords,
-    UnreadableText,
-)
+from attnviz.errors import AttnvizError, ModelNotSupported
+from attnviz.experiments.corpus import NOT_UTF_8, broken
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
+_BATCH = 16  # examples; larger batches are no faster
+_BATCH_CELLS = 16 * 256**2  # cells of a head in a batch, unless one example has more
 
-class UnusableSentence(ValueError):
-    """A sentence that a model can read but that has no score."""
 
-
-CANNOT_READ = (EmptyText, TextTooLong, UnknownWords, UnreadableText, UnusableSentence)
-"""Errors that skip one sentence; the model can read others."""
+class UnusableSentence(AttnvizError):
+    """A sentence that is skipped: it cannot be read, or it has no score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +34,11 @@ class SkippedSentence:
     why: str
 
 
+def skipped(sentences: Sequence[str], error: AttnvizError) -> SkippedSentence:
+    """Return an example that is skipped; bytes that are not UTF-8 become question marks."""
+    return SkippedSentence(" / ".join(sentences).encode("utf-8", "replace").decode(), str(error))
+
+
 def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
     """Check that the model could read at least one example.
 
@@ -53,12 +51,56 @@ def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
         )
 
 
-def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
-    """Return a function that runs one forward pass over a text, sufficient for its self-attention."""
-    return lambda text: model.trace(input_of(entry, text))
+def traces(
+    entry: Entry, model: Model, examples: Sequence[Sequence[str]]
+) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
+    """Read the sentences of each example; those of similar length share a forward pass.
+
+    Args:
+        examples: The sentences of each example.
+
+    Yields:
+        The number of an example, from 0, in any order, with its traces or the reason why it was skipped.
+    """
+    lengths: dict[int, int] = {}
+    for number, sentences in enumerate(examples):
+        try:
+            lengths[number] = max(_length(model, text) for text in sentences)
+        except AttnvizError as error:
+            yield number, skipped(sentences, error)
+    waiting = sorted(lengths, key=lengths.__getitem__, reverse=True)
+    while waiting:
+        size = max(1, min(_BATCH, _BATCH_CELLS // lengths[waiting[0]] ** 2))
+        batch, waiting = waiting[:size], waiting[size:]
+        yield from _read(entry, model, {number: examples[number] for number in batch})
+        _return_freed_memory()
 
 
-def input_of(entry: Entry, text: str) -> ModelInput:
+def _length(model: Model, text: str) -> int:
+    if broken(text):
+        raise UnusableSentence(NOT_UTF_8)
+    return len(model.tokens(text))
+
+
+def _read(
+    entry: Entry, model: Model, batch: dict[int, Sequence[str]]
+) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
+    """Read one batch; one by one where the model refuses its examples together."""
+    try:
+        inputs = [_input_of(entry, text) for sentences in batch.values() for text in sentences]
+        found = iter(list(model.traces(inputs)))
+    except AttnvizError as error:
+        for number, sentences in batch.items():
+            if len(batch) > 1:
+                yield from _read(entry, model, {number: sentences})
+            else:
+                yield number, skipped(sentences, error)
+        return
+    for number, sentences in batch.items():
+        yield number, [next(found) for _ in sentences]
+
+
+def _input_of(entry: Entry, text: str) -> ModelInput:
     """Return the model's input for its self-attention over a text.
 
     The encoder does not depend on the decoder, so the decoder gets a target: writing one takes much longer.
@@ -79,7 +121,7 @@ def self_attention(entry: Entry) -> Kind:
     return "encoder" if "encoder" in entry.kinds else "decoder"
 
 
-def return_freed_memory() -> None:
+def _return_freed_memory() -> None:
     """Return freed memory to the operating system; only with glibc.
 
     Tensors of many sizes fragment the heap. glibc keeps the gaps, so that a process that reads sentences of

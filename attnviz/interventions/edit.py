@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias, cast, get_args
 
 import numpy as np
@@ -18,17 +18,9 @@ Edits: TypeAlias = "Sequence[Edit | HeadOutput]"
 
 _NUMBER = "([1-9][0-9]{0,3})"
 _WRITTEN = re.compile(
-    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?"
-    f"(?: (?(4)(?:{_NUMBER}(<)?)?)>{_NUMBER})?",
+    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
-_ALMOST = re.compile(
-    f"({'|'.join(get_args(Kind))}) ?{_NUMBER} ?- ?{_NUMBER}(?: {_NUMBER})?"
-    f"(?: ?{_NUMBER}? ?(<)? ?> ?{_NUMBER})?",
-    re.ASCII | re.IGNORECASE,
-)
-"""Matches a text that differs from an edit only in spaces and case."""
-
 _MAX_QUOTED = 40  # characters of an unreadable edit that its error message repeats
 
 
@@ -43,16 +35,13 @@ class Edit:
 
     Move: add the weight of one key to another's; the row's sum does not change.
 
-    Exchange: swap the weights of two keys of a row.
-
     In text form, all numbers count from 1:
 
     - "encoder 2-1" ablates the first head of the encoder's second layer,
     - "encoder 2-1 9" ablates its row of the ninth token only,
     - "encoder 2-1 9 >7" redirects that row to the seventh token,
     - "encoder 2-1 >7" redirects all of the head's rows to it,
-    - "encoder 2-1 9 2>7" moves the weight of the second token to the seventh,
-    - "encoder 2-1 9 2<>7" exchanges the two.
+    - "encoder 2-1 9 2>7" moves the weight of the second token to the seventh.
 
     Several edits are applied in order, each to the result of the one before: if two ablate or redirect the
     same row, the last one counts.
@@ -62,7 +51,6 @@ class Edit:
         query: The edited row; None edits every row of the head.
         source: The key whose weight is moved; None to ablate or redirect.
         target: The key that receives the weight; None ablates the row.
-        exchange: Also move the weight of `target` to `source`.
 
     Raises:
         InvalidEdit: a number is negative, a move has no row or only one key, or the decoder would attend to
@@ -75,7 +63,6 @@ class Edit:
     query: int | None = None
     source: int | None = None
     target: int | None = None
-    exchange: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         numbers = (self.layer, self.head, self.query, self.source, self.target)
@@ -83,8 +70,7 @@ class Edit:
             raise InvalidEdit(
                 "The kind of an edit is encoder, decoder or cross, and its numbers count from 0."
             )
-        ends = self.query, self.target
-        if (self.source is not None and None in ends) or (self.exchange and self.source is None):
+        if self.source is not None and None in (self.query, self.target):
             raise InvalidEdit("An edit that moves a weight requires a row, a source key and a target key.")
         if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
             raise InvalidEdit(f"“{self}” attends to later tokens, which the decoder has not generated yet.")
@@ -92,7 +78,7 @@ class Edit:
     def __str__(self) -> str:
         row = "" if self.query is None else f" {self.query + 1}"
         source = "" if self.source is None else self.source + 1
-        target = "" if self.target is None else f" {source}{'<' * self.exchange}>{self.target + 1}"
+        target = "" if self.target is None else f" {source}>{self.target + 1}"
         return f"{self.kind} {head_name(self.layer, self.head)}{row}{target}"
 
     @classmethod
@@ -105,8 +91,13 @@ class Edit:
         match = _WRITTEN.fullmatch(text)
         if match is None:
             asked = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
-            raise InvalidEdit(f"“{asked}” is not an edit. {_remedy(text)}")
-        return _edit(match)
+            raise InvalidEdit(
+                f"“{asked}” is not an edit. For example, “encoder 2-1 9 2>7” means: encoder, layer 2, head "
+                "1, row 9, move the weight of key 2 to key 7."
+            )
+        kind, layer, head, *row = match.groups()
+        query, source, target = (None if number is None else int(number) - 1 for number in row)
+        return cls(cast("Kind", kind), int(layer) - 1, int(head) - 1, query, source, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,26 +138,6 @@ class HeadOutput:
 
     def __str__(self) -> str:
         return f"{Edit(self.kind, self.layer, self.head, self.query)}: output replaced"
-
-
-def _edit(match: re.Match[str]) -> Edit:
-    kind, layer, head, query, source, both, target = match.groups()
-    row = (None if number is None else int(number) - 1 for number in (query, source, target))
-    return Edit(cast("Kind", kind.lower()), int(layer) - 1, int(head) - 1, *row, exchange=bool(both))
-
-
-def _remedy(text: str) -> str:
-    """Return a hint for a text that is not an edit."""
-    match = _ALMOST.fullmatch(" ".join(text.split())) if len(text) <= _MAX_QUOTED else None
-    if match is None:
-        return (
-            "For example, “encoder 2-1 9 2>7” means: encoder, layer 2, head 1, row 9, "
-            "move the weight of key 2 to key 7."
-        )
-    meant = _edit(match)
-    if meant.source is None and meant.query is not None and f"{meant.query + 1}>" in text:
-        return f"A space is missing before >, as in “{meant}”, or a row, to move a weight."
-    return f"Check spaces and lower case: “{meant}”."
 
 
 def by_place(

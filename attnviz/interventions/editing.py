@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TypeVar, cast
 
 import torch
@@ -134,37 +133,19 @@ def edit_weights(
         edits: Edits of each sentence, in order.
     """
     changed = weights.clone().reshape(-1, *weights.shape[-3:])
-    for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
-        heads, rows, pointed_heads, pointed_rows, moved, exchanged = [], [], [], [], [], []
-        for sentence, edit in enumerate(turn):
-            if not isinstance(edit, Edit):
+    for heads, of_sentence in zip(changed, edits, strict=True):
+        for edit in of_sentence:
+            if not isinstance(edit, Edit) or (edit.query is not None and edit.query >= changed.shape[-2]):
                 continue
-            head = (sentence, edit.head)
-            if edit.query is None:
-                heads.append(head)
-                if edit.target is not None:
-                    pointed_heads.append((*head, edit.target))
-            elif edit.query >= changed.shape[-2]:
+            rows = heads[edit.head] if edit.query is None else heads[edit.head, edit.query]
+            if edit.source is not None:
+                given = rows[edit.source].clone()
+                rows[edit.source] = 0
+                rows[edit.target] += given
                 continue
-            elif edit.source is None:
-                rows.append((*head, edit.query))
-                if edit.target is not None:
-                    pointed_rows.append((*head, edit.query, edit.target))
-            elif edit.exchange:
-                exchanged.append((*head, edit.query, edit.source, edit.target))
-            else:
-                moved.append((*head, edit.query, edit.source, edit.target))
-        changed[_columns(heads, 2)] = 0
-        changed[_columns(rows, 3)] = 0
-        changed.transpose(-1, -2)[_columns(pointed_heads, 3)] = 1
-        changed[_columns(pointed_rows, 4)] = 1
-        *row, source, target = _columns(moved, 5)
-        given = changed[(*row, source)]
-        changed[(*row, source)] = 0
-        changed[(*row, target)] += given
-        *row, source, target = _columns(exchanged, 5)
-        both = changed[(*row, source)], changed[(*row, target)]
-        changed[(*row, target)], changed[(*row, source)] = both
+            rows.zero_()
+            if edit.target is not None:
+                rows[..., edit.target] = 1
     return changed.reshape(weights.shape)
 
 
@@ -197,8 +178,3 @@ def replace_outputs(
             else:  # one row applies to all
                 rows[: len(given) if len(given) > 1 else None] = given[: len(rows)]
     return changed.reshape(outputs.shape)
-
-
-def _columns(cells: Sequence[tuple[int | None, ...]], columns: int) -> tuple[Tensor, ...]:
-    """Return an index of all these cells of a tensor."""
-    return torch.tensor(cells, dtype=torch.long).reshape(-1, columns).unbind(dim=1)

@@ -1,5 +1,3 @@
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from attnviz.analysis.aligned import (
     aligned_sentences,
     named,
     on_places,
-    overlap,
 )
 from attnviz.errors import AttnvizError
 from tests.analysis.texts import shown
@@ -81,32 +78,6 @@ def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Wor
             assert not place.shared
 
 
-@given(SOME_WORDS, SOME_WORDS)
-def test_exchanging_the_texts_exchanges_the_sides(first: list[Word], second: list[Word]) -> None:
-    there = {(place.first, place.second, place.same) for place in align(first, second)}
-    assert there == {(place.second, place.first, place.same) for place in align(second, first)}
-
-
-@given(SOME_WORDS, SOME_WORDS)
-def test_no_other_pairs_of_the_same_words_are_more_or_keep_more_neighbours(
-    first: list[Word], second: list[Word]
-) -> None:
-    @cache
-    def best(i: int, j: int, behind_a_pair: bool) -> tuple[int, int]:
-        """(pairs, neighbours) of what is left, by trying everything."""
-        if i == len(first) or j == len(second):
-            return 0, 0
-        tried = [best(i + 1, j, False), best(i, j + 1, False)]
-        if first[i] == second[j]:
-            pairs, neighbours = best(i + 1, j + 1, True)
-            tried.append((pairs + 1, neighbours + behind_a_pair))
-        return max(tried)
-
-    pairs = [(place.first, place.second) for place in align(first, second, exchange=False) if place.same]
-    kept = sum((i + 1, j + 1) in pairs for i, j in pairs if i is not None and j is not None)
-    assert (len(pairs), kept) == best(0, 0, False)
-
-
 def test_places_are_called_after_both_texts() -> None:
     first, second = shown("a b c"), shown("A x c y")
     places = aligned_sentences(first, second)
@@ -135,25 +106,6 @@ def test_texts_with_too_few_common_words_are_refused_either_way(first: str, seco
     for one, other in ((first, second), (second, first)):
         with pytest.raises(AttnvizError, match="share most of their words"):
             aligned_sentences(shown(one), shown(other))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "counted", "little"),
-    [
-        ("a b .", "a c .", (1, 2, 2, 2), False),  # half of the words are the same, the other is exchanged
-        ("a b", "a b c d", (2, 2, 2, 4), False),
-        ("a b", "a b c d e .", (2, 2, 2, 5), True),
-        ("a . b", "c , a ! b d e f", (2, 2, 2, 6), True),
-    ],
-)
-def test_shared_words_by_hand(
-    first: str, second: str, counted: tuple[int, int, int, int], little: bool
-) -> None:
-    one, other = shown(first), shown(second)
-    shared = overlap(aligned_sentences(one, other), one.groups, other.groups)
-    assert (shared.same, shared.aligned, shared.first, shared.second) == counted
-    assert shared.enough
-    assert shared.is_low is little
 
 
 def test_weights_on_the_grid_by_hand() -> None:

@@ -1,12 +1,11 @@
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
 from attnviz.analysis.arithmetic import WeightArithmetic, why
-from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
-from tests.analysis.texts import PIECES, UNBREAKABLE, make_block, pieces
+from attnviz.analysis.display_tokens import shown_weights
+from tests.analysis.texts import PIECES, make_block, pieces
 
 
 def recompute(told: WeightArithmetic) -> None:
@@ -81,21 +80,3 @@ def test_the_chosen_pieces_of_merged_words() -> None:
     assert told.piece_weights.shape == (3, 3)
     assert told.weight == told.piece_weights[2, 1]
     recompute(told)
-
-
-def test_cross_attention() -> None:
-    block = make_block(PIECES)
-    block = replace(
-        block,
-        kind="cross",
-        query_tokens=PIECES[4:6],
-        query=block.query[:, 4:6],
-        weights=block.weights[:, 4:6],
-        mask=block.mask[4:6],
-    )
-    queries = DisplayTokens(PIECES[4:6], UNBREAKABLE)
-    keys = pieces(hide_special=True, merge_words=True)
-    told = why(block, 2, 1, 0, queries, keys)
-    recompute(told)
-    assert told.piece_weights.shape == (1, 3)
-    assert told.shown_weight == shown_weights(block.weights, queries, keys)[2, 1, 0]

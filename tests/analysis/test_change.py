@@ -46,13 +46,3 @@ def test_what_only_one_sentence_has_is_a_gap() -> None:
     back = change(second, [shown("a very b")], first, [shown("a b")])
     assert labels(back.queries) == ["a", "− very", "b"]
     np.testing.assert_array_equal(back.values[[0, 0, 2, 2], [0, 2, 0, 2]], [-0.25, 0.5, 0.25, 0.25])
-
-
-def test_between_two_texts_rows_and_columns_have_their_own_names() -> None:
-    french, english = shown("il va"), shown("it goes up")
-    elle, down = shown("elle va"), shown("it goes down")
-    first = np.full((5, 2, 3), 0.25, dtype=np.float32)
-    changed = change(first, (french, english), 2 * first, (elle, down))
-    assert labels(changed.queries) == ["il → elle", "va"]
-    assert labels(changed.keys) == ["it", "goes", "up → down"]
-    assert np.array_equal(changed.values, first)

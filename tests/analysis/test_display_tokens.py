@@ -10,7 +10,6 @@ from attnviz.analysis.display_tokens import (
     DisplayTokens,
     faint,
     left_share,
-    merged_weights,
     shown_mask,
     shown_scores,
     shown_weights,
@@ -70,16 +69,6 @@ def test_merged_and_hidden() -> None:
         "word pieces merged (to a word: the pieces' sum, from a word: their mean); "
         "without [CLS] and [SEP]; each row rescaled to sum to 100 %"
     )
-
-
-def test_sum_to_a_word_and_mean_from_a_word_by_hand() -> None:
-    weights = np.arange(49, dtype=np.float32).reshape(7, 7)
-    merged = merged_weights(weights, pieces(merge_words=True))
-    # Row "dog" (28…34), to the word: 29 + 30 + 31. From the word to "dog": (11 + 18 + 25) / 3.
-    assert merged[2].tolist() == [28, 90, 32, 33, 34]
-    assert merged[:, 2].tolist() == [4, 18, 32, 39, 46]
-    # From the word to itself: mean of 8+9+10, 15+16+17, 22+23+24.
-    assert merged[1, 1] == 48
 
 
 def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
@@ -245,15 +234,6 @@ def test_one_sentence_of_a_pair(
     assert shown.explanation_of_scores == explanation
     rescaled = "; each row rescaled to sum to 100 %" if len(numbers) < 6 else ""
     assert shown.explanation == explanation + rescaled
-
-
-def test_from_one_sentence_to_the_other_by_hand() -> None:
-    text, second, tokens = pair([1], [1])  # [CLS] x [SEP] x [SEP]
-    weights = np.tile(np.array([0.1, 0.2, 0.1, 0.3, 0.3], dtype=np.float32), (5, 1))
-    first, other = (DisplayTokens(tokens, text, second=second, only_sentence=only) for only in (0, 1))
-    np.testing.assert_allclose(shown_weights(weights, other, first), [[0.25, 0.5, 0.25]] * 2, rtol=1e-6)
-    assert np.array_equal(shown_scores(weights, first, other), weights[:3, 3:])
-    assert np.array_equal(shown_mask(np.tri(5, dtype=bool), other, first), np.ones((2, 3)))
 
 
 WORDS = st.lists(st.integers(1, 4), min_size=1, max_size=5)

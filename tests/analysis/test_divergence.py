@@ -3,7 +3,6 @@
 from math import log2
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -37,16 +36,6 @@ def apart(found: Floats) -> Doubles:
     """[head, head], layer by layer."""
     heads = found.shape[0] * found.shape[1]
     return divergence(found).reshape(heads, heads)
-
-
-def test_by_hand() -> None:
-    """Two heads that never meet are 1 bit apart; halves against one cell: 1 − ¾ log₂ 3 + ½ = 0.311 bits."""
-    one, other, half = [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]
-    layer = np.array([[[one, one], [other, one], [half, one]]], dtype=np.float32)
-    partly = 1.5 - 0.75 * log2(3)
-    assert partly == pytest.approx(0.3112781)
-    expected = np.array([[0, 1, partly], [1, 0, partly], [partly, partly, 0]])
-    np.testing.assert_allclose(apart(layer), expected / 2, atol=1e-6)
 
 
 @settings(max_examples=5, deadline=None)

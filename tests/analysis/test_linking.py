@@ -80,7 +80,3 @@ def test_a_decoders_first_token_is_left_out() -> None:
 def test_in_cross_attention_equal_places_are_different_tokens() -> None:
     links = strongest([weighing("cross", 0, FIRST[:, :2])], maximum=1)
     assert told(links) == [(0, 0, 0, 1, 1.0)]
-
-
-def test_nothing_is_told_of_a_single_token() -> None:
-    assert strongest([weighing("encoder", 0, np.ones((2, 1, 1), np.float32))], maximum=3) == ()

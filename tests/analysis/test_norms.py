@@ -8,7 +8,7 @@ import pytest
 from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, surrounded_norms, weighted_vectors
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats
-from tests.analysis.texts import make_block, weighing, words
+from tests.analysis.texts import make_block, words
 
 TOKENS = words("a b c d e f g")
 D_MODEL = 11
@@ -40,14 +40,6 @@ def test_vectors_are_added_before_the_length_is_taken(block: Block) -> None:
         )
         assert layer_norms(block, 2)[key] == pytest.approx(float(np.sqrt((whole**2).sum())), rel=1e-5)
     assert (layer_norms(block, 2) < head_norms(block, 2).sum(axis=0)).all()
-
-
-def test_two_heads_that_cancel_hand_nothing_over() -> None:
-    opposite = np.array([[[3, 4]], [[-3, -4]]], dtype=np.float32)
-    block = replace(weighing("encoder", 0, np.ones((2, 1, 1), np.float32)), projection=opposite)
-    assert head_norms(block, 0).tolist() == [[5], [5]]
-    assert layer_norms(block, 0).tolist() == [0]
-    assert surrounded_norms(block, 0, np.array([0, 2], dtype=np.float32)).tolist() == [2]
 
 
 def test_parts_and_surroundings_make_the_normed_whole(block: Block) -> None:

@@ -8,16 +8,6 @@ from hypothesis import strategies as st
 from attnviz.analysis.pca import principal_components
 
 
-def test_four_points_by_hand() -> None:
-    """(±3, 0) and (0, ±1) around (5, 7): 18 of 20 squares lie along the first axis."""
-    vectors = np.array([[8.0, 7], [2, 7], [5, 8], [5, 6]])
-    found = principal_components(vectors)
-    np.testing.assert_allclose(found.mean, [5, 7])
-    np.testing.assert_allclose(np.abs(found.project(vectors)), [[3, 0], [3, 0], [0, 1], [0, 1]], atol=1e-12)
-    assert found.explained == pytest.approx((0.9, 0.1))
-    np.testing.assert_allclose(np.abs(found.project([6.0, 10])), [1, 3], atol=1e-12)
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7, 31, 101]), st.sampled_from([1, 2, 3, 13, 37]))
 def test_they_are_the_right_singular_vectors_of_the_centred_vectors(seed: int, count: int, d: int) -> None:
     random = np.random.default_rng(seed)

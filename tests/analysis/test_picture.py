@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attnviz.analysis.picture import (
-    MASKED,
     Kind,
     Levels,
-    Picture,
     Scale,
     diverging,
     sequential,
@@ -57,14 +53,6 @@ def test_masked_cells_are_level_255_and_do_not_stretch_the_scale() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_nothing_at_all_is_drawn_as_zero(scale: Scale) -> None:
-    nothing = np.zeros(SHAPE, dtype=np.float32)
-    assert np.all(sequential(nothing, scale).levels == 0)
-    assert np.all(diverging(nothing, scale).levels == 127)
-    assert np.all(diverging(np.full(SHAPE, -np.inf, np.float32), scale).levels == 255)
-
-
-@pytest.mark.parametrize("scale", SCALES)
 @given(values=signed_strategy)
 def test_levels_give_the_value_back_within_half_a_level(scale: Scale, values: Floats) -> None:
     for draw, of, middle in (
@@ -102,13 +90,3 @@ def test_thumbnails_keep_the_strongest_of_each_block(kind: Kind, levels: Levels,
     for head, i, j in np.ndindex(small.shape):
         cells = levels[head][np.ix_(rows[i], columns[j])]
         assert small[head, i, j] == strongest(cells, kind)
-
-
-@pytest.mark.parametrize("draw", [sequential, diverging])
-def test_every_layer_may_have_a_mask_of_its_own(draw: Callable[..., Picture]) -> None:
-    weights = np.full((2, 3, 5, 5), 0.2, dtype=np.float32)
-    masks = np.stack([np.tri(5, dtype=bool), np.tri(5, dtype=bool) & ~np.tri(5, k=-2, dtype=bool)])
-    levels = draw(weights, "shared", masks[:, None]).levels
-    for layer, mask in enumerate(masks):
-        for head in range(3):
-            np.testing.assert_array_equal(levels[layer, head] == MASKED, ~mask)

@@ -9,15 +9,9 @@ GROUPS = shown("the dog saw the <b>").groups
 def test_the_strongest_keys_in_their_order() -> None:
     weights = np.array([[0.1, 0.66, 0.04, 0.12, 0.08]] * 5, dtype=np.float32)
     told = strongest_keys(weights, 2, GROUPS)
-    assert told.query == "saw"
-    assert [name for name, _ in told.keys] == ["dog", "the (token 4)", "the (token 1)"]
-    np.testing.assert_allclose([weight for _, weight in told.keys], [0.66, 0.12, 0.1], rtol=1e-6)
-    assert told.text == "saw attends to dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
-    assert strongest_keys(weights, 4, GROUPS, maximum=1).text == "<b> attends to dog 66 %"
-    assert (
-        strongest_keys(weights, 0, GROUPS, minimum=0.11).text
-        == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
-    )
+    assert [name for name, _ in told] == ["dog", "the (token 4)", "the (token 1)"]
+    np.testing.assert_allclose([weight for _, weight in told], [0.66, 0.12, 0.1], rtol=1e-6)
+    assert [name for name, _ in strongest_keys(weights, 0, GROUPS, minimum=0.11)] == ["dog", "the (token 4)"]
 
 
 def test_quiz_options_are_the_two_largest_weights_and_then_content_words() -> None:
@@ -31,22 +25,9 @@ def test_quiz_options_are_the_two_largest_weights_and_then_content_words() -> No
     assert offered(*[0.125] * 8) == [0]
 
 
-def test_other_keys_than_queries() -> None:
-    weights = np.array([[0.25, 0.75]], dtype=np.float32)
-    assert strongest_keys(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog attends to the 75 %, saw 25 %"
-
-
 def test_biggest_gain_and_loss() -> None:
     change = np.array([[0.3, -0.36, 0.05, 0.0, 0.01]] * 5, dtype=np.float32)
     told = moves(change, 2, GROUPS)
     assert told.gain == ("the (token 1)", float(np.float32(0.3)))
     assert told.loss == ("dog", float(np.float32(-0.36)))
-    assert told.text == (
-        "saw attends 30 percentage points more to the (token 1) and 36 percentage points less to dog"
-    )
-
-
-def test_nothing_worth_telling() -> None:
-    told = moves(np.full((5, 5), 0.004, np.float32), 2, GROUPS)
-    assert (told.gain, told.loss) == (None, None)
-    assert told.text == "saw attends to the same tokens as before"
+    assert moves(np.full((5, 5), 0.004, np.float32), 2, GROUPS) == (None, None)

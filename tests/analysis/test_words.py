@@ -37,16 +37,6 @@ def test_a_word_is_the_same_wherever_it_stands_but_not_in_its_own_place() -> Non
     assert pairs == {(1, 4), (1, 10), (4, 10), (2, 11)}
 
 
-def test_every_piece_of_a_word_belongs_to_its_other_occurrence() -> None:
-    text = "Unable un unable"
-    tokens = tuple(
-        Token(text[start:end], 1, start, end, word, False)
-        for start, end, word in ((0, 2, 0), (2, 6, 0), (7, 9, 1), (10, 12, 2), (12, 16, 2))
-    )
-    pairs = [(int(i), int(j)) for i, j in np.argwhere(same_word(tokens, [text])) if i < j]
-    assert pairs == [(0, 3), (0, 4), (1, 3), (1, 4)]
-
-
 def test_the_second_sentence_of_a_pair_has_a_text_of_its_own() -> None:
     tokens = (
         Token("a", 1, 0, 1, 0, False),
@@ -59,12 +49,6 @@ def test_the_second_sentence_of_a_pair_has_a_text_of_its_own() -> None:
         [True, False, False],
     ]
     assert punctuation(tokens, ["a", "! a"]).tolist() == [False, True, False]
-
-
-def test_tokens_that_stand_for_nothing_are_neither() -> None:
-    tokens = tuple(Token("▁", 1, 0, 0, number, False) for number in range(2))
-    assert not punctuation(tokens, ["."]).any()
-    assert not same_word(tokens, ["."]).any()
 
 
 TOKENS = (

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
-from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 
-from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.score import results
 from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.capture import loading
@@ -62,7 +60,6 @@ def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"rules": "\n".join(lines), "pronouns": pairs.EXAMPLE, "grammar": grammar.SOURCE.example}
     monkeypatch.setattr(scoring.Source, "bundled", lambda source: texts[source.name])
     monkeypatch.setattr(results, "JOBS", Jobs())
-    monkeypatch.setattr(patched, "pairs_for", unwrap(patched.pairs_for))  # which keeps what it has read
 
 
 @pytest.fixture

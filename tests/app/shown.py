@@ -84,9 +84,10 @@ def finished(app: AppTest) -> AppTest:
 
 
 def stop(jobs: Jobs) -> None:
-    """Stops all jobs, and waits for their last steps."""
+    """Stops all unfinished jobs, and waits for their last steps."""
     for job in jobs._jobs.values():
-        job.stop()
+        if not job.finished:
+            job.stop()
         until(lambda job=job: job._run is None or job._run.done())  # type: ignore[misc]
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from attnviz.experiments import head_tests, on_ray, pairs
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.scoring import COLUMNS, Numbered, Share, Step, measure, rows
+from attnviz.experiments.scoring import COLUMNS, Share, measure, rows
 from attnviz.text import percent
 from tests.cli.conftest import Run, Say, Unread
 
@@ -47,7 +46,7 @@ def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str,
     for test in tests:
         scores = last.found[test.name]
         layer, head = scores.ranking[0]
-        if test.unit != "tokens" and scores.examples:
+        if scores.examples:
             begin = said.index(f"{test.name.upper()}: ")
             first = said[begin:].splitlines()[2].split()
             assert first[0] == f"{layer + 1}-{head + 1}"
@@ -61,31 +60,27 @@ def test_whoever_stops_reading_loses_no_table(heads: Run, unread: Unread) -> Non
 
 
 def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, str]] = []
+    asked: list[tuple[int, str | None]] = []
 
-    def here(workers: int, address: str) -> Share:
+    def here(workers: int, address: str | None) -> Share:
         asked.append((workers, address))
-
-        def share(work: Callable[[Numbered], Step], parts: Iterator[Numbered]) -> Iterable[Step]:
-            return map(work, parts)
-
-        return share
+        return map
 
     monkeypatch.setattr(on_ray, "share", here)
     say("heads", "corpus.txt", "--ray", 3)
     say("heads", "corpus.txt", "--ray", 2, "--address", "there:6379")
-    assert asked == [(3, "local"), (2, "there:6379")]
+    assert asked == [(3, None), (2, "there:6379")]
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
         (["none.txt"], "No such file"),
-        (["latin.txt"], "is not in UTF-8"),
+        (["latin.txt"], "is not text in UTF-8"),
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
-        (["corpus.txt", "--address", "there:6379"], "requires --ray"),
+        (["corpus.txt", "--address", "there:6379"], "--address requires --ray"),
         (["long.txt"], "cannot read any of the sentences"),
     ],
 )

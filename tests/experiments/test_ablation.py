@@ -46,11 +46,8 @@ def test_what_is_expected_worked_by_hand() -> None:
     found = moved(Outcomes(states, None, p), Outcomes(states.repeat(3, 0), None, q))
     assert found.expected is not None
     assert found.variation is not None
-    assert found.divergence is not None
     assert found.expected.tolist() == [-0.25, 0, 0]
     assert found.variation.tolist() == [0.25, 0, 0.25]
-    np.testing.assert_allclose(found.divergence[:2], [0.5 * np.log(2) + 0.25 * np.log(0.5), 0], atol=1e-7)
-    assert 10 < found.divergence[2] < 30  # what vanished was expected before: that would be without end
 
 
 def last(steps: list[Progress[Ablation]]) -> Ablation:

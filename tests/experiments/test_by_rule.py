@@ -1,16 +1,18 @@
-"""Rules as tests of heads: by hand, and against a loop that knows nothing of batches."""
+"""Rules as tests of heads: by hand, and against a loop over every cell."""
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnviz.analysis.rules import SINGLE_RULES
-from attnviz.capture.batches import Batch
-from attnviz.experiments.by_rule import TESTS, ReadLines
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.rules import SINGLE_RULES, measured
+from attnviz.experiments.by_rule import TESTS
 from attnviz.experiments.scoring import Found, Scores
 from attnviz.trace import Floats, Mask, Token
 from tests.analysis.texts import words
@@ -43,9 +45,22 @@ def scored(
     masks: Sequence[Mask],
 ) -> Found:
     """By the rules' own names, in which tests are called."""
-    lines = tuple(range(len(texts)))
-    read = ReadLines(Batch(lines, tuple(texts), tuple(tokens), tuple(weights), tuple(masks)))
-    return {rule.name: Scores.of(test, lines, read) for rule, test in zip(SINGLE_RULES, TESTS, strict=True)}
+    read = [
+        measured(
+            SINGLE_RULES,
+            np.stack([layer[number] for layer in weights]),
+            np.stack(masks),
+            DisplayTokens(tokens[number], text),
+            None,
+        )
+        for number, text in enumerate(texts)
+    ]
+    return {
+        rule.name: reduce(
+            add, [Scores.of(test, number, each, range(LAYERS), LAYERS) for number, each in enumerate(read)]
+        )
+        for rule, test in zip(SINGLE_RULES, TESTS, strict=True)
+    }
 
 
 @st.composite
@@ -101,7 +116,6 @@ def naive(
         "same word": to(lambda i, j: i != j and words[i] == words[j] and words[i] not in ",!"),
         "focused": average(lambda i: max(kept[i])),
         "broad": bits / possible if size > 1 else None,
-        "distance": distance,
         "far away": None if distance is None else distance / (size - 1),
     }
 

@@ -73,13 +73,13 @@ def attending(text: str, *links: dict[str, str]) -> Answers:
         for query, key in of_head.items():
             row = weights[head, names.index(query)]
             row[names.index(key)], row[names.index(query)], row[-1] = 0.6, 0.7, 1.0
-    return answers(ONE, trace_of(text, [weights]), "encoder")
+    return answers(ONE, [trace_of(text, [weights])], "encoder")
 
 
 def scores(name: str, *read: Answers) -> Scores:
     """The sums of one test."""
     [test] = [each for each in TESTS if each.name == name]
-    return reduce(add, [Scores.of(test, [number], each) for number, each in enumerate(read)])
+    return reduce(add, [Scores.of(test, number, each, [0], 1) for number, each in enumerate(read)])
 
 
 def right(name: str, *read: Answers) -> list[list[float]]:
@@ -113,7 +113,7 @@ def test_words_to_which_nothing_attends_have_no_answer() -> None:
     nothing = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
     nothing[..., -1] = 1.0
     asked = replace(ONE, relations=tuple(to_the_first))
-    assert not answers(asked, trace_of(TEXT, [nothing]), "encoder").hits.any()
+    assert not answers(asked, [trace_of(TEXT, [nothing])], "encoder").hits.any()
 
 
 def test_the_baseline_is_the_most_frequent_distance_in_words() -> None:
@@ -130,4 +130,4 @@ def test_a_sentence_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
     length = len(tokens_of(kept))
     read = trace_of(kept, [np.full((2, length, length), 1 / length, dtype=np.float32)])
     with pytest.raises(UnusableSentence, match="“dog”"):
-        answers(ONE, replace(read, text=TEXT), "encoder")
+        answers(ONE, [replace(read, text=TEXT)], "encoder")

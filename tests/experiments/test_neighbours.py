@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,9 @@ from hypothesis import strategies as st
 import attnviz
 from attnviz import experiments
 from attnviz.errors import AttnvizError
-from attnviz.experiments import neighbours
+from attnviz.experiments import scoring
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import (
-    Neighbour,
-    Neighbours,
     TextVectors,
     Vector,
     nearest,
@@ -29,7 +26,7 @@ from attnviz.experiments.sentences import SkippedSentence
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = ("The dog slept.", "A cat, as it seems, sat on the unbelievably old mat.", "It rained.")
-TEXT = "\n".join([LINES[0], *[""] * 6, "word " * 300, LINES[1], "\udcff", LINES[2]])
+TEXT = "\n".join([LINES[0], *[""] * 6, "word " * 600, LINES[1], "\udcff", LINES[2]])
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.booleans())
@@ -38,7 +35,7 @@ def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bo
     vectors = random.standard_normal((23, 3)).astype(np.float16)
     vectors[4] = 0
     vector = random.standard_normal(3).astype(np.float32)
-    allowed = random.random(23) < 0.5 if some else None
+    allowed = random.random(23) < (0.5 if some else 2)
     places, cosines = nearest(vectors, vector, count, allowed)
     naive = {}
     for place, each in enumerate(vectors.astype(float).tolist()):
@@ -46,37 +43,11 @@ def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bo
             sum(number**2 for number in each) ** 0.5 * sum(float(number) ** 2 for number in vector) ** 0.5
         )
         product = sum(one * float(other) for one, other in zip(each, vector, strict=True))
-        if allowed is None or allowed[place]:
+        if allowed[place]:
             naive[place] = product / length if length else 0.0
     expected = sorted(naive, key=lambda place: -naive[place])[:count]
     assert places.tolist() == expected
     np.testing.assert_allclose(cosines, [naive[place] for place in expected], atol=1e-6)
-
-
-@given(
-    st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 50)), max_size=7), max_size=5),
-    st.integers(1, 9),
-)
-def test_parts_merged_in_any_order_are_those_of_the_whole(
-    parts: list[list[tuple[int, int]]], count: int
-) -> None:
-    """Similarities repeat, so that the order among equals counts."""
-    found = [
-        [Neighbour(similarity / 3, line, place, "", 0, 0.0) for similarity, line in part]
-        for place, part in enumerate(parts)
-    ]
-    expected = sorted(chain.from_iterable(found), key=_order)[:count]
-    for order in (found, found[::-1]):
-        merged = Neighbours()
-        for part in order:
-            its = sorted(part, key=_order)[:count]
-            merged = merged.merged(Neighbours(tuple(its), len(part), 1), count)
-        assert list(merged.nearest) == expected
-        assert (merged.tokens, merged.lines) == (sum(map(len, parts)), len(parts))
-
-
-def _order(near: Neighbour) -> tuple[float, int, int]:
-    return -near.similarity, near.line, near.place
 
 
 def whole(text: str = TEXT, layer: int = 3) -> TextVectors:
@@ -87,26 +58,18 @@ def whole(text: str = TEXT, layer: int = 3) -> TextVectors:
 
 
 def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_BATCH", 2)
-    monkeypatch.setattr(neighbours, "_PART", 2)
+    monkeypatch.setattr(scoring, "PART", 2)
     found = whole()
-    assert (found.sentences, found.lines) == (LINES, (0, 8, 10))
-    assert [skipped.why.partition(";")[0] for skipped in found.skipped] == [
-        "This line has 302 tokens",
-        "This line has bytes that are not UTF-8.",
-    ]
-    for sentence, text in enumerate(LINES):
-        trace = attnviz.trace(text)
-        here = slice(int(found.starts[sentence]), int(found.starts[sentence + 1]))
-        assert found.special[here].tolist() == [token.special for token in trace.tokens]
-        assert found.place_of(here.stop - 1) == (sentence, len(trace.tokens) - 1)
-        block = trace.block("encoder", 3)
+    assert [(one.text, one.line) for one in found.sentences] == list(zip(LINES, (0, 8, 10), strict=True))
+    assert len(found.skipped) == 2
+    for one, text in zip(found.sentences, LINES, strict=True):
+        block = attnviz.trace(text).block("encoder", 3)
         for name, vectors in (("output", block.output), ("query", block.query), ("key", block.key)):
-            np.testing.assert_allclose(getattr(found, name)[:, here], vectors, rtol=2e-3, atol=2e-3)
+            np.testing.assert_allclose(getattr(one, name), vectors, rtol=2e-3, atol=2e-3)
         words = block.weights[..., 1:-1]
-        assert np.array_equal(found.attends_to[:, here], words.argmax(axis=-1) + 1)
-        np.testing.assert_allclose(found.weight[:, here], words.max(axis=-1), atol=1e-3)
-    assert found.labels[-4:] == ("it", "rained", ".", "[SEP]")
+        assert np.array_equal(one.attends_to, words.argmax(axis=-1) + 1)
+        np.testing.assert_allclose(one.weight, words.max(axis=-1), atol=1e-3)
+    assert found.sentences[-1].labels[-4:] == ("it", "rained", ".", "[SEP]")
 
 
 def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,15 +82,11 @@ def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pyte
     wanted = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
     vector: Vector = "key"
     asked = corpus, "minilm", (3, 5), vector, wanted, 13
-    monkeypatch.setattr(neighbours, "_PART", 3)
+    monkeypatch.setattr(scoring, "PART", 3)
     [*_, streamed], [*_, shared] = search(*asked), search(*asked, share=backwards)
     assert streamed.found == shared.found
     text = whole("\n".join(LINES * 5))
-    places, similarities = text.nearest(5, "key", wanted, 13)
-    kept = [
-        text.neighbour(5, token, similarity)
-        for token, similarity in zip(places.tolist(), similarities.tolist(), strict=True)
-    ]
+    kept = [near for _, near in text.nearest(5, "key", wanted, 13)]
     assert list(streamed.found.nearest) == kept
     assert streamed.finished
 
@@ -140,7 +99,7 @@ def test_lines_that_cannot_be_read_are_counted_and_the_sentence_itself_is_not_fo
 
 
 def test_a_text_that_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_PART", 2)
+    monkeypatch.setattr(scoring, "PART", 2)
     corpus = Corpus.from_text("\n".join(LINES * 3))
     with pytest.raises(AttnvizError, match=r"take more than 0 MB\. Use at most 6 of its lines here"):
         list(read_corpus(corpus, "minilm", 0, 3 * 384 * 2 * 62))
@@ -172,7 +131,7 @@ def test_memory_does_not_grow_with_the_text() -> None:
         ({"head": 12}, "The layer has 12 heads"),
         ({"layer": 6}, "“minilm” has 6 layers"),
         ({"vector": "value"}, "“value” is not a vector"),
-        ({"within": "word " * 300}, "cannot read any of the lines"),
+        ({"within": "word " * 600}, "cannot read any of the lines"),
     ],
 )
 def test_what_there_is_not_cannot_be_found(asked: dict[str, object], reason: str) -> None:

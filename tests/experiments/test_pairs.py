@@ -4,7 +4,6 @@ import pytest
 
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError
-from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, bundled, parse
 
 LINE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
@@ -49,11 +48,6 @@ def test_what_stands_behind_the_choice_is_found_in_both_sentences() -> None:
     assert all(reading.deciding.end <= reading.pronoun.start for reading in pair.readings)
 
 
-def test_of_the_same_word_twice_one_is_named() -> None:
-    [pair] = parse("The [dog] saw the other [dog] when *it* {looked up > dog#1 | barked > dog#2}.")
-    assert [reading.right for reading in pair.readings] == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -62,10 +56,10 @@ def test_of_the_same_word_twice_one_is_named() -> None:
         (LINE.replace("[road]", "[road"), "it needs"),
         ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
         (LINE.replace("> road", "road"), "must have two parts"),
-        (LINE.replace("> road", "> street"), "“street” is not marked"),
+        (LINE.replace("> road", "> street"), "“street” is not marked once"),
         (LINE.replace("> road", "> dog"), "in both sentences"),
         (LINE.replace("narrow", "tired"), "the same words"),
-        (LINE.replace("road", "dog"), "is marked twice"),
+        (LINE.replace("road", "dog"), "is not marked once"),
         (LINE.replace("dog", "cat"), "duplicate pair"),
     ],
 )
@@ -75,9 +69,6 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_no_pairs_and_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pairs_are_told() -> None:
     with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one per line, for example: The"):
         parse("# nothing but a remark\n")
-    monkeypatch.setattr(pairs, "MAX_PAIRS", 1)
-    with pytest.raises(AttnvizError, match=r"There are 2 pairs; at most 1 "):
-        parse(f"{LINE}\nThe dog slept.")  # they are counted before they are read

@@ -57,18 +57,23 @@ def trace() -> Callable[[str], Trace]:
     return known.__getitem__
 
 
+def read_by(pair: Pair, trace: Callable[[str], Trace]) -> list[Trace]:
+    return [trace(reading.text) for reading in pair.readings]
+
+
 def scored(
     read: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind = "encoder", query: int = 0
 ) -> Scores:
     """The sums of some pairs; `query`: 0 for the pronoun, 1 for the nouns."""
     each = [
-        Scores.of(TESTS[query], [number], weights_of(pair, trace, kind)) for number, pair in enumerate(read)
+        Scores.of(TESTS[query], number, weights_of(pair, read_by(pair, trace), kind), [0], 1)
+        for number, pair in enumerate(read)
     ]
     return reduce(add, each)
 
 
 def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> None:
-    found = weights_of(THREE[0], trace, "encoder")
+    found = weights_of(THREE[0], read_by(THREE[0], trace), "encoder")
     np.testing.assert_allclose(found.weights[0, 0, :, 0, 0], [0.5, 0.2], rtol=1e-6)
     # Head 1 is right in both sentences of two pairs, head 2 in none; head 3 has ties, which are not right.
     scores = scored(THREE, trace)
@@ -106,7 +111,7 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
 
     for pair in THREE[:2]:
         with pytest.raises(UnusableSentence, match="only to earlier tokens"):
-            weights_of(pair, back, "decoder")
+            weights_of(pair, read_by(pair, back), "decoder")
     assert scored(THREE[2:], back, "decoder").examples == 1
     # The nouns come before the pronoun: they cannot attend to it.
     assert scored(THREE[2:], back, "decoder", query=1).examples == 0

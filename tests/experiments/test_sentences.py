@@ -1,34 +1,68 @@
-"""Reading many sentences: an encoder's weights are the same, whatever its decoder was given to read."""
+"""Reading many sentences: as each alone, and what cannot be read stops nothing."""
 
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
 from attnviz.capture import loading
-from attnviz.errors import ModelNotSupported
-from attnviz.experiments.sentences import reader, self_attention
+from attnviz.capture.model import ModelInput
+from attnviz.errors import AttnvizError, ModelNotSupported
+from attnviz.experiments import sentences
+from attnviz.experiments.sentences import SkippedSentence, self_attention, traces
+from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
-from tests.capture.tiny import SENTENCE, tiny
+from attnviz.trace import Trace
+from tests.capture.tiny import SENTENCE, FolderOf
+
+LINES = ("The dog was tired .", "she is happy", "we saw Paris", SENTENCE, "he is sad")
 
 
-def opened(family: str, folder: Path) -> Entry:
-    return loading.open_model(str(tiny(family, folder / family)))
+def opened(family: str, folder_of: FolderOf) -> Entry:
+    return loading.open_model(str(folder_of(family)))
 
 
-def test_an_encoder_needs_no_decoder_that_writes(tmp_path: Path) -> None:
-    entry = opened("marian", tmp_path)
-    model = loading.load(entry.name)
-    assert self_attention(entry) == "encoder"
-    np.testing.assert_array_equal(
-        reader(entry, model)(SENTENCE).stack("encoder"), model.trace(SENTENCE).stack("encoder")
-    )
+def read(entry: Entry, *examples: tuple[str, ...]) -> dict[int, list[Trace] | SkippedSentence]:
+    return dict(traces(entry, loading.load(entry.name), examples))
 
 
-def test_a_decoder_alone_is_asked_for_its_own_attention(tmp_path: Path) -> None:
-    assert self_attention(opened("gpt2", tmp_path)) == "decoder"
+@pytest.mark.parametrize("family", ["bert", "gpt2", "marian", "lfm2"])
+def test_sentences_have_the_weights_of_each_alone(
+    family: str, folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentences, "_BATCH_CELLS", 3 * 8**2)  # several batches
+    entry = opened(family, folder_of)
+    kind, model = self_attention(entry), loading.load(entry.name)
+    found = read(entry, *((line,) for line in LINES), LINES[:2])
+    assert sorted(found) == [*range(6)]
+    for number, texts in enumerate([*((line,) for line in LINES), LINES[:2]]):
+        of_example = found[number]
+        assert isinstance(of_example, list)
+        for trace, text in zip(of_example, texts, strict=True):
+            alone = model.trace(ModelInput(text, target="a" if family == "marian" else None))
+            np.testing.assert_allclose(trace.stack(kind), alone.stack(kind), atol=2e-6)
 
 
-def test_a_model_that_sees_pictures_reads_no_sentences(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_skipped_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One has a token that the model refuses when it runs, as some tokenizers have."""
+    minilm = loading.load("minilm")
+    together = minilm.traces
+
+    def without_cats(texts: Sequence[ModelInput]) -> Iterator[Trace]:
+        if any("cat" in given.text for given in texts):
+            raise AttnvizError("This model cannot read this.")
+        return together(texts)
+
+    monkeypatch.setattr(minilm, "traces", without_cats)
+    lines = ("A dog.", "A cat.", "word " * 600, "caf\udce9", "A cow.")
+    found = dict(traces(resolve.entry("minilm"), minilm, [(line,) for line in lines]))
+    reasons = {number: each.why for number, each in found.items() if isinstance(each, SkippedSentence)}
+    assert sorted(reasons) == [1, 2, 3]
+    assert "cannot read this" in reasons[1]
+    assert "602 tokens" in reasons[2]
+    assert "not UTF-8" in reasons[3]
+
+
+def test_a_model_that_sees_pictures_reads_no_sentences(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="does not read text"):
-        self_attention(opened("vit", tmp_path))
+        self_attention(opened("vit", folder_of))

@@ -79,7 +79,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         ]
         return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
-        listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
+        listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED)
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
         return f"{name} is in one of the two sentences only."

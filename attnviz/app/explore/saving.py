@@ -137,4 +137,4 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     ways = st.popover("More about this head", key="ways", on_change="rerun")
     if ways.open:
         with ways:
-            offers.draw("explore", view.kind, heads.layer - 1, heads.head - 1, along)
+            offers.draw(view.kind, heads.layer - 1, heads.head - 1, along)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
@@ -12,15 +11,13 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import controls, markdown, traces
 from attnviz.app.examples import examples_of, introduction
 from attnviz.app.page import bar
-from attnviz.app.state.choices import OTHER, TEXT
+from attnviz.app.state.choices import OTHER, PATCHED_WITH, TEXT
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Block, Kind
-
-_NOT_SEEN = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 
 
 @dataclass(frozen=True)
@@ -92,18 +89,18 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
     Args:
         entry: the model.
         label: what the box is called.
-        alone: whether the page has no box for a second sentence. Its text on other pages then goes
-            when another first one is typed: it was no partner of that.
+        alone: whether the page has no box for a second sentence beside it. The second sentence is then
+            forgotten when another first one is typed: it was no partner of that.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
     """
     opening = examples_of(entry, together=False)[0].text
-    text = controls.sentence(label, opening, changed=OTHER.forget if alone else None)
+    text = controls.sentence(label, opening, changed=_forget_partners if alone else None)
 
     def built(sentence: str) -> None:
         TEXT.set(sentence)
-        OTHER.forget()
+        _forget_partners()
 
     try:
         loading.tokens(entry.name, text)
@@ -113,11 +110,15 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
     return text
 
 
-def unread_sentence(entry: Entry) -> None:
-    """Draw the box where the page does not read it: it is not seen, and keeps its value for the link."""
-    st.html(_NOT_SEEN)
-    with st.container(key="sentence-not-read"), suppress(AttnvizError):
-        sentence(entry)
+def _forget_partners() -> None:
+    OTHER.forget()
+    PATCHED_WITH.forget()
+
+
+def partner(entry: Entry, text: str) -> str:
+    """The other sentence of the model's example with this one; "" if there is none."""
+    pairs = {each.text: each.other for each in examples_of(entry, together=False) if each.other}
+    return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
 
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:

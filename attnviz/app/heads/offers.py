@@ -12,34 +12,25 @@ from attnviz.text import head_name
 from attnviz.trace import Kind
 
 _ANSWERS = {
-    "score_heads": "What else does head {} do?",
     "intervene": "See whether head {} matters: ablate it",
+    "score_heads": "What else does head {} do?",
     "find": "Similar tokens in head {}",
 }
 """What a tool answers about one head."""
 
-NEXT = {
-    "explore": ("intervene", "score_heads", "find"),
-    "score_heads": ("intervene", "find"),
-    "compare": ("intervene", "score_heads"),
-    "find": ("intervene", "score_heads"),
-    "intervene": ("score_heads", "find"),
-}
-"""From a page to the tools that go on from what it finds."""
 
-
-def draw(page: str, kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
-    """Draw the links from a page to the next tools; only Intervene's, followed, ablates the head.
+def draw(kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
+    """Draw the links from a head to the tools; only Intervene's, followed, ablates it.
 
     `layer` and `head` count from 0; `along` is what the links bring along.
     """
     name = head_name(layer, head)
     icons = {tool.name: tool.icon for tool in TOOLS}
-    for there in NEXT[page]:
+    for there, answer in _ANSWERS.items():
         asked = [(EDITS.name, f"{kind} {name}")] if there == "intervene" else []
         st.page_link(
             f"pages/{there}.py",
-            label=_ANSWERS[there].format(name),
+            label=answer.format(name),
             icon=icons[there],
             query_params=[*along, *asked],
         )

@@ -1,4 +1,4 @@
-"""The examples on which heads are tested: bundled, pasted or uploaded."""
+"""What the heads are watched on: the visitor's sentence, or many sentences."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from attnviz.app import markdown
-from attnviz.app.state import memory
 from attnviz.experiments.by_rule import SENTENCES
-from attnviz.experiments.corpus import MAX_MEGABYTES, Corpus
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.scoring import Source
 from attnviz.text import plural
 
-BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
+BUNDLED, PASTED = SOURCES = ("Bundled", "Paste")
 
 MAX_LINES = 10_000
 """Maximum number of sentences of a text on this page; the command line has no maximum."""
@@ -41,8 +39,6 @@ def corpus(
     """
     if source == PASTED:
         return _pasted(of, first, max_lines)
-    if source == UPLOADED:
-        return _uploaded(of)
     text = of.bundled()
     with st.popover(f"Read the bundled {of.unit}s", icon=":material/menu_book:"):
         st.code(text, language=None, wrap_lines=True)
@@ -74,22 +70,3 @@ def show_skipped(lines: int, named: Sequence[str]) -> None:
         st.markdown("\n".join(f"- {each}" for each in named))
         if lines > len(named):
             st.markdown(f"… and {lines - len(named):,} more.")
-
-
-def _uploaded(of: Source[Any]) -> Corpus | None:
-    kept_as = f"the {of.name} that the visitor uploaded"
-    file = st.file_uploader(
-        f"A text file in UTF-8, up to {MAX_LINES:,} lines",
-        ["txt"],
-        key=f"uploaded {of.name}",
-        max_upload_size=MAX_MEGABYTES,
-        on_change=memory.forget,
-        args=(kept_as,),
-    )
-    if file and not memory.has(kept_as):  # once for each file, which is read whole and hashed
-        memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MAX_LINES))
-    kept: Corpus | None = memory.get(kept_as)
-    if kept and not file:  # the box is emptied when another source or page is opened
-        st.markdown(f"In use: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
-    st.markdown(_NOT_IN_THE_LINK)
-    return kept

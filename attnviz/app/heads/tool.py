@@ -8,13 +8,11 @@ from contextlib import contextmanager
 import streamlit as st
 
 from attnviz.app import controls, question
-from attnviz.app.heads import offers
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.models import lookup
 from attnviz.app.page import page
 from attnviz.app.state import link
-from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT, of_page
-from attnviz.experiments.sentences import self_attention
+from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 
 
 @contextmanager
@@ -37,7 +35,6 @@ def tool(name: str) -> Iterator[None]:
                 question.draw_below(own[0])
         with st.container(key="slide-tool"):
             yield
-        _offer(name)
         with st.container(gap="small"):
             controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL)))
     st.divider()
@@ -48,13 +45,3 @@ def tool(name: str) -> Iterator[None]:
         for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
             st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)
         controls.offer_own_model()
-
-
-def _offer(name: str) -> None:
-    """Draw the ways on from what this tool found about the open head."""
-    layer, head, model = LAYER.get(1), HEAD.get(1), MODEL.get("")
-    if name in offers.NEXT and layer and head:
-        chosen = KIND.get(None) if KIND.name in of_page(link.page()) else None
-        kind = chosen or self_attention(lookup.entry(model))
-        with st.container(horizontal=True, key="offers"):
-            offers.draw(name, kind, layer - 1, head - 1, link.along(MODEL, TEXT, KIND, LAYER, HEAD, QUERY))

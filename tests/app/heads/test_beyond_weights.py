@@ -1,7 +1,5 @@
 """The page Beyond weights: its numbers, its file, and odd texts."""
 
-import csv
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,7 +8,7 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
-from attnviz.app.heads.beyond_weights.numbers import csv_of
+from attnviz.app.heads.beyond_weights.numbers import columns
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import (
@@ -40,7 +38,7 @@ def opened(**more: str) -> AppTest:
 def chosen() -> TokenSelection:
     groups = DisplayTokens(loading.tokens("translator", TIRED), TIRED).groups
     entry, given = catalogue.entry("translator"), ModelInput(TIRED)
-    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT, special=False)
+    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT)
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +73,10 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 
-def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
-    table = list(csv.DictReader(csv_of(chosen(), latest.found).removeprefix("\ufeff").splitlines()))
-    assert {(row["text"], row["chosen token"]) for row in table} == {(TIRED, "9:it")}
-    assert [row["token"] for row in table][IT - 1 : IT + 1] == ["8:as", "9:it"]
+def test_the_table_has_all_measures_of_all_tokens(latest: Progress[MeasuredToken]) -> None:
+    table = columns(chosen(), latest.found)
+    assert table["token"][IT - 1 : IT + 1] == ["8:as", "9:it"]
     ways = ["mean vector", "deleted"]
-    assert list(table[0])[5:8] == [*ways, "Weights of head 1-2"]
-    assert [table[IT][way] for way in ways[1:]] == [""]
-    np.testing.assert_array_equal(
-        np.array([row[ROLLOUT] for row in table], dtype=np.float32), latest.found.values[ROLLOUT]
-    )
+    assert list(table)[:4] == ["token", *ways, "Weights of head 1-2"]
+    assert np.isnan([float(table[way][IT]) for way in ways]).tolist() == [False, True]
+    np.testing.assert_array_equal(table[ROLLOUT], latest.found.values[ROLLOUT].astype(float))

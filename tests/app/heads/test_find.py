@@ -16,7 +16,7 @@ from tests.app.shown import words as text_of
 
 TIRED = "The dog did not cross the road as it was too tired."
 HOSTILE = "The [cat](http://example.org) slept as <b>it</b> was **old**."
-LINES = (TIRED, HOSTILE, "The train was crowded, but it was quiet.", "", "word " * 300)
+LINES = (TIRED, HOSTILE, "The train was crowded, but it was quiet.", "", "word " * 600)
 TEXT = "\n".join([*LINES, *(f"Rain fell on {days} days." for days in range(60))])
 
 
@@ -81,4 +81,4 @@ def test_what_is_too_much_or_cannot_be_read_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(listed, "MAX_BYTES", 100_000)
     app = pasted("\n".join(f"A dog ate {n} hats." for n in range(99)))
     assert "Use at most " in app.error[0].value
-    assert "cannot read any of the lines" in pasted("word " * 300).error[0].value
+    assert "cannot read any of the lines" in pasted("word " * 600).error[0].value

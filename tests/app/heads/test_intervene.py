@@ -68,7 +68,6 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     told = words(app)
     assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in told
     assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in told
-    assert f"Mean over all tokens except special ones: {degrees[1:-1].mean():.1f}°" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
     assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
 
@@ -80,7 +79,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     app.button(key=whole).click().run()
     assert app.button(key=whole).label == "Undo: ablate head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
-    assert re.search(r"Without head 4-2, the output of `it` changes by \*\*\d\.\d°\*\* \(", words(app))
+    assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
     assert len(all_sent(app, "head_view")) == 1
     assert "With the changes, the head is ablated" in words(app)
@@ -89,29 +88,14 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     assert len(all_sent(app, "head_view")) == 2
     told = words(app)
     assert "the head is ablated" not in told
-    assert "With these 2 changes" in told
     assert "Head 4-2 is ablated; in head 4-2, `it` attends to `road` alone." in told
     assert "with the changes, to `road` **100 %**" in told
-    app.button(key=whole).click().run()  # ablating the head replaces its other changes
-    assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=whole).click().run()
-    assert edits_of(app) == ["encoder 4-2"]
+    assert edits_of(app) == ["encoder 4-2 10 >8"]
+    app.button(key=whole).click().run()  # a head that is ablated last is silent altogether
+    assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
     expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, words(visit("intervene", model="translator", edits="encoder 2-1")))
-
-
-def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
-    others = ["encoder 4-3", "encoder 9-1"]
-    app = visit("intervene", FOLDED, text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
-    app.button(key="make encoder 4-2 10").click().run()
-    assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10"]
-    app.button(key="make encoder 4-2 10 >8").click().run()
-    assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10 >8"]
-    app.button(key="make encoder 4-2 >8").click().run()
-    assert edits_of(app) == [*others, "encoder 4-2 >8"]
-    assert "Head 4-3 is ablated; in head 4-2, every token attends to `road` alone." in words(app)
-    app.button(key="make encoder 4-2").click().run()
-    assert edits_of(app) == [*others, "encoder 4-2"]
 
 
 def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
@@ -121,7 +105,7 @@ def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
     for said in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
         assert said in warning.value
     assert edits_of(app) == asked
-    assert "With this change, the output of" in words(app)  # the valid one is made
+    assert "With these changes, the output of" in words(app)  # the valid one is made
     clean(press(app, "Remove invalid changes"))
     assert edits_of(app) == asked[:1]
 
@@ -132,8 +116,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     told = words(app)
     assert f"before: `{FRENCH}`" in told
     assert f"with the changes: `{edited}`" in told
-    assert "Median of 8 heads, each ablated alone" in told  # the encoder's
-    assert "Head encoder 2-1: **number 1 of 8**" in told
+    assert re.search(r"Head encoder 2-1: \*\*number \d+ of \d+\*\*", told)
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"
@@ -148,14 +131,3 @@ def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
         found = max(rows, key=lambda row: row["shares"][column])
         assert found["shares"][column] == pytest.approx(expected.probability, abs=1e-5)
         assert found["label"] == expected.text
-
-
-def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
-    app = visit("intervene", text="Birds sing.", edits="encoder 6-12")
-    clean(finished(app.button(key="see words change").click().run()))
-    assert app.selectbox(key="model").value == "translator"
-    text = str(app.text_input(key="text").value)
-    before, after = (
-        str(attnviz.trace(text, "translator", edits=edits).target) for edits in ([], edits_of(app))
-    )
-    assert ("il" in before.split(), "elle" in after.split()) == (True, True)

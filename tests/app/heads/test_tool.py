@@ -4,11 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from attnviz.app.heads import offers
-from attnviz.app.heads.contents import TOOLS
 from tests.app.shown import sent, visit
-
-NAMES = [tool.name for tool in TOOLS]
 
 
 def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
@@ -38,18 +34,3 @@ def test_an_own_sentence_does_not_meet_the_partner_of_another() -> None:
     app.text_input(key="text").set_value("The old sailor slept.").run()
     app.switch_page("pages/compare.py").run()
     assert (app.session_state["text"], app.session_state["other"]) == ("The old sailor slept.", "")
-
-
-@pytest.mark.parametrize("name", sorted(offers.NEXT.keys() & set(NAMES)))
-def test_what_a_tool_finds_is_offered_to_the_next(name: str) -> None:
-    other = {"other": "A dog sat."} if name == "compare" else {}
-    app = visit(name, text="A cat sat.", layer="3", head="5", **other)
-    links = [link.proto for link in app.get("page_link") if "head 3-5" in link.proto.label]
-    offered = [link for link in links if link.page in offers.NEXT[name]]
-    assert [link.page for link in offered] == list(offers.NEXT[name])
-    for link in offered:
-        asked = {each: value for each, [value] in parse_qs(link.query_string).items()}
-        wanted = {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
-        ablated = {"edits": "encoder 3-5"} if link.page == "intervene" else {}
-        assert asked.items() >= (wanted | ablated).items()
-        assert "edits" in ablated or "edits" not in asked

@@ -1,5 +1,7 @@
 """The lesson "Translate" without a browser: it shows the computed values, and reads what is typed."""
 
+import re
+
 import pytest
 
 from attnviz.app import markdown
@@ -47,10 +49,13 @@ def test_the_pictures_have_the_weights_of_the_row_and_of_the_word_that_it_read()
     assert (row["label"], row["shares"]) == (found.choices[1][0][0], [found.choices[1][0][1]])
 
 
-def test_the_architecture_has_the_numbers_of_the_sentence() -> None:
-    shown, found = words(visit("translate", french="3 n'")), translate("translator", TIRED)
-    assert f", 3 × {len(found.source)} weights" in shown
-    assert f"{percent(found.choices[2][0][1], 1)} of {len(FRENCH)} words".replace("\u00a0", " ") in shown
+def test_the_diagram_has_the_numbers_of_the_sentence_and_links_to_lessons() -> None:
+    app, found = visit("translate", french="3 n'"), translate("translator", TIRED)
+    [html] = [each.proto.body for each in app.get("html") if 'class="architecture"' in each.proto.body]
+    assert f"3 × {len(found.source)} weights" in html
+    assert f"{percent(found.choices[2][0][1], 1)} of {len(FRENCH)} words" in html
+    lessons = {"positions", "query_key_value", "masks", "cross_attention", "block", "scale"}
+    assert set(re.findall(r'href="(\w+)"', html)) == lessons
 
 
 def test_a_sentence_unlike_the_training_set_is_marked() -> None:

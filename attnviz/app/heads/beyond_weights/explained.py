@@ -29,7 +29,7 @@ _STYLE = """
 
 
 EXPLAINED = markdown.parts(Path(__file__).with_suffix(".md"))
-"""Definition, formulas, when it misleads and who proposed it, in Markdown, by measure."""
+"""How to read the picture; and definition, formulas, when it misleads and who proposed it, by measure."""
 
 
 def measure_name(measure: str, head: str) -> str:
@@ -58,3 +58,8 @@ def draw() -> None:
     measure = MEASURE.select("What is …", MEASURES)
     st.html(_STYLE)
     cited_markdown(EXPLAINED[measure])
+
+
+def how_to_read() -> None:
+    """Explain how to read the picture."""
+    st.markdown(EXPLAINED["How to read it"])

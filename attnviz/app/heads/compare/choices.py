@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.analysis.aligned import Grid
 from attnviz.app import controls
-from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
+from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import Aligned, Comparison
+from attnviz.app.heads.compare.compared import Comparison
 from attnviz.app.page import bar
 from attnviz.app.state import link
 from attnviz.app.state.choice import option
-from attnviz.app.state.choices import (
-    HIDE,
-    OTHER,
-    QUERY,
-    ROWS,
-    TEXT,
-)
+from attnviz.app.state.choices import OTHER, QUERY, ROWS, TEXT
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 
 _EDIT = ":material/edit:"
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
@@ -48,16 +43,9 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     return _two_sentences(texts, *beside), places
 
 
-def how(compared: Comparison) -> tuple[Comparison, bool]:
-    """Draw what counts; return what is compared, and whether the chosen word alone counts."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        over = ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD))
-        hide = HIDE.toggle(
-            "Hide special tokens",
-            help="Excludes the tokens that the tokenizer added and rescales what is left of each row to "
-            "100 %.",
-        )
-    return replace(compared, hide=hide), over == ONE_WORD
+def counts_one_word() -> bool:
+    """Draw what counts; return whether it is the chosen word alone."""
+    return ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD)) == ONE_WORD
 
 
 def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
@@ -65,7 +53,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with beside:
         entry = controls.reading_model(offer_own=False)
     offered = [example for example in examples_of(entry, together=False) if example.other]
-    _begin_with_an_example(offered)
+    _begin_with_an_example(entry, offered)
     with second:
         other = OTHER.draw(
             "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
@@ -77,7 +65,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         _examples(offered, current)
     with first:
         text = choosing.sentence(entry, "First sentence", alone=False)
-    if _partner(offered):
+    if _partner(entry):
         # The way back in the browser empties a box without a parameter in the address.
         st.rerun()
     if not other.strip():
@@ -100,29 +88,24 @@ def _wait(missing: str) -> None:
     link.postpone()
 
 
-def _begin_with_an_example(offered: Sequence[Example]) -> None:
+def _begin_with_an_example(entry: Entry, offered: Sequence[Example]) -> None:
     """Fill boxes that neither the visitor nor a link has set with an example."""
     if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
-    if partner := _partner(offered):
+    if partner := _partner(entry):
         OTHER.set(partner)
 
 
-def _partner(offered: Sequence[Example]) -> str:
+def _partner(entry: Entry) -> str:
     """The second sentence of the first one's example, if none was set; else ""."""
-    if not controls.left_empty(OTHER):
-        return ""
-    pairs = {example.text: example.other for example in offered if example.other}
-    return ({second: first for first, second in pairs.items()} | pairs).get(link.current(TEXT), "")
+    return choosing.partner(entry, link.current(TEXT)) if controls.left_empty(OTHER) else ""
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:
-    """Draw the examples as buttons, and the question of the open one."""
+    """Draw the examples as buttons."""
     names = {example.name: example for example in offered}
     with st.popover("Examples", icon=":material/lightbulb:", type="tertiary"):
         controls.buttons("Examples", names, "example", _open, current.name if current else None)
-        if current and current.other:
-            st.markdown(remark_on(current))
 
 
 def _swap() -> None:
@@ -137,7 +120,7 @@ def _open(example: Example) -> None:
     controls.edited(OTHER)
 
 
-def choose_word(compared: Comparison, grid: Aligned) -> int:
+def choose_word(compared: Comparison, grid: Grid) -> int:
     """Draw the choice; return which of the shared rows it is. A word that occurs twice has two entries."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
@@ -148,17 +131,3 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
     begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
     of = (compared.model.name, compared.kind, compared.first, compared.second)
     return options.index(QUERY.draw("From (query)", options, options[begin], of))
-
-
-_REMARKS = {
-    EXAMPLES[
-        0
-    ]: "The last word decides what *it* refers to. Follow *it* in head 4-2: does its attention change?",
-    NEUTRAL[0]: "The last word decides what *it* refers to. In which head does its attention change?",
-    TRANSLATED[3]: "*noir* follows its noun, *petit* does not: choose *cross* and see where they look.",
-}
-
-
-def remark_on(example: Example) -> str:
-    """The example's remark, in Markdown; Explore's own words, unless they speak of what this page has not."""
-    return _REMARKS.get(example, example.remark)

@@ -9,13 +9,14 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
-from attnviz.app.heads import onward
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.server.jobs import JOBS, Job
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import TextVectors, Vector, read_corpus
-from attnviz.text import percent
+from attnviz.experiments.neighbours import Neighbour, TextVectors, Vector, read_corpus
+from attnviz.text import decimal, percent
 
 MAX_BYTES = 2**27
 """Maximum size of the vectors of one text, of all heads of a layer: 134 MB."""
@@ -34,17 +35,14 @@ def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None
     return JOBS.find(key, lambda: read_corpus(corpus, name, layer, MAX_BYTES))
 
 
-def draw(chosen: HeadSelection, text: TextVectors, token: int, note: str, vector: Vector = "query") -> None:
+def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
     """Draw a token in its sentence, with what it attends to most, and the link to it on Explore.
 
     Args:
         chosen: the head.
-        text: has the head's layer.
-        token: which of its tokens, from 0.
-        note: further words about the token, in Markdown.
+        found: the token.
         vector: sets the colour of the token; beside a key, the token to which it attends is not marked.
     """
-    found = text.neighbour(chosen.head, token, 0)
     tokens = loading.tokens(chosen.entry.name, found.sentence)
     groups = DisplayTokens(tokens, found.sentence).groups
     marks = {} if vector == "key" else {found.attends_to: _MARKS["key"]}
@@ -52,9 +50,22 @@ def draw(chosen: HeadSelection, text: TextVectors, token: int, note: str, vector
     spans = [(Span(tokens[place].start, tokens[place].end), sign) for place, sign in marks.items()]
     st.markdown(_marked(found.sentence, [each for each in spans if each[0].start < each[0].end]))
     query, key = (markdown.token(place, groups) for place in (found.place, found.attends_to))
+    there = {
+        MODEL.name: chosen.entry.name,
+        TEXT.name: found.sentence,
+        **({KIND.name: chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
+        LAYER.name: str(chosen.layer + 1),
+        HEAD.name: str(chosen.head + 1),
+        QUERY.name: option(groups[found.place]),
+    }
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":small[{query} attends most to {key} (**{percent(found.weight)}**){note}]")
-        onward.explore_token(chosen, found.sentence, found.place, "Open on Explore")
+        st.markdown(
+            f":small[{query} attends most to {key} (**{percent(found.weight)}**); similarity "
+            f"**{decimal(found.similarity)}**]"
+        )
+        st.page_link(
+            "pages/explore.py", label="Open on Explore", icon=":material/grid_view:", query_params=there
+        )
 
 
 def _marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:

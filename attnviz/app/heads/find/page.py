@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -18,9 +17,9 @@ from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.app.state.choices import COUNT, SOURCE, VECTOR
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import MAX_REASONS, TextVectors, Vector, vector_of
+from attnviz.experiments.neighbours import MAX_REASONS, Neighbour, TextVectors, Vector, vector_of
 from attnviz.experiments.sentences import self_attention
-from attnviz.text import decimal, plural
+from attnviz.text import plural
 from attnviz.trace import Floats
 
 MAX_SENTENCES = 2_000
@@ -93,34 +92,30 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
     texts.show_skipped(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
     place = chosen.queries[chosen.query].positions[0]
     wanted = vector_of(chosen.block, chosen.head, chosen.vector, place)
-    tokens, similarities = text.nearest(chosen.head, chosen.vector, wanted, chosen.count, chosen.given.text)
-    if not len(tokens):
+    results = text.nearest(chosen.head, chosen.vector, wanted, chosen.count, chosen.given.text)
+    if not results:
         st.info("Enter a sentence other than the one above.", icon=":material/edit:")
         return
-    results = list(zip(tokens.tolist(), similarities.tolist(), strict=True))
     left, right = st.columns([5, 7], gap="medium")
     with left:
         st.header(f"The {len(results)} most similar {chosen.wanted}", anchor=False)
-        for token, similarity in results:
+        for _, found in results:
             with st.container(border=True, gap="xxsmall"):
-                note = f"; similarity **{decimal(similarity)}**"
-                listed.draw(chosen, text, token, note, chosen.vector)
+                listed.draw(chosen, found, chosen.vector)
     with right:
         _map(chosen, text, results, wanted)
 
 
 def _map(
-    chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, float]], wanted: Floats
+    chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, Neighbour]], wanted: Floats
 ) -> None:
     """Draw the vectors of all tokens of the text by their principal components."""
     # Plotly takes a second to import in the server: pages without it do not wait for it.
     from attnviz.export.heatmap import config
     from attnviz.export.vector_map import MapToken, vector_map
 
-    lengths = np.diff(text.starts).tolist()
-    sentences = (each for each, length in zip(text.sentences, lengths, strict=True) for _ in range(length))
-    tokens = [MapToken(*each) for each in zip(text.labels, sentences, strict=True)]
-    found, similarities = zip(*results, strict=True)
+    tokens = [MapToken(sentence.labels[place], sentence.text) for sentence, place in text.tokens]
+    found, similarities = zip(*((token, near.similarity) for token, near in results), strict=True)
     label = chosen.queries[chosen.query].label
     figure = vector_map(
         text.vectors(chosen.head, chosen.vector), tokens, found, similarities, wanted, label, chosen.vector

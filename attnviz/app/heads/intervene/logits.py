@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import markdown
+from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.analysis.sentence import names_of
+from attnviz.app import controls, markdown
+from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
-from attnviz.app.heads import choosing, part_pictures
+from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.references import cited_markdown
@@ -20,11 +25,11 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, isolated, percent
+from attnviz.text import decimal, head_name, isolated, percent
 from attnviz.trace import Floats, Kind
 
 _OFFERED = 10  # tokens
-_OF = "of the difference"
+_LISTED = 12  # parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +99,68 @@ def draw(chosen: Intervention, place: int) -> None:
         "The changes that are chosen above are not made here. What a part does through later ones is in "
         "theirs: patch it, to see all that it does."
     )
-    groups = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
+    keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
     with bars:
-        part_pictures.largest("logit parts", found, groups, "parts of that difference", _OF)
+        _largest(found, keys)
     with heads:
-        kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
-        here = (chosen.layer, chosen.head) if kind == chosen.kind else None
-        part_pictures.heads(
-            "logit heads",
-            found,
-            kind,
-            f"what each {kind} head adds to that difference, from all tokens together",
-            _OF,
-            here,
-        )
+        _heads(chosen, found)
         _lens(likely, one)
+
+
+def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) -> None:
+    """Draw the largest parts, the largest first.
+
+    Args:
+        found: the parts.
+        keys: the keys of each kind of attention.
+    """
+    parts = [("embedding", found.embeddings), ("biases", found.biases)]
+    parts += [(f"FFN {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
+    for kind, shares in found.attention.items():
+        of_kind = "" if len(found.attention) == 1 else f"{kind} "
+        names = names_of(keys[cast("Kind", kind)])
+        parts += [
+            (f"{of_kind}{head_name(layer, head)} {names[at]}", float(share))
+            for (layer, head, at), share in np.ndenumerate(shares)
+        ]
+    parts = sorted(parts, key=lambda part: -abs(part[1]))[:_LISTED]
+    longest = abs(parts[0][1]) or 1.0
+    token_bars(
+        "logit parts",
+        title=f"the {len(parts)} largest parts of that difference: a head and the token it takes from, or a "
+        "layer’s feed-forward network (FFN); bars show the size, without the sign",
+        bars=[
+            {
+                "number": rank,
+                "label": label,
+                "size": abs(share) / longest,
+                "written": decimal(share, 3),
+                "hint": f"{label}: {decimal(share, 4)} of the difference",
+                "marked": False,
+            }
+            for rank, (label, share) in enumerate(parts, start=1)
+        ],
+    )
+
+
+def _heads(chosen: Intervention, found: Contributions) -> None:
+    """Draw what each head of a kind adds, from all tokens; a click opens it."""
+    kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
+    values = found.attention[kind].sum(axis=2)
+    most = float(np.abs(values).max()) or 1.0
+    head_map(
+        "logit heads",
+        title=f"what each {kind} head adds to that difference, from all tokens together",
+        values=values,
+        texts=[f"{decimal(value, 4)} of the difference" for value in values.ravel().tolist()],
+        printed=[decimal(value, 2) for value in values.ravel().tolist()],
+        low=(-most, decimal(-most)),
+        high=(most, decimal(most)),
+        kind="diverging",
+        selected=(chosen.layer, chosen.head) if kind == chosen.kind else None,
+        on_pick=controls.open_head,
+    )
 
 
 def _lens(likely: _Likely, one: int) -> None:

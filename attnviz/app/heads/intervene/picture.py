@@ -49,8 +49,7 @@ def _described(chosen: Intervention, weights: Floats) -> str:
     """What the token attends to, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
-    found = strongest_keys(weights, chosen.query, chosen.queries, chosen.keys).keys
-    return markdown.shares(found)
+    return markdown.shares(strongest_keys(weights, chosen.query, chosen.queries, chosen.keys))
 
 
 def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) -> None:

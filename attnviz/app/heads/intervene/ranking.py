@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,24 +11,16 @@ import streamlit as st
 from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
-from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
-from attnviz.app.state.choices import KIND, RANKED_BY
+from attnviz.app.state.choices import KIND
 from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent
-from attnviz.trace import Kind
 
 _SHOWN = 10
-TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"
-_TITLES = {
-    TOKEN: "ablated alone, changes the token’s output by",
-    MEAN: "ablated alone, changes outputs on average by",
-    EXPECTED: "ablated alone, moves this much probability",
-}
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
@@ -37,12 +29,10 @@ def draw(chosen: Intervention, place: int | None) -> None:
         "Every head is ablated alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
     )
-    measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
-    by = RANKED_BY.segments("Measured by", measures)
     show_job(
         job(chosen, place),
         counted("Ablating every head", "heads"),
-        lambda progress: _ranked(chosen, progress, by),
+        lambda progress: _ranked(chosen, progress),
         key="ranking",
     )
 
@@ -54,39 +44,36 @@ def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 
-def sizes(chosen: Intervention, moved: OutcomeDistances, by: str) -> Numbers:
-    """[variant], what the heads are ranked by: 1 − cosine, or a share of probability."""
-    if by == EXPECTED and moved.variation is not None:
-        return moved.variation
-    if by == TOKEN:
-        of_encoder = chosen.kind == "encoder" and moved.source is not None
-        cosine_change = moved.source if of_encoder else moved.cosine_change
-        assert cosine_change is not None  # noqa: S101 - just looked; for the type checker
-        return cosine_change[:, chosen.query]
-    last = chosen.queries if chosen.kind != "encoder" or moved.source is None else None
-    counted = slice(None) if last is None else [at for at, group in enumerate(last) if not group.special]
-    return average(moved.cosine_change[:, counted])
+def turned(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
+    """[variant, token], 1 − cosine of the outputs of the text that the chosen token belongs to."""
+    of_encoder = chosen.kind == "encoder" and moved.source is not None
+    cosine_change = moved.source if of_encoder else moved.cosine_change
+    assert cosine_change is not None  # noqa: S101 - just looked; for the type checker
+    return cosine_change
 
 
-def each_alone(chosen: Intervention, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
-    """The heads that are ranked, as the edits that ablate them, and [head], `sizes` of what each does alone.
+def sizes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
+    """[variant], what heads are ranked by.
 
-    An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
+    It is the share of probability that goes to other tokens, or without a prediction, 1 − cosine of the
+    chosen token's output.
     """
-    kinds = _kinds(chosen, by)
-    ranked = [at for at, edit in enumerate(found.ablated) if edit.kind in kinds]
-    return [found.ablated[at] for at in ranked], sizes(chosen, found.moved, by)[ranked]
+    return turned(chosen, moved)[:, chosen.query] if moved.variation is None else moved.variation
 
 
-def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
-    """Of which kinds of attention the ranked heads are."""
-    return (chosen.kind,) if by == TOKEN and chosen.kind == "encoder" else chosen.entry.kinds
+def angle(cosine_change: float) -> str:
+    """1 − cosine as an angle: "5.7°"; what is not nothing never reads as 0."""
+    text = f"{float(angles(cosine_change)):.1f}°"
+    return "<0.1°" if text == "0.0°" and cosine_change > 0 else text
 
 
-def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None:
-    ablated, size = each_alone(chosen, progress.found, by)
-    parts = percent if by == EXPECTED else angle
-    order = np.argsort(-size, kind="stable")
+def _ranked(chosen: Intervention, progress: Progress[Ablation]) -> None:
+    ablated, moved = progress.found.ablated, progress.found.moved
+    size = sizes(chosen, moved)
+    is_angle = moved.variation is None
+    parts: Callable[[float], str] = angle if is_angle else percent
+    shown = angles(size) if is_angle else 100 * size
+    title = f"ablated alone, {'changes the token’s output by' if is_angle else 'moves this much probability'}"
     here = Edit(chosen.kind, chosen.layer, chosen.head)
     if here in ablated:
         at = ablated.index(here)
@@ -94,20 +81,19 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
         st.markdown(
             f"Head {called(chosen, here)}: **number {rank} of {len(ablated)}**, {parts(float(size[at]))}"
         )
-    shown = size if by == EXPECTED else angles(size)
     draw_map(
         "ablation map",
         chosen,
         ablated,
         shown,
-        title=_TITLES[by],
+        title=title,
         texts=[parts(float(one)) for one in size],
-        printed=[f"{sign:.0f}" for sign in (100 * size if by == EXPECTED else shown)],  # percent, or degrees
+        printed=[f"{sign:.0f}" for sign in shown],
         low=(0.0, "0"),
         high=(float(shown.max()) or 1.0, parts(float(size.max()))),
     )
-    strongest = [at for at in order[:_SHOWN] if size[at] > 0]
-    _list(chosen, [ablated[at] for at in strongest], [parts(float(size[at])) for at in strongest])
+    strongest = [at for at in np.argsort(-size, kind="stable")[:_SHOWN] if size[at] > 0]
+    offer(chosen, "ranked", [ablated[at] for at in strongest], [parts(float(size[at])) for at in strongest])
 
 
 def draw_map(
@@ -153,10 +139,10 @@ def draw_map(
     )
 
 
-def _list(chosen: Intervention, heads: list[Edit], parts: list[str]) -> None:
-    """The strongest heads as buttons."""
+def offer(chosen: Intervention, key: str, heads: Sequence[Edit], parts: Sequence[str]) -> None:
+    """Draw the strongest heads, of any kind, as buttons that open them."""
     names = {f"{called(chosen, edit)} · {size}": edit for edit, size in zip(heads, parts, strict=True)}
-    controls.buttons("The strongest", names, "ranked", open_edit)
+    controls.buttons("The strongest", names, key, _open_edit)
 
 
 def called(chosen: Intervention, edit: Edit) -> str:
@@ -165,8 +151,7 @@ def called(chosen: Intervention, edit: Edit) -> str:
     return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
 
-def open_edit(edit: Edit) -> None:
-    """Open the head that an edit names."""
+def _open_edit(edit: Edit) -> None:
     KIND.set(edit.kind)
     _open(edit.layer, edit.head)
 

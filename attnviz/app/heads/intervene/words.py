@@ -63,16 +63,6 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
     )
 
 
-def distances(found: Effect) -> None:
-    """Draw the change of all probabilities."""
-    variation, divergence = found.moved.variation, found.moved.divergence
-    if variation is not None and divergence is not None:
-        st.markdown(
-            f"Total variation of the probabilities: {percent(float(variation[0]))}; divergence: "
-            f"{divergence[0]:.3f} nats."
-        )
-
-
 def written(chosen: Intervention) -> None:
     """Draw the text that an encoder–decoder generates before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""

@@ -52,5 +52,5 @@ def choose() -> TestedHead:
     if corpus is None:
         begin = link.current(TEXT) if test.source is SENTENCES else test.source.example
         corpus = texts.corpus(source, test.source, begin)
-    choosing.unread_sentence(entry)
+    TEXT.keep()
     return TestedHead(entry, kind, layer, head, test, corpus)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import isnan
 from typing import Any
 
@@ -23,7 +22,7 @@ from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 from attnviz.experiments.head_tests import beside
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.scoring import COLUMNS, Found, Scores, Unit, measure, rows
+from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
 
 _INTERVAL = f"{100 * CONFIDENCE:g} % interval"
@@ -64,23 +63,26 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
-    chosen.test.source.examples(corpus)  # here, since the job could only report it with a button to try again
+    chosen.test.source.parse(corpus)  # here, since the job could only report it with a button to try again
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
 def _map(chosen: TestedHead, scores: Scores, *, still: bool) -> None:
     """Draw the map; heads can be picked only while nothing is being computed."""
-    unit, mean, (_, baseline) = scores.unit, scores.mean, scores.baseline
-    high = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
+    mean, (low, high), (strategy, baseline) = scores.mean, scores.interval, scores.baseline
+    most = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
     head_map(
         "score map",
         title=f"{chosen.test.name}: score of each head",
         values=mean.astype(np.float32),
-        texts=[_described(scores, *at) for at in np.ndindex(mean.shape)],
-        low=(0.0, number(0.0, unit)),
-        high=(high, number(high, unit)),
-        printed=[_printed(each, unit) for each in mean.ravel().tolist()],
+        texts=[
+            f"{with_interval(*each)}; baseline ({strategy}): {number(chance)}"
+            for *each, chance in np.stack([mean, low, high, baseline], axis=-1).reshape(-1, 4).tolist()
+        ],
+        low=(0.0, number(0.0)),
+        high=(most, number(most)),
+        printed=[number(each).strip("–%").replace(" ", "") for each in mean.ravel().tolist()],
         selected=(chosen.layer, chosen.head),
         on_pick=controls.open_head if still else None,
     )
@@ -97,37 +99,27 @@ def _link(chosen: TestedHead) -> None:
 
 def _best(chosen: TestedHead, scores: Scores) -> None:
     """Draw the best head, chosen on one half of the examples, with its score on the other half."""
-    unit, best = scores.unit, scores.best
-    _, baseline = scores.baseline
-    here = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
+    best, (low, high), (strategy, baseline) = scores.best, scores.interval, scores.baseline
     lines = ["| Head | score | baseline |", "|---|---|---|"]
     if best is not None:
-        score = with_interval(best.score, best.low, best.high, unit)
         name = head_name(best.layer, best.head)
-        among = " (among the best)" if best.similar != 1 else ""
+        score = with_interval(best.score, best.low, best.high)
         lines.append(
-            f"| **Head {name}**{among}, held-out half | **{score}** | {number(best.baseline, unit)} |"
+            f"| **Head {name}** (among the best), held-out half | **{score}** | {number(best.baseline)} |"
         )
-    low, high = (float(end[chosen.layer, chosen.head]) for end in scores.interval)
-    score = with_interval(float(scores.mean[chosen.layer, chosen.head]), low, high, unit)
-    lines.append(f"| {here} | {score} | {number(float(baseline[chosen.layer, chosen.head]), unit)} |")
-    st.markdown("\n".join(lines))
-    st.markdown(f":small[{' '.join(_notes(chosen, scores))}]")
-    if best is not None and (best.layer, best.head) != (chosen.layer, chosen.head):
-        name = head_name(best.layer, best.head)
+    at = chosen.layer, chosen.head
+    score = with_interval(scores.mean[at], low[at], high[at])
+    here = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
+    st.markdown("\n".join([*lines, f"| {here} | {score} | {number(baseline[at])} |"]))
+    every = ""
+    if scores.unfiltered is not None:
+        every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."
+    st.markdown(
+        f":small[First line: chosen on the other half of the examples. In brackets: {_INTERVAL}. Baseline: "
+        f"{markdown.plain(strategy)}.{every}]"
+    )
+    if best is not None and (best.layer, best.head) != at:
         st.button(f"Open head {name}", on_click=controls.open_head, args=(best.layer, best.head))
-
-
-def _notes(chosen: TestedHead, scores: Scores) -> Iterator[str]:
-    """Yield what the numbers of the open head and of the best one mean."""
-    if (best := scores.best) is not None:
-        yield "First line: chosen on the other half of the examples."
-        if best.similar is not None:
-            yield f"Heads not significantly different there (paired sign test, 5 %): {best.similar - 1}."
-    yield f"In brackets: {_INTERVAL}. Baseline: {markdown.plain(scores.baseline[0])}."
-    if chosen.test.excluded and scores.unfiltered is not None:
-        score = percent(float(scores.unfiltered[chosen.layer, chosen.head]))
-        yield f"Excluded: {chosen.test.excluded}. Head {chosen.name} with nothing excluded: {score}."
 
 
 def _skipped(scores: Scores) -> None:
@@ -137,41 +129,25 @@ def _skipped(scores: Scores) -> None:
 
 def _table(chosen: TestedHead, scores: Scores) -> None:
     """Draw all heads, the largest score first, and the button that saves them."""
-    times = 1 if scores.unit == "tokens" else 100
-    mean, (low, high), (strategy, baseline), weight = (
-        scores.mean,
-        scores.interval,
-        scores.baseline,
-        scores.weight,
+    shares = ["score", "low", "high", "baseline score", "attention weight"]
+    shares += ["score without exclusions"] if scores.unfiltered is not None else []
+    table = [
+        {
+            "head": head_name(row["layer"] - 1, row["head"] - 1),
+            **{name: None if row[name] == "" else 100 * row[name] for name in shares},
+            "examples": row["examples"],
+        }
+        for row in (dict[str, Any](zip(COLUMNS, each, strict=True)) for each in rows("", scores))
+    ]
+    st.dataframe(
+        table,
+        column_config={
+            "head": st.column_config.TextColumn(pinned=True, width="small"),
+            **{name: st.column_config.NumberColumn(format="%.1f %%") for name in shares},
+        },
+        hide_index=True,
+        height=320,
     )
-    count, ranking = scores.count.sum(axis=0), scores.ranking
-    columns: dict[str, list[Any]] = {
-        "head": [head_name(*at) for at in ranking],
-        "score": [times * float(mean[at]) for at in ranking],
-        "low": [times * float(low[at]) for at in ranking],
-        "high": [times * float(high[at]) for at in ranking],
-        "baseline": [times * float(baseline[at]) for at in ranking],
-        "attention weight": [100 * float(weight[at]) for at in ranking],
-        "examples": [int(count[layer]) for layer, _ in ranking],
-    }
-    if scores.unfiltered is not None:
-        columns["nothing excluded"] = [times * float(scores.unfiltered[at]) for at in ranking]
-    form = "%.2f" if scores.unit == "tokens" else "%.1f %%"
-    helps = {
-        "score": chosen.test.question,
-        "low": f"Lower end of the {_INTERVAL} of this head by itself",
-        "high": f"Upper end of the {_INTERVAL} of this head by itself",
-        "baseline": strategy,
-        "nothing excluded": f"The score where {chosen.test.excluded} count, too",
-    }
-    formats: dict[str, Any] = {
-        name: st.column_config.NumberColumn(name, help=text, format=form) for name, text in helps.items()
-    }
-    formats["head"] = st.column_config.TextColumn("head", pinned=True, width="small")
-    formats["attention weight"] = st.column_config.NumberColumn(
-        "attention weight", help="The mean attention weight from which the score is made", format="%.1f %%"
-    )
-    st.dataframe(columns, column_config=formats, hide_index=True, height=320)
     save_file("Save as CSV", lambda: csv_of(chosen, scores), file_name(chosen), icon=":material/download:")
 
 
@@ -187,29 +163,11 @@ def file_name(chosen: TestedHead) -> str:
     return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
 
 
-def number(score: float, unit: Unit) -> str:
-    """Write a score: "66 %", "3.2 tokens" or "–"."""
-    if isnan(score):
-        return NO_NUMBER
-    return f"{score:.1f} tokens" if unit == "tokens" else percent(score)
+def number(score: float) -> str:
+    """Write a score: "66 %" or "–"."""
+    return NO_NUMBER if isnan(score) else percent(float(score))
 
 
-def with_interval(score: float, low: float, high: float, unit: Unit) -> str:
+def with_interval(score: float, low: float, high: float) -> str:
     """Write a score with its interval, if it has one: "66 % (58–73)"."""
-    if isnan(low) or isnan(score):
-        return number(score, unit)
-    ends = f"{low:.1f}–{high:.1f}" if unit == "tokens" else f"{100 * low:.0f}–{100 * high:.0f}"
-    return f"{number(score, unit)} ({ends})"
-
-
-def _described(scores: Scores, layer: int, head: int) -> str:
-    low, high = (float(end[layer, head]) for end in scores.interval)
-    score = with_interval(float(scores.mean[layer, head]), low, high, scores.unit)
-    strategy, baseline = scores.baseline
-    return f"{score}; baseline ({strategy}): {number(float(baseline[layer, head]), scores.unit)}"
-
-
-def _printed(score: float, unit: Unit) -> str:
-    if isnan(score):
-        return ""
-    return f"{score:.1f}" if unit == "tokens" else percent(score).removesuffix(" %").replace(" ", "")
+    return number(score) if isnan(low) else f"{number(score)} ({100 * low:.0f}–{100 * high:.0f})"

@@ -92,7 +92,7 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
         st.error(refused, icon=":material/block:")
         return run
     before, after = (
-        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups).keys)
+        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups))
         for each in (run.before, run.after)
     )
     page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)

@@ -15,12 +15,13 @@ from attnviz.app.lessons.english import choose_variant, english, other_reading, 
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import opening_head, shipped, variant_of
 from attnviz.app.lessons.translate import values
+from attnviz.app.lessons.translate.architecture import Part, Stack, diagram
 from attnviz.app.page import stop
 from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, ModelFilesDamaged
 from attnviz.models import catalogue
-from attnviz.text import isolated
+from attnviz.text import isolated, percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import variants
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
@@ -35,6 +36,7 @@ CODE = (
 )
 
 _translate = cached_translator(values.translate)
+_feed_forward_size = cached_translator(values.feed_forward_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,21 +105,9 @@ def draw() -> None:
         with page.beside:
             variant = variants.VARIANTS[variant_of(shown.model)]
             page.text("trained", title=variant.title, description=variant.description)
+            _architecture(page, shown)
         _predict(page, shown)
-        entry, (word, probability) = catalogue.entry(shown.model), shown.translation.choices[shown.row][0]
         page.further(
-            page.text_section(
-                "architecture",
-                layers=entry.layers,
-                decoder_layers=entry.decoder_layers,
-                d_model=entry.d_model,
-                heads=entry.heads,
-                keys=len(shown.translation.source),
-                queries=shown.row + 1,
-                word=word,
-                probability=probability,
-                vocabulary=len(FRENCH),
-            ),
             page.section("accuracy", _accuracy, shown),
             code=CODE,
         )
@@ -197,6 +187,54 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
             {"place": str(rank), "label": word, "shares": [probability], "marked": rank == 1}
             for rank, (word, probability) in enumerate(found.choices[shown.row], start=1)
         ],
+    )
+
+
+def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
+    """Draw the architecture with the sizes of this model and this sentence."""
+    entry, found, label = catalogue.entry(shown.model), shown.translation, page.label
+    num_sources, num_targets = len(found.source), shown.row + 1
+    add_norm = Part("block", label("add_norm"))
+    feed_forward = Part(
+        "block",
+        label("feed_forward"),
+        label("feed_forward_size", d_model=entry.d_model, hidden=_feed_forward_size(shown.model)),
+    )
+
+    def embedding(tokens: int) -> Part:
+        return Part("positions", label("embedding"), label("vectors", tokens=tokens, d_model=entry.d_model))
+
+    def weights(page_name: str, name: str, queries: int, keys: int) -> Part:
+        return Part(
+            page_name, label(name), label("queries_keys", queries=queries, keys=keys, heads=entry.heads)
+        )
+
+    self_attention = weights("query_key_value", "self", num_sources, num_sources)
+    masked = weights("masks", "masked", num_targets, num_targets)
+    cross = weights("cross_attention", "cross_attention", num_targets, num_sources)
+    word, probability = found.choices[shown.row][0]
+    st.html(
+        diagram(
+            label("architecture"),
+            Stack(
+                label("encoder_stack", layers=entry.layers),
+                label("english_tokens", tokens=num_sources),
+                embedding(num_sources),
+                [self_attention, add_norm, feed_forward, add_norm],
+            ),
+            Stack(
+                label("decoder_stack", layers=entry.decoder_layers),
+                label("french_tokens", tokens=num_targets),
+                embedding(num_targets),
+                [masked, add_norm, cross, add_norm, feed_forward, add_norm],
+            ),
+            Part(
+                "scale",
+                label("softmax"),
+                label("next_word", word=word, probability=percent(probability, 1), words=len(FRENCH)),
+            ),
+            cross=2,
+        )
     )
 
 

@@ -118,3 +118,12 @@ def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHea
         return steps.encoder.layers[layer].attention
     decoding = steps.decoder.layers[layer]
     return decoding.attention if kind == "decoder" else decoding.cross_attention
+
+
+def feed_forward_size(model: str) -> int:
+    """Return the size inside the feed-forward networks of a translator of the catalogue.
+
+    Raises:
+        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
+    """
+    return loading.load_translator(model).translator.sizes.d_feed_forward
