@@ -112,8 +112,8 @@ def inspected(
 
     Args:
         inputs: what the network is called with; two tokens or more.
-        owned_by: the object that the network is a second tree of. What is found is remembered as long as the
-            object exists and is built as it is; the values of its weights may change.
+        owned_by: The caller's model object, which shares its parameters with the network. The result is
+            cached as long as the object exists with the same modules; parameter values may change.
 
     Raises:
         ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the

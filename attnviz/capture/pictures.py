@@ -74,7 +74,7 @@ class SeeingModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
-        owned_by: the object of a caller that it is a second tree of; it is inspected once.
+        owned_by: The caller's model object, which shares its parameters with the network; inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
