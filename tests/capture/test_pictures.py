@@ -118,7 +118,7 @@ def test_a_picture_is_seen_as_a_person_sees_it() -> None:
 
 
 def test_a_model_that_reads_is_given_no_picture(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match="sees no pictures without a text"):
+    with pytest.raises(ModelNotSupported, match="reads no images without a text"):
         attnviz.look(plain(), folder_of("bert"))
 
 
@@ -259,7 +259,7 @@ def test_who_reads_and_who_sees_is_told(folder_of: FolderOf) -> None:
         ModelNotSupported, match=r"sees pictures\. .*attnviz\.look\(picture, model, processor="
     ):
         attnviz.trace([1, 2], seeing)
-    with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
+    with pytest.raises(ModelNotSupported, match="reads texts, not images"):
         attnviz.look(picture(), own_model(folder_of("bert")), processor=processor)
     with pytest.raises(TypeError, match="its own tokenizer or image processor"):
         attnviz.look(picture(), folder_of("vit"), processor=processor)

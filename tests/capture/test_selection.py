@@ -103,7 +103,7 @@ def test_edits_and_selection_go_together(folder_of: FolderOf) -> None:
         part = attnviz.trace(SENTENCE, folder_of(family), edits=edits, layers=1, heads=[2, 1], queries=3)
         assert not part.blocks[0].rows(2, [3]).any()
         assert part.blocks[0].rows(1, [3]).any()
-        with pytest.raises(ModelNotSupported, match="Changed weights do not follow"):
+        with pytest.raises(ModelNotSupported, match="does not support edits"):
             attnviz.trace(SENTENCE, folder_of(family), edits=edits, store="vectors")
 
 
