@@ -248,7 +248,7 @@ def test_arrays_other_than_the_described_are_refused() -> None:
     ):
         refused(with_array("encoder-1.query", array), "damaged|has shape|dimensions")
     for wrong in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
-        refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is no array")
+        refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is not an array")
 
 
 TOKEN = {"text": "", "id": 0, "start": 0, "end": 0, "word": None, "special": False, "sentence": 0}

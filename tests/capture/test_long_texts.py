@@ -243,7 +243,7 @@ def test_what_is_no_overview_is_refused() -> None:
     for call, said in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
-        (lambda: block.pooled(0, 2, "min"), "no pooling 'min'; there are max, mean and sum"),  # type: ignore[arg-type]
+        (lambda: block.pooled(0, 2, "min"), "Unknown pooling 'min'; use one of max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):

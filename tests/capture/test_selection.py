@@ -119,7 +119,7 @@ def test_a_selected_trace_is_saved_and_not_drawn(folder_of: FolderOf) -> None:
         attnviz.links_table,
         lambda trace: attnviz.weights_table(trace, "decoder", 0, 0),
     ):
-        with pytest.raises(InvalidTrace, match="some heads or queries only"):
+        with pytest.raises(InvalidTrace, match="only some heads or queries"):
             draw(trace)
     layers = attnviz.trace(SENTENCE, folder_of("llama"), layers=1)
     assert attnviz.show(layers).title.startswith("Layer 2")
