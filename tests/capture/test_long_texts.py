@@ -180,7 +180,7 @@ def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
 
 def test_a_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
-    with pytest.raises(ModelNotSupported, match="has other weights, by up to 1"):
+    with pytest.raises(ModelNotSupported, match="has different weights, by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
 
 

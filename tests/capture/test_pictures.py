@@ -70,12 +70,12 @@ def png_that_claims(width: int, height: int) -> bytes:
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        (png_that_claims(7_000, 7_000), "7,000 × 7,000 pixels; it may have 12 million together"),
-        (png_that_claims(100_000, 100_000), "100,000 × 100,000 pixels|no picture that can be read"),
-        (b"", "no picture that can be read"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture that can be read"),
-        (data(plain(), "PNG")[:60], "no picture that can be read"),
-        (data(plain(), "PDF"), "no picture that can be read"),
+        (png_that_claims(7_000, 7_000), "7,000 × 7,000 pixels; the limit is 12 million in total"),
+        (png_that_claims(100_000, 100_000), "100,000 × 100,000 pixels|not a readable image"),
+        (b"", "not a readable image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a readable image"),
+        (data(plain(), "PNG")[:60], "not a readable image"),
+        (data(plain(), "PDF"), "not a readable image"),
         (bytes(pictures.MAX_BYTES + 1), "larger than 20 MB"),
         (Image.new("1", (7_000, 7_000)), "7,000 × 7,000 pixels"),
     ],
@@ -168,12 +168,12 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
 @pytest.mark.parametrize(
     ("family", "settings", "match"),
     [
-        ("vit", {"size": {"height": 20, "width": 25}}, "makes pictures 20 × 25 .* the model takes 15 × 25"),
-        ("clip", {"crop_size": 15}, "makes pictures 15 × 15 .* the model takes 20 × 20"),
-        ("siglip", {"size": {"shortest_edge": 20}}, "makes pictures 20 × 27 .* the model takes 20 × 20"),
+        ("vit", {"size": {"height": 20, "width": 25}}, "makes images 20 × 25 .* the model takes 15 × 25"),
+        ("clip", {"crop_size": 15}, "makes images 15 × 15 .* the model takes 20 × 20"),
+        ("siglip", {"size": {"shortest_edge": 20}}, "makes images 20 × 27 .* the model takes 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "to no size that all have in common"),
         ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "none of those .*“ConvNextImageProc"),
-        ("vit", {"image_processor_type": None}, "none of those that attnviz knows: “no name”"),
+        ("vit", {"image_processor_type": None}, "is not supported: “no name”"),
     ],
 )
 def test_a_processor_that_does_not_fit_its_model_is_refused(

@@ -200,7 +200,7 @@ def test_what_else_is_done_to_the_vector_is_refused(folder_of: FolderOf, tmp_pat
     model = loading.load(str(tmp_path))  # another one than other tests have
     assert isinstance(model, HuggingFaceModel)
     model.network.set_submodule("transformer.h.1.mlp.dropout", Doubled())
-    with pytest.raises(ModelNotSupported, match="does more to a token’s vector than to add"):
+    with pytest.raises(ModelNotSupported, match="applies other operations to a token’s vector"):
         decomposition(model, SENTENCE, IT)
 
 
@@ -209,7 +209,7 @@ def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) 
         decomposition(minilm, TIRED, 15)
     with pytest.raises(InvalidTrace, match="no decoder attention"):
         decomposition(minilm, TIRED, 1, "decoder")
-    with pytest.raises(AttnvizError, match="ends in the decoder’s output"):
+    with pytest.raises(AttnvizError, match="contributes to the decoder’s output"):
         decomposition(loading.load("translator"), TIRED, 1, "cross")
     with pytest.raises(ModelNotSupported):
         decomposition(loading.load(str(folder_of("vit"))), SENTENCE, 1)
