@@ -173,7 +173,7 @@ def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
 ) -> None:
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
-        with pytest.raises(ModelNotSupported, match=r'no rules .* Use store="weights"'):
+        with pytest.raises(ModelNotSupported, match=r'without a rule.* Use store="weights"'):
             attnviz.trace(SENTENCE, folder_of(family), **more)
     assert attnviz.trace(SENTENCE, folder_of(family), store="weights", max_weight_bytes=10).stack().any()
 

@@ -256,7 +256,7 @@ def test_of_a_whole_object_the_half_that_reads_is_shown_for_a_text(family: str, 
 def test_who_reads_and_who_sees_is_told(folder_of: FolderOf) -> None:
     seeing, processor = own_model(folder_of("vit")), own_processor(folder_of("vit"))
     with pytest.raises(
-        ModelNotSupported, match=r"sees pictures\. .*attnviz\.look\(picture, model, processor="
+        ModelNotSupported, match=r"reads images\. .*attnviz\.look\(picture, model, processor="
     ):
         attnviz.trace([1, 2], seeing)
     with pytest.raises(ModelNotSupported, match="reads texts, not images"):
