@@ -229,7 +229,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
         with pytest.raises(ModelNotSupported, match=said):
             attnviz.trace(SENTENCE, model, tokenizer=reads)
 
-    refused(own_model(folder_of("vit")), "sees pictures")
+    refused(own_model(folder_of("vit")), "reads images")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
         r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",
