@@ -316,7 +316,7 @@ def test_an_entry_more_or_twice_is_refused() -> None:
         file = io.BytesIO(written(made(6)))
         with zipfile.ZipFile(file, "a") as archive:
             archive.writestr(more, MEMBERS["encoder-1.query.npy"])
-        refused(file.getvalue(), "other arrays than its header describes|one name")
+        refused(file.getvalue(), "other arrays than its header describes|the same name")
 
 
 def test_a_list_of_contents_too_long_is_refused_unread() -> None:
@@ -334,7 +334,7 @@ def test_a_list_of_contents_that_lies_takes_no_memory() -> None:
             changed = content.copy()
             for field in lying:
                 changed[place + field : place + field + 4] = struct.pack("<L", 2**32 - 2)
-            refused(bytes(changed), "is packed|its arrays claim")
+            refused(bytes(changed), "is compressed|its arrays claim")
 
 
 WRITTEN = written(made(7))

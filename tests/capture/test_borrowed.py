@@ -198,7 +198,7 @@ def test_tokens_in_place_of_the_text_give_the_same_weights(network: Any, reads: 
         ([1.5, 2], TypeError, "whole numbers"),
         ([[1, 2], [3, 4]], TypeError, "tokens of one text"),
         ([[1, 2], [3]], TypeError, "tokens of one text"),
-        ([1, 9_999], ModelNotSupported, "no vector"),
+        ([1, 9_999], ModelNotSupported, "has embeddings only"),
         ({"input_ids": [1, 2], "token_type_ids": [0, 1]}, TypeError, "A pair of sentences is read as text"),
     ],
 )

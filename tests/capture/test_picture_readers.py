@@ -155,7 +155,7 @@ def test_a_trace_with_cross_attention_to_a_picture_survives_its_file() -> None:
 
 def test_what_cannot_be_read_is_refused() -> None:
     network, processor = built("trocr")
-    with pytest.raises(ModelNotSupported, match="reads one picture"):
+    with pytest.raises(ModelNotSupported, match="reads one image"):
         attnviz.trace(TEXT, network, images=[WIDE, TALL], processor=processor)
     with pytest.raises(ModelNotSupported, match='cannot be traced with store="vectors"'):
         traced("trocr", WIDE, store="vectors")

@@ -135,7 +135,7 @@ def test_a_selected_trace_is_saved_and_not_drawn(folder_of: FolderOf) -> None:
         ({"heads": []}, AttnvizError, "different indices from 0"),
         ({"heads": [1, 1]}, AttnvizError, "different indices from 0"),
         ({"layers": "1"}, TypeError, "layers must be a whole number"),
-        ({"store": "all"}, AttnvizError, "no store 'all'; there are auto, weights and vectors"),
+        ({"store": "all"}, AttnvizError, "Unknown store 'all'; use one of auto, weights and vectors"),
         ({"max_weight_bytes": -1}, AttnvizError, "max_weight_bytes must be 0 or more"),
     ],
 )
