@@ -307,7 +307,7 @@ def test_what_unpacks_is_not_unpacked() -> None:
             file = io.BytesIO(packed({key: value for key, value in MEMBERS.items() if key != name}))
             with zipfile.ZipFile(file, "a", compression) as archive:
                 archive.writestr(name, MEMBERS[name] + bytes(2**20))
-            refused(file.getvalue(), f"{name.removesuffix('.npy')} is packed")
+            refused(file.getvalue(), f"{name.removesuffix('.npy')} is compressed")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

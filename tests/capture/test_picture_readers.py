@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_refused() -> None:
     blip, processor = built("blip")
     made: Any = transformers
     answers = made.BlipForQuestionAnswering(blip.config).eval()
-    with pytest.raises(ModelNotSupported, match="BlipForConditionalGeneration alone"):
+    with pytest.raises(ModelNotSupported, match="only BlipForConditionalGeneration"):
         attnviz.trace(TEXT, answers, images=[WIDE], processor=processor)
     encoder = made.BeitConfig(hidden_size=24, num_hidden_layers=1, num_attention_heads=3, image_size=20)
     config = made.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, network.config.decoder)
