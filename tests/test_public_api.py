@@ -75,12 +75,12 @@ def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"text": 5}, "must be one str"),
-        ({"text": ["a", "b"]}, "must be one str"),
+        ({"text": 5}, "must be a str or the token ids"),
+        ({"text": ["a", "b"]}, "must be a str or the token ids"),
         ({"text": {"input_ids": [1, 2], "attention_mask": [1]}}, "attention_mask must be 1"),
-        ({"text": {"input_ids": [1], "position_ids": [3], "labels": [1]}}, "Leave out labels, position_ids"),
+        ({"text": {"input_ids": [1], "position_ids": [3], "labels": [1]}}, "Remove labels, position_ids"),
         ({"text": {"input_ids": [1, 2], "attention_mask": [0.0, -1e9]}}, "attention_mask must be 1"),
-        ({"text": {"input_ids": [1, 2, 3], "attention_mask": [1, 0, 1]}}, "alone"),
+        ({"text": {"input_ids": [1, 2, 3], "attention_mask": [1, 0, 1]}}, "leading or trailing padding"),
         ({"model": None}, "The model must be a name"),
         ({"second": 5}, "second must be a str"),
         ({"target": 5}, "target must be a str"),

@@ -1,4 +1,4 @@
-"""Sentences to begin with, listed in `examples.toml`, and which of them each model is shown with."""
+"""Example sentences for each kind of model, listed in `examples.toml`."""
 
 import tomllib
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ class Example:
     """One example.
 
     Attributes:
-        name: the label of its button.
-        text: the sentence.
-        remark: what to look for, in Markdown.
-        other: the sentence to compare it with, or to read together with it; "" for none.
-        query: the word shown first; "" for the last one.
+        name: Label of its button.
+        text: The sentence.
+        remark: A question or remark about its attention, in Markdown.
+        other: Sentence to compare it with, or second sentence of a pair; "" for none.
+        query: The word selected initially; "" for the last one.
     """
 
     name: str
@@ -38,13 +38,12 @@ EXAMPLES, NEUTRAL, TRANSLATED, UNFINISHED, STORIES, TOGETHER = (
 
 @dataclass(frozen=True)
 class Introduction:
-    """What one family of models is shown with first.
+    """Initial head and examples of a model family.
 
     Attributes:
-        head: the layer and the head that are open first, from 1, where one is known in which "it" attends to
-            the noun it refers to; else None.
-        examples: sentences that these models can read, each by itself.
-        together: pairs that they can read in one go.
+        head: Initial layer and head, from 1, in which "it" attends to its referent; None if none is known.
+        examples: Single sentences.
+        together: Sentence pairs.
     """
 
     head: tuple[int, int] | None
@@ -62,7 +61,7 @@ OPENING = EXAMPLES[0]
 
 
 def introduction(model: Entry) -> Introduction:
-    """What a model is shown with first."""
+    """Return a model's initial head and examples."""
     if isinstance(model.origin, catalogue.Package):
         return _BERT
     if model.engine == "translator":
@@ -73,7 +72,7 @@ def introduction(model: Entry) -> Introduction:
 
 
 def examples_of(model: Entry, together: bool) -> tuple[Example, ...]:
-    """What the model is shown with: sentences by themselves, or pairs that it reads together."""
+    """Return a model's example sentences or pairs."""
     first = introduction(model)
     if together:
         return first.together
@@ -85,16 +84,16 @@ def _fill_in(mask: str) -> Example:
     return Example(
         "fill in",
         f"The capital of France is {mask}.",
-        "Which word is masked, and which heads let it attend to the country?",
+        "Which word is masked, and in which heads does it attend to the country?",
         f"The capital of Italy is {mask}.",
         mask,
     )
 
 
 def example_of(model: Entry, text: str, other: str, together: bool = False) -> Example | None:
-    """The example that these texts are; None for the visitor's own.
+    """Return the example with these texts; None if there is none.
 
-    Of two sentences to compare it does not matter which comes first.
+    The order of compared sentences is ignored.
     """
     for example in examples_of(model, together):
         texts = (example.text, example.other)

@@ -35,7 +35,7 @@ from attnviz.capture.network import (
     refuse_rounding,
     vocabulary_rows,
 )
-from attnviz.capture.weights_alone import opened
+from attnviz.capture.weights_alone import load_or_fall_back
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
 from attnviz.models.catalogue import Borrowed, Entry, Facts
@@ -115,7 +115,7 @@ def _borrowed(
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
     pairs = facts.joins and folder.joins(reads)
     entry = replace(_entry(theirs, name, facts), pairs=pairs, expects=expects(theirs))
-    return opened(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads, theirs)
+    return load_or_fall_back(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads, theirs)
 
 
 def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:

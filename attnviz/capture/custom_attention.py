@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture.recorder import Record, attend_fast, keep, listening, takes_rules
-from attnviz.capture.vectors import KeyBias, MaskRule
+from attnviz.capture.vectors import DisentangledBias, KeyBias, MaskRule
 from attnviz.transformer.multi_head import join_heads
 
 Arguments = dict[str, Any]
@@ -59,13 +59,13 @@ def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tupl
 
 
 def _by_rules(module: Any, read: Read, given: Arguments, tokens: int) -> Tensor:
-    """Return a decoder's or RoFormer encoder's head outputs, in a recording of vectors."""
+    """Return the head outputs of a text, in a recording of vectors."""
     record = read(module, given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
-    bias = None if record.bias is None else KeyBias(record.bias.reshape(-1, tokens))
+    bias = KeyBias(record.bias.reshape(-1, tokens)) if isinstance(record.bias, Tensor) else record.bias
     near = (
         module.config.window_size if getattr(module, "attention_type", None) == "local" else None
     )  # GPT-Neo
-    encodes = not getattr(module, "is_decoder", True)  # RoFormer's
+    encodes = type(module).__name__ in _ENCODERS or not getattr(module, "is_decoder", True)  # RoFormer's
     mask = None if encodes else MaskRule.causal(tokens, record.query.device, near)
     steps = record.query, record.key, record.value, mask, record.scale, bias
     return attend_fast(record.module, *steps)
@@ -139,7 +139,18 @@ def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     parts = 1 + len(module.pos_att_type)
     scale = (query.shape[-1] * parts) ** -0.5
     bias = None
-    if module.relative_attention and module.pos_att_type:
+    if module.relative_attention and module.pos_att_type and takes_rules():
+        longest = module.max_relative_positions
+        span = min(longest, query.shape[2])
+        embeddings = inputs["rel_embeddings"][None, longest - span : longest + span]
+        places = [
+            module.transpose_for_scores(getattr(module, name)(embeddings))[0] * scale
+            if kind in module.pos_att_type
+            else None
+            for kind, name in (("c2p", "pos_proj"), ("p2c", "pos_q_proj"))
+        ]
+        bias = _disentangled(query[0], key[0], places, inputs["relative_pos"], span)
+    elif module.relative_attention and module.pos_att_type:
         bias = module.disentangled_att_bias(
             query * scale, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
         )
@@ -156,13 +167,45 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     parts = 1 + len({"c2p", "p2c"} & set(module.pos_att_type))
     scale = (query.shape[-1] * parts) ** -0.5
     bias = None
-    if module.relative_attention and parts > 1:
+    batch = (-1, heads)
+    if module.relative_attention and parts > 1 and takes_rules():
+        span, share = module.pos_ebd_size, module.share_att_key
+        embeddings = inputs["rel_embeddings"][None, : 2 * span]
+        projections = (
+            ("c2p", "key_proj" if share else "pos_key_proj"),
+            ("p2c", "query_proj" if share else "pos_query_proj"),
+        )
+        places = [
+            module.transpose_for_scores(getattr(module, name)(embeddings), heads) * scale
+            if kind in module.pos_att_type
+            else None
+            for kind, name in projections
+        ]
+        bias = _disentangled(query, key, places, inputs["relative_pos"], span)
+    elif module.relative_attention and parts > 1:
         bias = module.disentangled_attention_bias(
             query, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
-        ).unflatten(0, weights.shape[:2])
+        ).unflatten(0, batch)
     mask = _additive(inputs["attention_mask"])
-    query, key, value = (each.unflatten(0, weights.shape[:2]) for each in (query, key, value))
+    query, key, value = (each.unflatten(0, batch) for each in (query, key, value))
     return Record(module, query, key, value, mask, scale, bias, weights)
+
+
+def _disentangled(
+    query: Tensor, key: Tensor, places: Sequence[Tensor | None], relative: Tensor, span: int
+) -> DisentangledBias:
+    """Return the rule of DeBERTa's bias.
+
+    Args:
+        query, key: [head, token, d_head].
+        places: the projected embeddings of distances, [head, bucket, d_head], as keys and as queries, scaled.
+        relative: [1, query, key], each distance or its bucket.
+        span: the bucket of distance 0.
+    """
+    known = relative.reshape(relative.shape[-2:])
+    line = torch.cat([known[0].flip(0), known[1:, 0]])  # of the first query, and of the first key
+    position_key, position_query = places
+    return DisentangledBias(query, key, position_key, position_query, (line + span).clamp(0, 2 * span - 1))
 
 
 def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
@@ -229,10 +272,15 @@ def _additive(allowed: Tensor) -> Tensor:
 # The rest of each class's attention, after the head outputs, by `model_type`.
 _FAST: dict[str, Finish] = {
     "bloom": lambda module, heads, given: module.dense(heads) + given["residual"],
+    "deberta": lambda _, heads, __: heads,
+    "deberta-v2": lambda _, heads, __: heads,
     "falcon": lambda module, heads, _: module.dense(heads),
+    "mpnet": lambda module, heads, _: module.o(heads),
     "mpt": lambda module, heads, _: module.out_proj(heads),
     "roformer": lambda _, heads, __: heads,
 }
+
+_ENCODERS = {"DisentangledSelfAttention", "MPNetSelfAttention"}
 
 # The class that computes attention, and the function that records it, by `model_type`.
 _READERS: dict[str, tuple[str, Read]] = {

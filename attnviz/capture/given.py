@@ -1,4 +1,4 @@
-"""What a caller of the library gives: a text or its tokens, and a model's name or a model object."""
+"""Convert library arguments to model inputs."""
 
 from __future__ import annotations
 
@@ -15,62 +15,63 @@ from attnviz.capture.loading import borrowed
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.models.resolve import with_settings
 
-_READ = ("input_ids", "attention_mask", "token_type_ids")
-_OTHERS = frozenset(
+_SUPPORTED_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_UNSUPPORTED_INPUTS = frozenset(
     {
         *("position_ids", "inputs_embeds", "past_key_values", "head_mask", "encoder_outputs", "labels"),
         *("decoder_input_ids", "decoder_attention_mask", "decoder_inputs_embeds"),
     }
 )
-"""What a model of transformers may be given too, and would change what it computes."""
+"""Other inputs of transformers models, which would change the result; rejected."""
 
 
 def model_input(
     text: object, second: str | None, target: str | None, writing: Writing | None, images: Any = ()
 ) -> ModelInput:
-    """What the model is given: a text, perhaps with one or several pictures, or the tokens of one."""
+    """Return the ModelInput of one text or its token ids."""
     if isinstance(text, str):
         several = images if isinstance(images, Iterable) and not isinstance(images, str | bytes) else [images]
         pictures = tuple(Path(each) if isinstance(each, str) else each for each in several)
         return ModelInput(text, second, target, writing, images=pictures)
     if images:
-        raise TypeError("Pictures are read with a text, not with its tokens.")
+        raise TypeError("images requires a str, not token ids.")
     given: Mapping[str, Any] = {"input_ids": text}
     if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
         given = text
-        _refuse_others(given)
+        _refuse_unsupported(given)
     ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
     if "attention_mask" in given and ids.ndim == 1:
         mask = _row(given["attention_mask"])
         ones = np.trim_zeros(mask)
         if len(ids) != len(mask) or (len(mask) and not (len(ones) and (ones == 1).all())):
             raise TypeError(
-                "attention_mask must be 1 for the tokens that are read, and 0 for padding before or behind "
-                f"them alone, not {reprlib.repr(mask.tolist())}."
+                "attention_mask must be 1 for text tokens and 0 only for leading or trailing padding, "
+                f"not {reprlib.repr(mask.tolist())}."
             )
         ids = ids[mask != 0]
     whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
     if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:
         raise TypeError(
-            "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
-            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). trace_many takes a list of such."
+            "text must be a str or the token ids of one text (non-negative integers, shape "
+            f"[token] or [1, token]), not {reprlib.repr(text)} ({type(text).__name__}). "
+            "Use trace_many for several texts."
         )
     if second is not None or segments.any():
-        raise TypeError("A pair of sentences is read as text: trace(first, second=second).")
+        raise TypeError("Pass a sentence pair as text, not as token ids: trace(first, second=second).")
     return ModelInput("", None, target, writing, tuple(ids.tolist()))
 
 
-def _refuse_others(given: Mapping[str, Any]) -> None:
-    """Refuse what a model might be given, and attnviz does not give it."""
-    if others := sorted(_OTHERS & given.keys()):
+def _refuse_unsupported(given: Mapping[str, Any]) -> None:
+    """Raise if there are inputs that attnviz does not pass to the model."""
+    if others := sorted(_UNSUPPORTED_INPUTS & given.keys()):
         raise TypeError(
-            f"attnviz gives the model {', '.join(_READ)} and nothing else. Leave out {', '.join(others)}; "
-            "what a decoder reads is a target, trace(text, target=…)."
+            f"attnviz passes only {', '.join(_SUPPORTED_INPUTS)} to the model. Remove "
+            f"{', '.join(others)}; pass decoder text as trace(text, target=…)."
         )
 
 
 def _row(ids: Any) -> NDArray[np.generic]:
-    """An array of one row; [1, token] too is one."""
+    """Return a 1-D array; accepts [token] and [1, token]."""
     try:
         rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
     except ValueError:
@@ -79,10 +80,10 @@ def _row(ids: Any) -> NDArray[np.generic]:
 
 
 def inputs_of(texts: Iterable[object]) -> Iterator[ModelInput]:
-    """Those of many texts or pairs, or of what a tokenizer of transformers returns for several."""
+    """Yield the ModelInput of each text, pair, or row of tokenizer output."""
     if isinstance(texts, Mapping):
-        _refuse_others(texts)
-        names = [name for name in _READ if name in texts]
+        _refuse_unsupported(texts)
+        names = [name for name in _SUPPORTED_INPUTS if name in texts]
         rows = zip(*(texts[name] for name in names), strict=True)
         texts = (dict(zip(names, row, strict=True)) for row in rows)
     if not isinstance(texts, Iterable) or isinstance(texts, str):
@@ -97,19 +98,16 @@ def inputs_of(texts: Iterable[object]) -> Iterator[ModelInput]:
 
 @contextmanager
 def opened(model: Any, tokenizer: Any, dtype: object = None, device: object = None) -> Iterator[str]:
-    """The name of a model; a model object gets one while the block lasts."""
+    """Yield the model's name; a model object has a temporary name inside the block."""
     if not isinstance(model, str | Path):
         if (dtype, device) != (None, None):
             raise TypeError(
-                "A model object runs in its own numbers and where it is: move it with model.to(…), and leave "
-                "out dtype and device."
+                "dtype and device cannot be combined with a model object; convert or move it with "
+                "model.to(…)."
             )
         with borrowed(model, tokenizer) as name:
             yield name
         return
     if tokenizer is not None:
-        raise TypeError(
-            "attnviz opens this model with its own tokenizer or image processor. Give one with a model "
-            "object only."
-        )
+        raise TypeError("tokenizer is accepted only with a model object; a model given by name uses its own.")
     yield with_settings(str(model.absolute()) if isinstance(model, Path) else model, dtype, device)

@@ -291,10 +291,10 @@ def _open(entry: catalogue.Entry) -> Model:
             return picture_readers.PictureReader(entry, network, images, tokenizer_of(entry))
         processor = vision_language.processor_in(folder, entry.family, entry.name)
         return vision_language.VisionLanguageModel(entry, network, processor, tokenizer_of(entry))
-    from attnviz.capture.weights_alone import opened
+    from attnviz.capture.weights_alone import load_or_fall_back
 
     name, _ = resolve.parts_of(entry.name)
-    return opened(
+    return load_or_fall_back(
         entry,
         lambda alone: open_network(folder, name, entry.dtype, entry.device, weights_alone=alone),
         tokenizer_of(entry),

@@ -34,7 +34,7 @@ from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupporte
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
 from attnviz.models.config import encodes_alone, shown_half, writes
-from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
+from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -122,9 +122,9 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
             f"{quoted(name)} has a custom attention, and can be traced in float32 only, not "
             f"in {dtype}: omit {dtype}, or call model.float()."
         )
-    if dtype not in BYTES_OF_A_NUMBER:
+    if dtype not in BYTES_PER_PARAMETER:
         raise ModelNotSupported(
-            f"{quoted(name)} computes in {dtype}; attnviz supports {', '.join(BYTES_OF_A_NUMBER)}. Use "
+            f"{quoted(name)} computes in {dtype}; attnviz supports {', '.join(BYTES_PER_PARAMETER)}. Use "
             "model.float()."
         )
 

@@ -150,6 +150,44 @@ class DistanceBias:
         return self.line.any()
 
 
+@dataclass(frozen=True, eq=False)
+class DisentangledBias:
+    """DeBERTa's bias, of the words and of the distance between them (He et al. 2021, eq. 4).
+
+    Attributes:
+        query, key: [head, token, d_head].
+        position_key, position_query: [head, bucket, d_head], scaled; None where the model has none.
+        buckets: [distance], from −(tokens − 1) to tokens − 1.
+    """
+
+    query: Tensor
+    key: Tensor
+    position_key: Tensor | None
+    position_query: Tensor | None
+    buckets: Tensor
+
+    def of(self, heads: list[int]) -> DisentangledBias:
+        """The same for some of the heads."""
+        position_key, position_query = (
+            None if each is None else each[heads] for each in (self.position_key, self.position_query)
+        )
+        return DisentangledBias(
+            self.query[heads], self.key[heads], position_key, position_query, self.buckets
+        )
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+        heads, keys, _ = self.key.shape
+        distances = queries[:, None] - torch.arange(keys, device=queries.device) + keys - 1
+        buckets = self.buckets[distances].expand(heads, -1, -1)
+        bias = self.query.new_zeros(heads, len(queries), keys)
+        if self.position_key is not None:
+            bias = bias + (self.query[:, queries] @ self.position_key.mT).gather(-1, buckets)
+        if self.position_query is not None:
+            bias = bias + (self.key @ self.position_query.mT).gather(-1, buckets.mT).mT
+        return bias
+
+
 Attend = Callable[..., Tensor]
 
 
@@ -334,7 +372,7 @@ def fast_attention(
 
 
 def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
-    """Let modules that compute T5's bias return a rule in its place.
+    """Let modules that compute T5's or MPNet's bias return a rule in its place.
 
     The network must not be shared between threads yet.
 
@@ -342,6 +380,8 @@ def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
         wanted: returns whether the current forward pass takes a rule.
     """
     for module in network.modules():
+        if hasattr(module, "compute_position_bias"):
+            setattr(module, "compute_position_bias", _ruled_mpnet(module, wanted))  # noqa: B010 - as below
         if hasattr(module, "compute_bias") and hasattr(module, "relative_attention_bias"):
             setattr(module, "compute_bias", _ruled(module, wanted))  # noqa: B010 - for the type checker
 
@@ -359,3 +399,19 @@ def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | Di
         return DistanceBias(line, query_length)
 
     return compute_bias
+
+
+def _ruled_mpnet(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
+    compute, known = type(module).compute_position_bias, weakref.ref(module)
+
+    def compute_position_bias(states: Tensor, *more: Any, **named: Any) -> Tensor | DistanceBias:
+        encoder: Any = known()
+        if not wanted():
+            found: Tensor = compute(encoder, states, *more, **named)
+            return found
+        tokens = states.shape[1]
+        distances = torch.arange(1 - tokens, tokens, device=states.device)
+        buckets = encoder.relative_position_bucket(distances)
+        return DistanceBias(encoder.relative_attention_bias(buckets).T, tokens)
+
+    return compute_position_bias

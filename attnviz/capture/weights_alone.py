@@ -34,17 +34,17 @@ from attnviz.trace import (
 )
 
 
-def opened(
+def load_or_fall_back(
     entry: Entry,
     network: Callable[[bool], PreTrainedModel],
     tokenizer: TextTokenizer,
     owned_by: PreTrainedModel | None = None,
 ) -> HuggingFaceModel:
-    """The model with all of its attention, or else with its weights alone.
+    """Load a model; fall back to attention weights only.
 
     Args:
-        network: loads it: to be recorded, or (True) only to return its weights.
-        owned_by: the object of a caller that it is a second tree of.
+        network: Loads the network; True loads it for returned weights only.
+        owned_by: The caller's model object, which shares its parameters with the network.
 
     Raises:
         ModelNotSupported: not even its weights can be shown.
@@ -56,11 +56,11 @@ def opened(
 
 
 class WeightsModel(HuggingFaceModel):
-    """A loaded model of which nothing is recorded; it cannot be changed while it runs.
+    """A model with attention weights only, without recording or interventions.
 
     Args:
         entry, network, tokenizer: as `HuggingFaceModel` takes them; the network computes `eager`.
-        why: its attention is not taken apart, in a sentence.
+        why: Reason that its attention cannot be decomposed, as one sentence.
 
     Raises:
         ModelNotSupported: transformers does not return its weights.
@@ -68,25 +68,26 @@ class WeightsModel(HuggingFaceModel):
 
     def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer, why: str) -> None:
         self.weights_alone = (
-            f"{why} Its weights, which transformers returns, are shown alone: without queries, keys, values, "
-            "scores and masks."
+            f"{why} Only the attention weights that transformers returns are shown, without queries, keys, "
+            "values, scores or masks."
         )
         self._why = why
         if entry.family in LOCAL and entry.family != "big_bird":
             summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
             self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
+        # BigBird makes this switch itself on its first short input.
         if getattr(network.config, "attention_type", "") == "block_sparse" and entry.layers:
             self.notes = (NOTE, REPEATED)
             read_by_length(network)
         super().__init__(entry, network, tokenizer)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
-        """As `Model.traces`, one by one."""
+        """Trace one text at a time; see `Model.traces`."""
         return Model.traces(self, texts, selection)
 
     def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:  # noqa: ARG002
         if edits:
-            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
+            raise ModelNotSupported(f"{self.weights_alone} Interventions are not supported.")
 
     def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
@@ -105,15 +106,16 @@ class WeightsModel(HuggingFaceModel):
             wanted = len(self.entry.numbers_of(kind))
             fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * wanted
             if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
-                found = ": what it returns are no numbers from 0 to 1" if fitting else ""
-                raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
-        return ()  # none that could be changed
+                found = "valid attention weights either: some are outside [0, 1]"
+                found = found if fitting else "its attention weights either"
+                raise ModelNotSupported(f"{self._why} transformers does not return {found}.")
+        return ()  # no layers to intervene on
 
     def _weights(self, kind: Kind, returned: object, tokens: int) -> Sequence[Tensor]:
-        """Of what it returned, [batch, head, query, key] of each layer.
+        """Return the weights of each layer, [batch, head, query, key], from the network's outputs.
 
         Args:
-            tokens: how many the encoder, or the only stack, read.
+            tokens: Number of tokens of the encoder, or of the only stack.
         """
         found = returned_weights(returned, kind, self.entry)
         local = kind == "encoder" and self.entry.family in LOCAL

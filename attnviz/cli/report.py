@@ -30,7 +30,7 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="File written by `trace`, instead of a text; may be repeated to share one page.",
+            help="File written by `trace`, instead of a text; repeat it to put several traces in one file.",
         ),
     ] = None,
     *,
@@ -42,7 +42,7 @@ def run(
     """Write one self-contained HTML file with all heads.
 
     It opens in any browser without a network connection, and has thumbnails of all heads, each head as lines
-    and as a matrix, and every number. For more input options, pass a file written by `trace`.
+    and as a matrix, and all values. For more input options, pass a file written by `trace`.
     """
     files = trace or []
     check_out(out, force)

@@ -152,7 +152,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
             hub_files.fetched(repository, file, commit, name)
     parts = weights.files_of_weights(sizes, snapshot, name)
     # In a file a number takes at most four bytes: what is far too large in memory is known already now.
-    limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
+    limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.sees:
         tokenizer.check_files(sizes, snapshot, name)

@@ -1,4 +1,4 @@
-"""How large a model may be: what its operator allows it to take in memory."""
+"""Memory limit for one model, set by the operator."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SETTING = "ATTNVIZ_MAX_GB"
 """The environment variable with the limit, in gigabytes (10⁹ bytes)."""
 
 DEFAULT_GB = 4.0
-"""The limit where none is set: one billion numbers, which a laptop bears."""
+"""Default limit: one billion float32 parameters, which fits a laptop."""
 
 DType = Literal["float32", "bfloat16", "float16"]
-"""In which numbers a model runs."""
+"""Floating-point type of the parameters."""
 
-BYTES_OF_A_NUMBER: Mapping[DType, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
+BYTES_PER_PARAMETER: Mapping[DType, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def max_bytes() -> int:
-    """What one model may take in memory.
+    """Return the limit in bytes.
 
     Raises:
-        WrongSetting: the operator has set something that is no size.
+        WrongSetting: the setting is not a valid size.
     """
     setting = os.environ.get(SETTING, "").strip()
     try:
@@ -37,15 +37,15 @@ def max_bytes() -> int:
 
 
 def in_memory(parameters: int, dtype: DType = "float32") -> int:
-    """The bytes that so many numbers take."""
-    return parameters * BYTES_OF_A_NUMBER[dtype]
+    """Return the parameters' size in bytes."""
+    return parameters * BYTES_PER_PARAMETER[dtype]
 
 
 def check(parameters: int, dtype: DType = "float32") -> None:
-    """Whether a model of so many numbers may be loaded, to run in this precision.
+    """Raise if a model with this many parameters exceeds the memory limit.
 
     Raises:
-        ModelTooLarge: it may not; the message names its size, the limit, and how to raise it.
+        ModelTooLarge: the model exceeds the limit; the message has its size, the limit and how to raise it.
         WrongSetting: as `max_bytes`.
     """
     needed, limit = in_memory(parameters, dtype), max_bytes()
@@ -53,6 +53,6 @@ def check(parameters: int, dtype: DType = "float32") -> None:
         raise ModelTooLarge(
             needed,
             limit,
-            "Choose a smaller one. If there is so much memory, whoever runs attnviz can set "
-            f"{SETTING}={-(-needed // 10**9)}.",
+            "Choose a smaller model, or, if the machine has enough memory, ask the operator to "
+            f"set {SETTING}={-(-needed // 10**9)}.",
         )

@@ -11,15 +11,15 @@ from typing import Any, Literal, NamedTuple
 from attnviz.errors import AttnvizError, ModelNotSupported, UnknownModel, quoted
 from attnviz.models import allowed, catalogue, folder, hub
 from attnviz.models.catalogue import Entry
-from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
+from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 
 KindOfName = Literal["catalogue", "folder", "id", "unknown"]
 
 _SETTING = re.compile(
-    rf"#(?:(?P<dtype>{'|'.join(BYTES_OF_A_NUMBER)})|(?P<device>cpu|mps|(?:cuda|xpu)(?::\d+)?))$"
+    rf"#(?:(?P<dtype>{'|'.join(BYTES_PER_PARAMETER)})|(?P<device>cpu|mps|(?:cuda|xpu)(?::\d+)?))$"
 )
 _POSSIBLE = {
-    "dtype": " or ".join(BYTES_OF_A_NUMBER),
+    "dtype": " or ".join(BYTES_PER_PARAMETER),
     "device": "cpu, cuda, xpu or mps, or one of several, such as cuda:1",
 }
 

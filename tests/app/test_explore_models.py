@@ -62,7 +62,7 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     model = opened("openai-gpt")
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [told] = [info.value for info in app.info if "Weights only" in info.value]
-    assert "Its weights, which transformers returns, are shown alone" in told
+    assert "Only the attention weights that transformers returns are shown" in told
     assert "has a custom attention" in told
     assert "was not measured for this model" not in words(app)  # it cannot be
     assert any("This trace has weights alone" in info.value for info in app.info)  # why this number?
@@ -71,7 +71,7 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     for page in ("find", "intervene"):
         other = try_page(page, model=model, text=PROMPT)
         said = " ".join(each.value for each in (*other.error, *other.warning))
-        assert "Its weights, which transformers returns, are shown alone" in said, page
+        assert "Only the attention weights that transformers returns are shown" in said, page
     for page in ("score_heads", "compare"):
         clean(try_page(page, model=model, text=PROMPT))
 

@@ -85,5 +85,9 @@ def test_a_phone_shows_words_picture_and_weight_at_once(page: Page, server: Serv
     page.set_viewport_size({"width": 390, "height": 844})
     first_visit(page, server, "images")
     words = page.get_by_role("group", name="Words of the text")
-    for shown in (page.get_by_text("Next word:"), words, page.get_by_role("grid", name="Patches")):
+    for shown in (
+        page.get_by_text("Most probable next words:"),
+        words,
+        page.get_by_role("grid", name="Patches"),
+    ):
         expect(shown).to_be_in_viewport(ratio=1)

@@ -354,7 +354,7 @@ def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
         lambda: model.outcomes(given, [(Edit.parse("encoder 1-1"),)]),
     ):
         with pytest.raises(
-            ModelNotSupported, match=r"It is not taken apart\..* nothing can be changed in it"
+            ModelNotSupported, match=r"It is not taken apart\..* Interventions are not supported"
         ):
             asked()
 
@@ -364,7 +364,7 @@ def test_a_model_that_returns_no_weights_either_is_refused(
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", not_taken_apart)
     monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
-    with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
+    with pytest.raises(ModelNotSupported, match="transformers does not return its attention weights either"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
 

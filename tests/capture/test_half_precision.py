@@ -105,7 +105,7 @@ def test_the_numbers_may_be_said_as_an_argument(stored: Path) -> None:
     assert attnviz.predictions(SENTENCE, stored, dtype="bfloat16") == attnviz.predictions(
         SENTENCE, f"{stored}#bfloat16"
     )
-    with pytest.raises(TypeError, match=r"A model object runs in its own numbers .* model\.to"):
+    with pytest.raises(TypeError, match=r"dtype and device cannot be combined .* model\.to"):
         attnviz.trace(SENTENCE, torch.nn.Linear(2, 2), dtype="bfloat16")
 
 

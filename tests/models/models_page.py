@@ -272,7 +272,7 @@ score more where it has one, gives the weights again over the cells that the mas
 (10⁻⁶).
 
 Other families that are built in the same way work as well. Every model is checked like this when it is
-loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.
+loaded. If a weight is off by more than {tolerance:g}, only the weights that transformers returns are shown.
 
 | family | `model_type` | attention | folder | object | weights alone | besides |
 |---|---|---|---|---|---|---|

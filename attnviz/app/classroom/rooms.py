@@ -49,7 +49,7 @@ class Refused(AttnvizError):
 
 
 class NoEntry(Refused):
-    """There is no such room, or the key is wrong; retrying does not help."""
+    """The room does not exist, or the key is wrong; retrying does not help."""
 
 
 class Person(NamedTuple):
@@ -314,7 +314,7 @@ def code(typed: object) -> str:
     """Normalize a typed code, which can have lower case and spaces.
 
     Raises:
-        NoEntry: it is not a code.
+        NoEntry: the text is not a code.
     """
     meant = "".join(typed.upper().split()) if isinstance(typed, str) else ""
     if not _CODE.fullmatch(meant):
@@ -338,7 +338,7 @@ def token(given: object) -> str:
     """Validate the token of a browser.
 
     Raises:
-        NoEntry: it is not a token.
+        NoEntry: the text is not a token.
     """
     if not isinstance(given, str) or not _TOKEN.fullmatch(given):
         raise NoEntry(UNCLEAR)

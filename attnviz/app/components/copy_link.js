@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { ADDRESS_CHANGED, replaceAddress, without } from "./browsing.js";
+import { URL_CHANGED, replaceUrl, without } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
@@ -28,7 +28,7 @@ class CopyLink extends View {
     this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.byHand);
     this.rest();
     this.complete = () => location.pathname === this.page && this.update(this.data);
-    window.addEventListener(ADDRESS_CHANGED, this.complete);
+    window.addEventListener(URL_CHANGED, this.complete);
   }
 
   /** Restores missing parameters: Streamlit may leave them out after a change of page, and the server, when it
@@ -37,18 +37,18 @@ class CopyLink extends View {
     this.data = data;
     this.page = location.pathname;
     const bare = location.search === "" && location.pathname !== OPENED;
-    if (bare && data?.query) replaceAddress(`?${data.query}`);
-    const [chosen, address] = [new URLSearchParams(data?.query), new URL(location.href)];
-    const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !address.searchParams.has(name));
+    if (bare && data?.query) replaceUrl(`?${data.query}`);
+    const [chosen, url] = [new URLSearchParams(data?.query), new URL(location.href)];
+    const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !url.searchParams.has(name));
     for (const name of missing) {
-      for (const value of chosen.getAll(name)) address.searchParams.append(name, value);
+      for (const value of chosen.getAll(name)) url.searchParams.append(name, value);
     }
-    if (missing.length) replaceAddress(address);
+    if (missing.length) replaceUrl(url);
   }
 
   close() {
     clearTimeout(this.timer);
-    window.removeEventListener(ADDRESS_CHANGED, this.complete);
+    window.removeEventListener(URL_CHANGED, this.complete);
     super.close();
   }
 

@@ -1,4 +1,4 @@
-"""Two tokens, and which of all heads links them most."""
+"""Rank all heads by the weight between two tokens."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _FRENCH_PRONOUNS = ("il", "elle")
 
 @dataclass(frozen=True)
 class Pair:
-    """Which tokens attend to which, as numbers among the shown tokens, from 0.
+    """A query token and a key token, as indices into the shown tokens.
 
-    Unless `key_is_chosen`, the key is just the one that the query attends to most.
+    Unless `key_is_chosen`, the key is the one with the largest weight (in a comparison: the largest change)
+    in the open head.
     """
 
     query: int
@@ -44,7 +45,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the visitor can choose from, each as "11 it", and what was chosen.
+    """Options of the two selects, such as "11 it", and the selected pair.
 
     `pair` is None while the lines of every token are drawn.
     """
@@ -59,34 +60,34 @@ class Tokens:
         KEY.set(STRONGEST if key is None else self.keys[key])
 
     def name(self, pair: Pair) -> str:
-        """The two tokens as Markdown that shows them as typed."""
+        """Return both tokens as Markdown code."""
         options = self.queries[pair.query], self.keys[pair.key]
         return " → ".join(markdown.code(option.split(" ", 1)[1]) for option in options)
 
 
 def clearest(view: View, example: Example | None) -> tuple[int, int]:
-    """The layer and the head, from 1, with the strongest link from the token that is asked about first.
+    """Return the layer and head, from 1, with the strongest link from the initial query token.
 
     Links to itself, to special tokens and to the very first token are ignored: every model has heads that
     put most of their weight there.
     """
     groups = views.groups(view)
-    query = _begin(view, groups[0], example)
+    query = _initial_query(view, groups[0], example)
     links = faint(*_row(view, query))[:, :, 0].copy()
-    rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
-    if len(rests) < len(groups[1]):
-        links[..., rests] = 0
+    ignored = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
+    if len(ignored) < len(groups[1]):
+        links[..., ignored] = 0
     layer, head = np.unravel_index(links.max(axis=-1).argmax(), links.shape[:2])
     return int(layer) + 1, int(head) + 1
 
 
 def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
-    """Draw the choice of two tokens."""
+    """Draw the query and key selects."""
     st.header("Which head links two tokens?", anchor=False)
     groups = views.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
-    begin = queries[_begin(view, groups[0], example)]
-    # The model and the text of the tokens: numbers of tokens depend on the text and the tokenizer.
+    begin = queries[_initial_query(view, groups[0], example)]
+    # Reset the selection when the text or the model changes: token numbers depend on both.
     first = introduction(view.model)
     typed = TEXT.get(""), view.given.second, view.given.target
     source = (*typed, view.model if first.head is None else first)
@@ -115,35 +116,42 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
     if None in _in_both(view, query, key):
-        st.markdown(f"Only one of the two sentences has {pair}: there is nothing to compare.")
+        st.markdown(f"{pair} exists in only one of the two sentences, so there is nothing to compare.")
         return
     if not views.allowed(view)[:, query, key].any():
-        st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
+        st.markdown(f"{pair} is masked in every head: {_why_masked(view, tokens.pair)}.")
         return
     ranked = _ranked(view, query, key)
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
-        counts = "; rows with * are ranked by their weight before rescaling" if starred else ""
-        st.markdown(f"Heads with the largest weight {pair}{counts}:")
+        note = (
+            f" (\\* = over {percent(1 - MIN_KEPT)} of the row is on hidden tokens; ranked by the weight "
+            "before renormalization)"
+        )
+        st.markdown(f"Heads with the largest weight for {pair}{note if starred else ''}:")
     else:
-        st.markdown(f"Heads whose weight {pair} **changes most** from the first sentence to the second:")
+        st.markdown(f"Heads with the **largest change** in the weight for {pair}, first sentence to second:")
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
-        f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+        f":small[The open head, {heads.name}, ranks {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
     )
 
 
-def _why_forbidden(view: View, pair: Pair) -> str:
+def _why_masked(view: View, pair: Pair) -> str:
     queries, keys = views.groups(view)
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
-    return "no token attends to later ones" if ahead and causal else "the key is too far from the query"
+    return (
+        "no token attends to later ones"
+        if ahead and causal
+        else "the key is outside the query's attention window"
+    )
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
-    """Every head's name and number, strongest first as pictures draw them; with * where the row is faint."""
+    """Return each head's name and value in drawing order; * marks faint rows."""
     if view.changed is None:
         weights, left = _row(view, query)
         links = rank_links(faint(weights, left), 0, key)
@@ -159,13 +167,13 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
 
 
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
-    """One query's weights in all heads, [layer, head, 1, key], and what is left of them, [layer, head, 1]."""
+    """Return one query's weights, [layer, head, 1, key], and their shown fraction, [layer, head, 1]."""
     row = slice(query, query + 1)
     return views.shares(view, view.given)[:, :, row], views.left(view)[:, :, row]
 
 
 def _in_both(view: View, query: int, key: int) -> list[int | None]:
-    """The query and the key among the tokens of each of the view's readings; None where it has none."""
+    """Return the indices of the query and key in each compared text; None if a text lacks the token."""
     return [
         place
         for given in (view.given, view.changed or view.given)
@@ -177,7 +185,7 @@ def _in_both(view: View, query: int, key: int) -> list[int | None]:
 
 
 def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:
-    """Every head's name and change, largest first."""
+    """Return each head's name and change, largest first."""
     return [(_name(move), signed_percent(move.change)) for move in rank_changes(before, after, query, key)]
 
 
@@ -190,25 +198,26 @@ def _open(name: str) -> None:
     open_heads(int(layer), [int(head)])
 
 
-def _begin(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
-    """The token to begin with."""
+def _initial_query(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
+    """Return the initial query token."""
     if view.kind == "encoder":
-        return _token_in_question(groups, example, lookup.mask_token(view.model))
+        return _initial_encoder_query(groups, example, lookup.mask_token(view.model))
     if traces.trace(view.model, view.given).target is None:
-        return _last_typed(view, groups)
-    return _chooses_pronoun(groups)
+        return _last_prompt_token(view, groups)
+    return _before_pronoun(groups)
 
 
-def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
-    """The last token that the visitor typed: with what it has read, the model begins to write."""
+def _last_prompt_token(view: View, groups: Sequence[DisplayToken]) -> int:
+    """Return the last prompt token; its output predicts the first generated token."""
     read = traces.trace(view.model, view.given)
     last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
-def _token_in_question(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
-    """What is masked, or the example's word, or a pronoun, or the last token that is a word."""
-    # In a change a token that differs is called "are → is"; in a pair, its sentence is named.
+def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
+    """Return the mask token, else the example's word, else a pronoun, else the last word."""
+    # In a comparison, changed tokens have labels such as "are → is"; in a sentence pair, labels end in the
+    # sentence's mark.
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]
@@ -219,7 +228,7 @@ def _token_in_question(groups: Sequence[DisplayToken], example: Example | None, 
     return words[-1] if words else len(groups) - 1
 
 
-def _chooses_pronoun(groups: Sequence[DisplayToken]) -> int:
-    """The last French token after which "il" or "elle" was chosen; the first token if there is none."""
+def _before_pronoun(groups: Sequence[DisplayToken]) -> int:
+    """Return the last French token before "il" or "elle"; the first token if there is none."""
     following = [group.label.split(" → ")[0] for group in groups[1:]]
     return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

@@ -1,4 +1,4 @@
-"""The tools for looking at heads at work, each with the question that it answers."""
+"""The tools for examining heads, each with the question that it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of a sentence, and of a token or a head: the same in every lesson."""
+"""The choice of a sentence, a token or a head, shared by all lessons."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def examples(
     opening: str,
     more: Callable[[Callable[[str], None]], None] | None = None,
 ) -> DeltaGenerator:
-    """Draw a menu of examples for a box; return the place for the box, in front of it.
+    """Draw a menu of examples for a box; return the container of the box, in front of the menu.
 
     Args:
         box: the choice.
@@ -150,7 +150,7 @@ def examples(
 def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
     """Draw the changes that are made to a model, as text; another sentence has none.
 
-    `look` goes to `st.multiselect`.
+    `look` is passed to `st.multiselect`.
     """
     of = f"the sentence of {box.name}"
     if memory.get(of, text) != text:
@@ -163,7 +163,7 @@ def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    The default is the place `begin`; None: that of a pronoun, or else of the middle word.
+    The default is the position `begin`; None: that of a pronoun, or else of the middle word.
     """
     return controls.token(tokens(text), text, label, choice, begin)
 

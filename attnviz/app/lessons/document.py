@@ -49,10 +49,10 @@ class Document:
     """The texts of a lesson in one language.
 
     Attributes:
-        name: of the lesson.
-        language: its code, as in "fr".
+        name: Name of the lesson.
+        language: Language code, such as "fr".
         front_matter: title, question, summary, language and, by name, the labels.
-        headings: of each part, by its name.
+        headings: Heading of each part, by the part's name.
         sources: the Markdown of each part with its placeholders, by its name.
     """
 
@@ -74,7 +74,7 @@ class Document:
 
     @property
     def summary(self) -> str:
-        """What a visitor does there, in one sentence of Markdown."""
+        """One sentence of Markdown about the lesson's activity."""
         return str(self.front_matter["summary"])
 
     def label(self, name: str, /, **values: object) -> str:

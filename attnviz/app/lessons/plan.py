@@ -22,7 +22,7 @@ class Step:
 
     Attributes:
         name: the lesson.
-        minutes: its duration.
+        minutes: Duration.
         follow_up: a question after the lesson's own one.
         expect: the answer.
         misconception: a common one, and what is true.

@@ -20,7 +20,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
-from attnviz.models.limits import BYTES_OF_A_NUMBER
+from attnviz.models.limits import BYTES_PER_PARAMETER
 
 _MAX_LENGTH = 1000  # characters: longer than any id, and than any path
 _MAX_SENT = 10_000  # the browser ignores what is longer, and the page keeps the text before
@@ -87,7 +87,7 @@ def _tell(seen: ModelInspection) -> None:
     with st.container(border=True):
         st.subheader(markdown.code(seen.entry.name), anchor=False)
         st.markdown(facts.listed(seen.entry))
-        if seen.entry.stored in BYTES_OF_A_NUMBER and seen.entry.stored != seen.entry.dtype:
+        if seen.entry.stored in BYTES_PER_PARAMETER and seen.entry.stored != seen.entry.dtype:
             name = markdown.code(f"{resolve.target(seen.entry.name)[0]}#{seen.entry.stored}")
             st.markdown(f"To run it in {seen.entry.stored}, as it is stored, inspect {name}.")
         job = opening(seen.entry)

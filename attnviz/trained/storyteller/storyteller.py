@@ -1,4 +1,4 @@
-"""A small language model of stories: building, running, saving and loading."""
+"""A small language model trained on stories: building, running, saving and loading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Storyteller:
     """A trained model; safe to share among threads.
 
     Args:
-        model: The network, which is copied, so that its training can continue.
+        model: The network; copied, so the caller can continue training it.
         about: Metadata: variant (the name of its size), seed, steps.
     """
 
@@ -43,7 +43,7 @@ class Storyteller:
         self.about = dict(about)
 
     def steps(self, ids: Tensor, edits: Sequence[Edits] = ()) -> DecoderOnlySteps:
-        """Run one pass over texts.
+        """Run one forward pass.
 
         Args:
             ids: Word ids, [token] or [text, token]; padding at the end has no effect on earlier tokens.

@@ -31,7 +31,7 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     said = words(app)
     assert f"| {decimal(float(done.model_scores[9, dog]))} |" in said
     assert f"| {decimal(float(done.model_scores[dog, 9]))} |" in said
-    assert f"gets {decimal(float(done.model_weights[:, dog].sum()))}" in said
+    assert f"sum to {decimal(float(done.model_weights[:, dog].sum()))}" in said
 
 
 def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None:

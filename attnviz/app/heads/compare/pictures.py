@@ -38,7 +38,7 @@ def draw(
         first, second: the weights of each side.
         head: layer and head, from 0.
         row: the chosen one of the rows.
-        compared: what is compared.
+        compared: The comparison.
     """
     high = largest(compared)
     if high < _MIN_VISIBLE:

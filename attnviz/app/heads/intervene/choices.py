@@ -46,10 +46,10 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     """Draw the choice of a sentence, a model, a head and a token in one line, and below it that of changes.
 
     Returns:
-        What is chosen, the place of the picture, and that of the words beside it.
+        The choices, the container of the picture, and that of the text beside it.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or cannot be used any more.
+        AttnvizError: the model cannot read the sentence, or is no longer usable.
     """
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
@@ -167,7 +167,7 @@ def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Ed
 
 
 def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
-    """What an edit does, in Markdown."""
+    """Describe the effect of an edit, in Markdown."""
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {head_name(edit.layer, edit.head)}"
@@ -186,7 +186,7 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
     """Return the edit.
 
     Raises:
-        InvalidEdit: it is none, or the model or the sentence has no such place.
+        InvalidEdit: the text is not an edit, or the model or sentence has no such place.
     """
     edit = Edit.parse(written)
     by_place(

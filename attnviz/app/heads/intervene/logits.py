@@ -1,4 +1,4 @@
-"""What each part adds to a token's logit, and what the model would expect after each layer already."""
+"""Contributions of each part to a token's logit, and the prediction after each layer."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _LISTED = 12  # parts
 
 @dataclass(frozen=True, eq=False)
 class _Likely:
-    """The likeliest tokens at a place, their numbers, and how probable they are after each layer.
+    """The likeliest tokens at a position, and their probabilities after each layer.
 
     Attributes:
-        ids: the likeliest first.
-        labels: of each.
-        after: [layer + 1, token], their probabilities, of the embeddings first.
-        best: after each layer, the likeliest token of all.
+        ids: Token ids, likeliest first.
+        labels: Label of each token.
+        after: [layer + 1, token], probabilities, starting with the embeddings.
+        best: Likeliest token after each layer.
     """
 
     ids: tuple[int, ...]
@@ -65,7 +65,7 @@ def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
 
 @cached("Taking the logits apart …")
 def _parts(model: Entry, given: ModelInput, place: int, one: int, other: int) -> tuple[Contributions, float]:
-    """What each part adds to the difference of two logits, and the difference of their biases."""
+    """Return each part's contribution to the difference of two logits, and the difference of their biases."""
     with loading.gate:
         from attnviz.capture.residual_stream import decomposition
 
@@ -75,7 +75,7 @@ def _parts(model: Entry, given: ModelInput, place: int, one: int, other: int) ->
 
 
 def draw(chosen: Intervention, place: int) -> None:
-    """Draw what makes one token likelier than another at this place, and after which layer it is."""
+    """Draw the contributions to the difference of two tokens' logits, and the logit lens."""
     try:
         likely = _likely(chosen.entry, chosen.given, place)
     except AttnvizError as error:
@@ -109,11 +109,11 @@ def draw(chosen: Intervention, place: int) -> None:
 
 
 def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) -> None:
-    """Draw the largest parts, the largest first.
+    """Draw the largest contributions, in descending order.
 
     Args:
-        found: the parts.
-        keys: the keys of each kind of attention.
+        found: The contributions.
+        keys: Keys of each kind of attention.
     """
     parts = [("embedding", found.embeddings), ("biases", found.biases)]
     parts += [(f"FFN {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
@@ -145,7 +145,7 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
 
 
 def _heads(chosen: Intervention, found: Contributions) -> None:
-    """Draw what each head of a kind adds, from all tokens; a click opens it."""
+    """Draw the total contribution of each head of a kind; a click selects a head."""
     kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
     values = found.attention[kind].sum(axis=2)
     most = float(np.abs(values).max()) or 1.0
@@ -164,7 +164,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
 
 
 def _lens(likely: _Likely, one: int) -> None:
-    """Draw how probable a token would be after each layer."""
+    """Draw the probability of a token after each layer."""
     last = len(likely.best) - 1
     token_bars(
         "logit lens",

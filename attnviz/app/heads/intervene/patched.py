@@ -29,7 +29,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class _Patch:
-    """What is patched where, and the place of the outcome: "after `car`"."""
+    """The two inputs of a patching, and the position of the outcome: "after `car`"."""
 
     clean: ModelInput
     corrupted: str
@@ -38,11 +38,11 @@ class _Patch:
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
-    """Draw the choice of a second sentence, and what every head carries, or what is missing.
+    """Draw the choice of a second sentence, and the effect of patching each head, or the reason for none.
 
     Args:
-        chosen: the model, the first sentence and the open head.
-        place: where the model predicts; None: the output of the chosen token is measured.
+        chosen: The model, the first sentence and the selected head.
+        place: Position of the prediction; None to measure the output of the selected token.
     """
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
@@ -70,7 +70,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
-    """What is to be patched.
+    """Return the patching to run.
 
     Raises:
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
@@ -90,7 +90,7 @@ def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
 
 
 def _ids(trace: Trace) -> list[int]:
-    """The tokens of the outcome: the decoder's, where there is one."""
+    """Return the tokens of the outcome: the decoder's, if there is one."""
     return [token.id for token in trace.blocks[-1].query_tokens]
 
 
@@ -131,7 +131,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
 
 
 def _outcome(asked: _Patch, found: Patching) -> str:
-    """What the two sentences lead to, and of what the shares are shares; in Markdown."""
+    """Describe the outcomes of both sentences, and the measure of a head's share, in Markdown."""
     if found.expected is None:
         return (
             f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "

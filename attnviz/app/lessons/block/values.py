@@ -22,8 +22,8 @@ class Vector:
 
     Attributes:
         values: the vector.
-        length: its Euclidean norm.
-        mean: of its entries.
+        length: Euclidean norm.
+        mean: Mean of the entries.
         cosine: to the input of the layer; None for vectors of another size.
     """
 
@@ -72,7 +72,7 @@ class Walk:
 
     @property
     def parts(self) -> dict[str, Floats]:
-        """The vectors that sum to z, with the mean and variance of each norm as they are."""
+        """Return the vectors that sum to z, with the mean and variance of each norm held fixed."""
         first, second = self.norms
         x, attention, feed_forward = (
             self.vectors[name].values for name in ("came_in", "attention", "feed_forward")
@@ -121,7 +121,7 @@ def walk(text: str, layer: int, token: int) -> Walk:
     """Return one token's vectors in a layer of the bundled BERT; layer and token from 0.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     module = bert().encoder.layers[layer]
     assert isinstance(module, EncoderLayer)  # noqa: S101 - for the type checker: nn.ModuleList loses the type

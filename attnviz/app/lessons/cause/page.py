@@ -248,7 +248,7 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
 
 
 def _predict(page: LessonPage, chosen: Selection) -> None:
-    """Draw the question what changes if the weight is moved to another noun; without one there is none."""
+    """Draw the question about moving the weight to another noun, if there is another one."""
     found, row = chosen.experiment, chosen.row
     target, after = found.other_noun(row.query), found
     if target is not None:
@@ -265,7 +265,7 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
 
 
 def _sentences(page: LessonPage) -> None:
-    """Draw what the same changes do in held-out sentences, of each translator the bundled training first."""
+    """Draw the effect of the same edits in held-out sentences; the bundled weights come first."""
     try:
         runs = held_out()
     except ModelFilesDamaged as error:

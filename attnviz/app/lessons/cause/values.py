@@ -94,7 +94,7 @@ class Experiment:
         return "gender" if before == now else "other"
 
     def other_noun(self, query: int) -> int | None:
-        """Return the noun nearest to the query, without `source`; None if there is none."""
+        """Return the noun nearest to the query, except `source`; None without another noun."""
         nouns = [
             place
             for place, word in enumerate(self.keys)
@@ -104,7 +104,7 @@ class Experiment:
 
 
 def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    """Return the query tokens: those of the English sentence, or of the unchanged translation."""
+    """Return the query tokens, from the English sentence or the unchanged translation."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
@@ -118,7 +118,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
         model: a translator's name in the catalogue.
         text: the English sentence.
         row: the row.
-        edits: the changes, as `Edit` writes them, one after the other.
+        edits: The edits, as formatted by `Edit`, in order.
 
     Raises:
         InvalidEdit: an edit is invalid, or the model or the sentence has no such place.

@@ -23,7 +23,7 @@ def cross(reader: str, source: str) -> Block:
         source: the text of the keys and values.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: a text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: a text is invalid.
     """
     states = compute.run(reader).hidden_states
     query, key = states[-1], compute.run(source).hidden_states[-1]
@@ -56,10 +56,10 @@ class KeyToken:
 
     Attributes:
         place: from 0.
-        weight: of the query's row.
+        weight: Weight in the query's row.
         dot_product: query · key, the product of both lengths and the cosine.
-        length: of the key.
-        cosine: of query and key.
+        length: Euclidean norm of the key.
+        cosine: Cosine of query and key.
     """
 
     place: int

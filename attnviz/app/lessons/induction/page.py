@@ -84,7 +84,7 @@ class Chosen:
         return 1 + len(self.words) + self.place
 
     def measured(self, heads: Heads = ()) -> Copying:
-        """How well the model copies with these heads, from 0, ablated."""
+        """Measure how many words the model copies with these heads, from 0, ablated."""
         return measured(_edits(heads), model=self.model)
 
 
@@ -148,7 +148,7 @@ def _checked(text: str) -> tuple[str, ...]:
     """Return the words of a text.
 
     Raises:
-        AttnvizError: there are too few or too many, or one is repeated.
+        AttnvizError: there are too few or too many words, or a word is repeated.
     """
     words = tuple(token.text for token in reading.tokens(text)[1:])
     if not MIN_WORDS <= len(words) <= MAX_WORDS:

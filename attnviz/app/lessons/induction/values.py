@@ -42,7 +42,7 @@ def repeated(
 
     Args:
         words: at least two.
-        edits: such as "decoder 1-2".
+        edits: Edits, such as "decoder 1-2".
         model: a storyteller in the catalogue.
 
     Raises:
@@ -65,7 +65,7 @@ def measured(edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER) -
     """Measure how well a storyteller copies random words after these edits.
 
     Args:
-        edits, model: as in `repeated`.
+        edits, model: As in `repeated`.
 
     Raises:
         InvalidEdit: the model has no such head.
@@ -74,7 +74,7 @@ def measured(edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER) -
 
 
 def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
-    """Measure the same texts with [START] in place of [CHANT]."""
+    """Return the result for the same texts with [START] in place of [CHANT]."""
     ids = words_twice(TEXTS)
     ids[:, 0] = VOCABULARY.ids([START])[0]
     return copied(ids, loading.load_storyteller(model).steps(ids))

@@ -1,4 +1,4 @@
-"""Masks, the model run with them, and which outputs one changed word reaches."""
+"""Masks, the model run with them, and the outputs that change with one word."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class MaskedRun:
     """A head of each layer without and with a mask.
 
     Attributes:
-        tokens: those of the sentence, then the [PAD] tokens.
+        tokens: Tokens of the sentence, then the [PAD] tokens.
         mask: [query, key], True where a query may attend to a key.
-        before: [layer, query, key], the weights without a mask.
-        after: the same with the mask in every layer and head; None where a row masks every key.
-        problem: why `after` is None; "" otherwise.
+        before: [layer, query, key], weights without a mask.
+        after: Weights with the mask in every layer and head; None if a row masks every key.
+        problem: Reason why `after` is None; "" otherwise.
     """
 
     tokens: tuple[Token, ...]
@@ -78,7 +78,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
-        InvalidMask: there is no such cell.
+        InvalidMask: a cell does not exist.
     """
     real = compute.tokens(text)
     pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
@@ -130,13 +130,13 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """What the causal mask does to one row of layer 1, where only the masked keys change.
+    """The effect of the causal mask on one row of layer 1, where only the masked keys change.
 
     Attributes:
-        key: the place of the key with the largest weight under the mask.
-        before: its weight without a mask.
-        allowed: the sum of the weights of all keys up to the query without a mask.
-        after: its weight with the mask: before / allowed.
+        key: Position of the key with the largest weight under the mask.
+        before: Weight of this key without a mask.
+        allowed: Sum of the weights of all keys up to the query without a mask.
+        after: Weight of this key with the mask: before / allowed.
     """
 
     key: int
@@ -156,10 +156,10 @@ def renormalized(text: str, head: int, query: int) -> Renormalized:
 
 @dataclass(frozen=True, eq=False)
 class OutputChange:
-    """What became of each token's output, the vector that the last layer gives it.
+    """The change of each token's output, its vector after the last layer.
 
     Attributes:
-        unchanged: [token], True where every number of the output is the same to the bit.
+        unchanged: [token], True where the output is bit-identical.
         distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 a right angle.
     """
 
@@ -169,12 +169,12 @@ class OutputChange:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Which outputs an edit reaches.
+    """The outputs that an edit of the sentence changes.
 
     Attributes:
         edited: [token], True where the two sentences have different tokens.
-        encoder: with no mask.
-        decoder: with a causal mask, as the same model would run in a decoder.
+        encoder: Changes without a mask.
+        decoder: Changes with a causal mask, as if the same model ran in a decoder.
     """
 
     edited: NDArray[np.bool_]
@@ -186,9 +186,9 @@ def replaced(text: str, place: int, replacement: str) -> str:
     """The text with one token replaced by a word of its own.
 
     Args:
-        text: what is read.
+        text: The sentence.
         place: the token's place, from 0.
-        replacement: what to write there.
+        replacement: Text that replaces the word.
 
     Raises:
         AttnvizError: the token has no characters, or the new text has another number of tokens.

@@ -45,7 +45,7 @@ class Waves:
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """PE(pos), the same rotated by a shift, and PE(pos + shift): [d_model] each."""
+    """PE(pos), PE(pos) rotated by a shift, and PE(pos + shift): [d_model] each."""
 
     before: Floats
     rotated: Floats
@@ -101,7 +101,7 @@ class Shuffle:
 
     Attributes:
         order: [token], the original place of the token at each place of the new order, from 0.
-        without, with_positions: of BERT without its positions and with them.
+        without, with_positions: Outputs of BERT without and with its positions.
     """
 
     order: tuple[int, ...]

@@ -205,9 +205,7 @@ def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
         return Part("positions", label("embedding"), label("vectors", tokens=tokens, d_model=entry.d_model))
 
     def weights(page_name: str, name: str, queries: int, keys: int) -> Part:
-        return Part(
-            page_name, label(name), label("queries_keys", queries=queries, keys=keys, heads=entry.heads)
-        )
+        return Part(page_name, label(name), label("queries_keys", queries=queries, keys=keys))
 
     self_attention = weights("query_key_value", "self", num_sources, num_sources)
     masked = weights("masks", "masked", num_targets, num_targets)
@@ -217,13 +215,13 @@ def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
         diagram(
             label("architecture"),
             Stack(
-                label("encoder_stack", layers=entry.layers),
+                label("encoder_stack", layers=entry.layers, heads=entry.heads),
                 label("english_tokens", tokens=num_sources),
                 embedding(num_sources),
                 [self_attention, add_norm, feed_forward, add_norm],
             ),
             Stack(
-                label("decoder_stack", layers=entry.decoder_layers),
+                label("decoder_stack", layers=entry.decoder_layers, heads=entry.heads),
                 label("french_tokens", tokens=num_targets),
                 embedding(num_targets),
                 [masked, add_norm, cross, add_norm, feed_forward, add_norm],

@@ -90,7 +90,7 @@ def softmax(
     Args:
         scores: one row for each query.
         temperature: T. At 0, the limit: all to the largest score, in equal parts where several are equally
-            large. At infinity, the limit: the same to every key.
+            large. At infinity, the limit: uniform weights.
 
     Raises:
         ValueError: the temperature is negative or not a number.
@@ -108,7 +108,7 @@ class AverageSteps(NamedTuple):
     """The scores, the weights, and what each query read.
 
     Attributes:
-        scores: how well each key matches each query.
+        scores: [query, key], match of each key with each query.
         weights: their softmax; every row sums to 1.
         output: each query's weighted average of the values.
     """
@@ -128,9 +128,9 @@ def weighted_average(
     """o_i = Σ_j w_ij v_j with w_ij = softmax_j(score(q_i, k_j) / T): a lookup in a soft database.
 
     Args:
-        query: what is looked up; one row is enough.
-        key: what it is compared with.
-        value: what is read.
+        query: Query vectors, one per row.
+        key: Key vectors.
+        value: Value vectors, which are averaged.
         score: compares queries with keys.
         temperature: T; see `softmax`.
 
@@ -192,7 +192,7 @@ def average(text: str, scoring: str, temperature: float) -> Average:
     Args:
         text: the sentence.
         scoring: a name in `SCORES`, or `ADDITIVE`.
-        temperature: of the softmax; 0 and infinity are its limits.
+        temperature: Temperature of the softmax; 0 and infinity are its limits.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
@@ -222,7 +222,7 @@ def score_named(scoring: str) -> Score:
     """Return the function that compares queries with keys; additive scoring has random matrices.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: the name is unknown.
     """
     if scoring == ADDITIVE:
         return Additive.random(compute.bert().embeddings.words.embedding_dim, HIDDEN, SEED).score
@@ -252,7 +252,7 @@ class Split:
 
     Attributes:
         pieces: the tokens.
-        vocabulary: how many different tokens there are.
+        vocabulary: Number of different tokens.
         back: the text decoded from the ids alone.
     """
 
@@ -265,7 +265,7 @@ def split(kind: str, text: str) -> Split:
     """Split a text in one of the four ways.
 
     Raises:
-        KeyError: there is no such way.
+        KeyError: the name is unknown.
     """
     return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces, BYTES: utf8_bytes}[kind](text)
 
@@ -296,7 +296,7 @@ def utf8_bytes(text: str) -> Split:
 def word_pieces(text: str) -> Split:
     """Return the bundled BERT's tokens; a piece inside a word begins with ##.
 
-    Its vocabulary has no capitals, accents or spaces, so decoding loses them.
+    The vocabulary has no capitals, accents or spaces, so decoding loses them.
     """
     pieces = compute.tokens(text)
     tokenizer = _tokenizer()

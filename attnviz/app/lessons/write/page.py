@@ -57,7 +57,7 @@ class Story:
     Attributes:
         given: the prompt, with the settings of writing.
         model: a name in the catalogue.
-        word: a written word, from 0, or the next one after them.
+        word: Index of a written word, from 0, or of the next one after them.
     """
 
     given: ModelInput
@@ -91,12 +91,12 @@ class Story:
 
     @property
     def ended(self) -> bool:
-        """Whether the model ended the text."""
+        """True if the model ended the text."""
         return self.expected[-1].actual is not None
 
     @property
     def full(self) -> bool:
-        """Whether the text has the maximum number of tokens."""
+        """True if the text has the maximum number of tokens."""
         return len(self.tokens) >= TOKEN_LIMIT
 
     @property

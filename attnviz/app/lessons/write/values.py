@@ -1,4 +1,4 @@
-"""What the heads read, and one text read with and without a mask and a cache."""
+"""Attention weights of all heads, and one text read with and without a mask and a cache."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Readings:
     Attributes:
         at_once: [token], the probability of the next token of each token but the last, in one pass with the
             causal mask.
-        one_by_one: the same with one pass per token, with the cache and without a mask.
-        unmasked: the same in one pass without a mask.
+        one_by_one: [token], the same with one pass per token, with the cache and without a mask.
+        unmasked: [token], the same in one pass without a mask.
         weights_differ, probabilities_differ: the largest difference of any weight, and of any probability,
             between the first two.
     """

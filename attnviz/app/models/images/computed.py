@@ -42,7 +42,7 @@ class Shown(NamedTuple):
     box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
 
 
-class Looked(NamedTuple):
+class ProcessedPicture(NamedTuple):
     """All that comes of a picture."""
 
     trace: Trace
@@ -50,7 +50,7 @@ class Looked(NamedTuple):
 
 
 @cached("Running the model on the image …")
-def looked(model: Entry, name: str, file: bytes) -> Looked:
+def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
     """One forward pass of a model over a picture, which is unpacked once: a large one takes long.
 
     Args:
@@ -67,12 +67,12 @@ def looked(model: Entry, name: str, file: bytes) -> Looked:
     trace = loading.look(model.name, picture, name)
     seen, _ = loading.seen(model.name, picture)
     picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
-    return Looked(trace, Shown(_address(picture), _address(seen)))
+    return ProcessedPicture(trace, Shown(_address(picture), _address(seen)))
 
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """One forward pass of a vision-language model, and what it expects next; raises as `looked`."""
+    """One forward pass of a vision-language model, and what it expects next; raises as `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)

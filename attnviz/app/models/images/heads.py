@@ -21,11 +21,14 @@ from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
 _LISTED = 2  # patches, or words, named in a sentence
-_OPENED = "the head that was open at first"
+_INITIAL_HEAD = "the head that was open at first"
 
 
-def opening(chosen: ImageSelection) -> tuple[int, int]:
-    """Layer and head that are open at first, from 1: of our own model, the one that finds the shape."""
+def initial_head(chosen: ImageSelection) -> tuple[int, int]:
+    """Return the initial layer and head, from 1.
+
+    For the bundled shapes model, this is the head measured for the kind of word in the text.
+    """
     if chosen.entry.name != SHAPES:
         return 1, 1
     found, names_colour = figures.stored(), set(chosen.extras) & set(pictures.COLOURS)
@@ -37,88 +40,88 @@ def choose_head(chosen: ImageSelection) -> tuple[int, int]:
 
     While the default head is open, a text with another default opens that one.
     """
-    first = opening(chosen)
-    before = memory.get(_OPENED, first)
+    first = initial_head(chosen)
+    before = memory.get(_INITIAL_HEAD, first)
     if before != first:
         opened = LAYER.get(before[0]), HEAD.get(before[1])
         layer, head = first if opened == before else opened
-        LAYER.set(layer)  # also where it stays: the browser omitted an old default from the link
+        LAYER.set(layer)  # set it even if unchanged: links omit defaults, and the default changed
         HEAD.set(head)
-    memory.put(_OPENED, first)
+    memory.put(_INITIAL_HEAD, first)
     if not chosen.mean:
         return controls.head(chosen.layers, chosen.heads, first)
     memory.keep_picked()
-    link.number(HEAD, chosen.entry.heads)  # for when single heads are shown again
+    link.number(HEAD, chosen.entry.heads)  # keep HEAD in the link while the mean is shown
     return LAYER.draw("Layer", chosen.layers, first[0]) - 1, 0
 
 
 def describe_answer(chosen: ImageSelection) -> None:
-    """Draw what a model that reads a text expects next."""
+    """Draw the most probable next words."""
     if not chosen.entry.images:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
     first, second = expected.candidates[:2]
     _write(
-        f"Next word: **{markdown.plain(first.text.strip())}** {percent(first.probability)}, then "
-        f"{markdown.plain(second.text.strip())} {percent(second.probability)}."
+        f"Most probable next words: **{markdown.plain(first.text.strip())}** ({percent(first.probability)}), "
+        f"{markdown.plain(second.text.strip())} ({percent(second.probability)})."
     )
 
 
 def describe_model(chosen: ImageSelection) -> None:
-    """Draw what the model is, and which tokens it has beside the patches."""
+    """Draw the model's description and its non-patch tokens."""
     controls.describe(chosen.entry)
     if chosen.entry.images:
         if chosen.entry.name == SHAPES:
             _describe_figures()
             selection.describe_real_models()
         return
-    message, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
+    message, registers = "There are no tokens other than the patches.", len(chosen.extras) - 1
     if chosen.extras:
-        message = "Beside the patches there is **[CLS]**, its last vector represents the whole picture."
+        message = "There is also **[CLS]**, whose final vector represents the image."
     if registers > 0:
         message += (
-            f" Its **{plural(registers, 'register')}** are extra tokens: without any, large "
-            "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
+            f" Its **{plural(registers, 'register')}** are extra tokens: without any, large models store "
+            "global information in background patches (Darcet et al. 2024)."
         )
     cited_markdown(f":small[{message}]")
 
 
 def _describe_figures() -> None:
     found = figures.stored()
-    told = []
-    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
-        low, high = map(percent, of.interval)
-        told.append(
-            f"In head {'-'.join(map(str, of.head))}, the word for a {named} gives {percent(of.weight)} of "
-            f"its weight to the patch that has it, on average (95 % interval: {low} to {high}; other heads: "
-            f"up to {percent(of.other_heads[1])})."
+    sentences = []
+    for kind, measured in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, measured.interval)
+        sentences.append(
+            f"In head {'-'.join(map(str, measured.head))}, the mean weight from a {kind} word to "
+            f"the matching patch is {percent(measured.weight)} (95 % interval: {low} to {high}; other heads: "
+            f"up to {percent(measured.other_heads[1])})."
         )
     st.markdown(
-        f":small[Of {found.pictures} pictures that its training did not see, it answers {found.right} right. "
-        f"{' '.join(told)} Uniform attention would give {percent(found.uniform)}.]"
+        f":small[It answers {found.right} of {found.pictures} held-out questions correctly. "
+        f"{' '.join(sentences)} Uniform attention would give {percent(found.uniform)}.]"
     )
 
 
 def received(chosen: ImageSelection, query: int) -> bool:
-    """Whether the weights are those that a token gets: of a patch beside a text."""
+    """Return whether the weights are those received by a patch, in a model that also reads text."""
     return chosen.entry.images and query >= chosen.words
 
 
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
-    """The weights of a token in every head that is shown, [layer, head, token]."""
+    """Return the weights of a token in every shown head, [layer, head, token]."""
     place = chosen.places[query]
     found = computed.weights_of(trace, chosen.places, place, received=received(chosen, query))
     return found.mean(axis=1, keepdims=True) if chosen.mean else found
 
 
 def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> str:
-    """Draw all heads over the picture; return the name of the numbers in the browser.
+    """Draw all heads over the picture; return the name of the published arrays.
 
     Args:
-        chosen: a picture that the model can see.
-        trace: of it.
-        layer, head: which head is open, from 0.
-        query: the token that looks, from 0.
+        chosen: The selected picture, with a model that accepts it.
+        trace: The picture's trace.
+        layer, head: The open head, from 0.
+        query: The query token, from 0.
     """
     weights = weights_of(chosen, trace, query)
     layers, heads, tokens = weights.shape
@@ -126,7 +129,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
     at_patches = np.nan_to_num(rows[:, len(chosen.extras) :]).reshape(layers * heads, chosen.rows, -1)
     high = float(at_patches.max()) or 1.0  # one scale for all heads
     small = sequential(np.ascontiguousarray(at_patches / high)).levels
-    pixels = publish("looks of a patch", {"rows": rows, "thumbnails": small}, query=query)
+    pixels = publish("weights of a patch", {"rows": rows, "thumbnails": small}, query=query)
 
     def pick(layer: int, head: int) -> None:
         if chosen.mean:
@@ -136,28 +139,29 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
 
     verb = "is attended to most by" if received(chosen, query) else "attends most to"
     atlas(
-        "heads that see",
+        "attention heads",
         pixels=pixels,
         layers=layers,
         heads=heads,
         selected={"layer": layer + 1, "heads": [head + 1]},
         facts=[
-            f"{verb} {chosen.name(int(np.nanargmax(row)))} ({share(float(np.nanmax(row)))})" for row in rows
+            f"{verb} {chosen.name(int(np.nanargmax(row)))} ({weight_percent(float(np.nanmax(row)))})"
+            for row in rows
         ],
         column_labels=["Mean"] if chosen.mean else None,
         on_pick=pick,
     )
-    st.markdown(f":small[Weights of the patches, on one scale for all: 0 to {share(high)}.]")
+    st.markdown(f":small[Patch weights, all heads on one scale: 0 to {weight_percent(high)}.]")
     return pixels
 
 
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
-    """Draw one head's look over the picture; arguments as in `all_heads`."""
+    """Draw one head's attention over the picture; arguments as in `all_heads`."""
     tokens = chosen.tokens
     shown = (
         computed.view(trace, chosen.patches)
         if chosen.patches
-        else computed.looked(chosen.entry, chosen.example, chosen.file).shown
+        else computed.processed(chosen.entry, chosen.example, chosen.file).shown
     )
 
     def pick(token: int) -> None:
@@ -182,7 +186,7 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
 
 
 def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> None:
-    """Write out the largest weights of one head, of patches and of other tokens apart; arguments as above."""
+    """Write the largest weights of one head, separately for patches and other tokens; arguments as above."""
     row = weights_of(chosen, trace, query)[layer, head]
     beside = len(chosen.extras)
     kind = "words" if not np.isnan(row[: chosen.words]).all() else "other tokens"
@@ -191,25 +195,31 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
         groups.append(f"these {kind}: {_largest(chosen, row[:beside], 0)}")
     groups = [group for group in groups if not group.endswith(": ")]
     name = f"*{markdown.plain(chosen.name(query))}*"
-    where = f"In the mean of layer {layer + 1}" if chosen.mean else f"In head {head_name(layer, head)}"
+    where = (
+        f"Averaged over the heads of layer {layer + 1}"
+        if chosen.mean
+        else f"In head {head_name(layer, head)}"
+    )
     if received(chosen, query):
         _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
-    uniform = f"Uniform attention: {share(1 / np.isfinite(row).sum())} each."
+    uniform = f"Uniform attention: {weight_percent(1 / np.isfinite(row).sum())} each."
     _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
 
 
 def _write(sentence: str) -> None:
-    """Draw a sentence in a narrow column, where no line begins with "%"."""
+    """Write a sentence with non-breaking spaces before "%"."""
     st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
-    """The names and weights of the tokens with the largest ones; `start`: the number of the first token."""
+    """Return the tokens with the largest weights, and these weights; `start`: Number of the first token."""
     most = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_LISTED]
-    return ", ".join(f"*{markdown.plain(chosen.name(start + at))}* **{share(row[at])}**" for at in most)
+    return ", ".join(
+        f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in most
+    )
 
 
-def share(weight: float) -> str:
-    """A weight with one decimal: among hundreds of tokens, whole percents would all read alike."""
+def weight_percent(weight: float) -> str:
+    """Return a weight with one decimal: among hundreds of tokens, whole percents would all be equal."""
     return percent(weight, 1)

@@ -253,7 +253,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
             raise chosen.problem
         if chosen.entry.images:
             return computed.read(chosen.entry, chosen.file, chosen.prompt)[0]
-        return computed.looked(chosen.entry, chosen.example, chosen.file).trace
+        return computed.processed(chosen.entry, chosen.example, chosen.file).trace
     except AttnvizError as error:
         about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
