@@ -103,7 +103,7 @@ def test_scale(page: Page, server: Server) -> None:
 
 def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
-    page.get_by_role("button", name="Next →").click()
+    expect(page.locator('.root.steps[data-step="2"]')).to_be_visible()
     page.locator('.root.steps [data-move="-1"]').focus()
     for number in range(3, 7):
         press(page, "ArrowRight")
@@ -183,7 +183,7 @@ STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "secon
 
 
 def test_block(page: Page, server: Server) -> None:
-    main = lesson(page, server, "block", layer=5, text=HOSTILE)
+    main = lesson(page, server, "block", layer=5, text=HOSTILE, stage_in_block=1)
 
     def part(name: str) -> Locator:
         return main.locator(f"[data-part={name}]")
