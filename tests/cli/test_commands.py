@@ -228,4 +228,4 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
     assert "dtype is float16" in refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
-    assert "runs on the processor" in refuse(*asked, "translator", "--device", "cuda")
+    assert "runs on the CPU" in refuse(*asked, "translator", "--device", "cuda")

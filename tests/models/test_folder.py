@@ -149,7 +149,7 @@ def test_a_config_that_cannot_be_shown_is_refused(
 def test_halves_with_different_heads(copy_of: FolderOf) -> None:
     where = copy_of("bart")
     change_config(where, decoder_attention_heads=5)
-    refused(where, ModelNotSupported, "more heads in one half")
+    refused(where, ModelNotSupported, "different numbers of heads")
 
 
 @pytest.mark.parametrize(
