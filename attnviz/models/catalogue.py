@@ -97,7 +97,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Downloaded(Folder):
-    """A model of the Hugging Face hub whose files are on this machine.
+    """A model of the Hugging Face hub with its files on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -110,7 +110,7 @@ class Downloaded(Folder):
 
 @dataclass(frozen=True)
 class Hub:
-    """A model on the Hugging Face hub whose weights are not on this machine yet.
+    """A model on the Hugging Face hub without its weights on this machine.
 
     Attributes:
         repository: "owner/name".

@@ -107,7 +107,7 @@ def test_a_pickle_under_another_name_is_damage(file: str, bert: Path, marker: Pa
 def test_a_config_cannot_name_other_weights(weights: str, bert: Path, marker: Path) -> None:
     (bert / "adapter_model.bin").write_bytes(pickle.dumps(Payload(marker)))
     change(bert / "config.json", transformers_weights=weights)
-    refused_at_every_door(str(bert), ModelNotSupported, r"none but model\.safetensors")
+    refused_at_every_door(str(bert), ModelNotSupported, r"only model\.safetensors")
 
 
 def test_an_adapter_cannot_lead_to_another_model(bert: Path) -> None:

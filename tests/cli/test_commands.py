@@ -122,7 +122,7 @@ def test_a_file_is_written_over_only_with_force(say: Say, refuse: Say, tmp_path:
     [
         (["trace", ""], "Type a sentence"),
         (["trace", "a dog", "--model", "minlm"], "minilm?"),
-        (["trace", "a dog", "--write", "3"], "writes nothing"),
+        (["trace", "a dog", "--write", "3"], "cannot generate text"),
         (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
         (["trace", "a dog", "--out", "nowhere/x.npz"], "no folder nowhere"),
         (["trace", "a dog", "--out", "."], "is a folder"),
