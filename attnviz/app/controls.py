@@ -281,8 +281,8 @@ def buttons(
         pressed: The pressed button; None for none.
         look: Arguments of `st.pills`.
     """
-    # For a row in a closed popover, the browser keeps sending an old value, even after the app set another. So
-    # each state of the row has its own key, and late values are ignored.
+    # For a row in a closed popover, the browser keeps sending an old value, even after the app set another.
+    # So each state of the row has its own key, and late values are ignored.
     row = f"{key}: {pressed}" if pressed in offered else key
     if pressed in offered and memory.get(row) is None:
         memory.put(row, pressed)
