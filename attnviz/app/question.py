@@ -97,18 +97,20 @@ def form() -> Question | None:
         if several:
             marked = link.current(RIGHT) in several
             with st.expander("One option is marked right" if marked else "Mark the right option"):
-                message = "Copy link takes the question along, and the right option: the address has both."
+                message = "Copy link includes the question and the correct option: the URL has both."
                 right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=message)
         else:
             RIGHT.forget()
-            st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
+            st.caption(
+                "Then mark the correct option, if there is one: it is shown with the answer, not before."
+            )
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
                 bool(PREDICT.get(0)),
                 key="hide-page",
                 on_change=lambda: link.choose(PREDICT, 1 - PREDICT.get(0)),
-                help="Copy link takes this along.",
+                help="Copy link includes this.",
             )
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)

@@ -85,7 +85,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{name} is in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
+    how = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
     return f"{where} {name} {how}{end}"
 
 

@@ -178,11 +178,11 @@ def _take_carried(came: bool) -> None:
         came: True if the visitor has just come from another page.
     """
     context = get_script_run_ctx()
-    address = parse_qs(context.query_string if context else "", keep_blank_values=True)
+    parameters = parse_qs(context.query_string if context else "", keep_blank_values=True)
     hidden = {
-        choice: address[choice.name][-1]
+        choice: parameters[choice.name][-1]
         for choice in TABLE
-        if choice.carried and choice.name in address and choice.name not in st.query_params
+        if choice.carried and choice.name in parameters and choice.name not in st.query_params
     }
     for choice, value in hidden.items():
         with suppress(ValueError):  # no number; the value stays
