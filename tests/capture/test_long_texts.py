@@ -191,14 +191,14 @@ def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
     monkeypatch.delitem(custom_attention._FAST, "mpnet")
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
-        with pytest.raises(ModelNotSupported, match=r'no rules .* Use store="weights"'):
+        with pytest.raises(ModelNotSupported, match=r'without a rule.* Use store="weights"'):
             attnviz.trace(SENTENCE, folder_of("mpnet"), **more)
     assert attnviz.trace(SENTENCE, folder_of("mpnet"), store="weights", max_weight_bytes=10).stack().any()
 
 
 def test_a_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
-    with pytest.raises(ModelNotSupported, match="has other weights, by up to 1"):
+    with pytest.raises(ModelNotSupported, match="has different weights, by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
 
 
@@ -261,7 +261,7 @@ def test_what_is_no_overview_is_refused() -> None:
     for call, said in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
-        (lambda: block.pooled(0, 2, "min"), "no pooling 'min'; there are max, mean and sum"),  # type: ignore[arg-type]
+        (lambda: block.pooled(0, 2, "min"), "Unknown pooling 'min'; use one of max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):

@@ -130,7 +130,7 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
     with pytest.raises(InvalidTrace, match=r"3 and 2 tokens.*same number"):
         show(three - two)
-    with pytest.raises(InvalidTrace, match="other layers or heads"):
+    with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
         show(trace - encoder(heads=2))
     with pytest.raises(AttnvizError, match="no maximum"):
         show(other(trace) - trace, pool="max")
