@@ -88,11 +88,11 @@ __all__ = [
 
 
 def models() -> tuple[str, ...]:
-    """The names of the models that come with attnviz, all of them usable without a network."""
+    """Return the names of the models bundled with attnviz; they need no network."""
     return catalogue.names()
 
 
-# The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
+# The function hides the submodule's name, but `from attnviz.trace import …` still finds the submodule.
 def trace(
     text: Text,
     model: str | Path | Module = "minilm",
@@ -112,7 +112,7 @@ def trace(
     store: Store = "auto",
     max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Trace:
-    """Run a model over a text and return what its attention did.
+    """Run a model over a text and return its attention.
 
     >>> trace("The dog slept.", model="minilm").stack("encoder").shape  # [layer, head, query, key]
     (6, 12, 6, 6)
@@ -131,55 +131,54 @@ def trace(
     >>> of_it.top(head=1, k=2).keys  # numbers are the model's and the text's
     array([[2, 7]])
 
-    For a model with attention that cannot be decomposed, the trace has only the weights that transformers
-    returns, as `Trace.from_weights` makes it; a warning explains why.
+    If the attention cannot be decomposed, the trace has only the weights that transformers returns, as from
+    `Trace.from_weights`; a warning explains why.
 
     Args:
-        text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
-            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns.
-            What a mask leaves out is not read, and places count from the first token that is.
+        text: the input (of the encoder, in an encoder–decoder), never truncated. Or token ids, including
+            special tokens: a list, an array or a tensor, or the output of a transformers tokenizer. Tokens
+            with an attention mask of 0 are removed, and positions count from the first remaining one.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
-            It runs in float32, however it is stored, and on the processor. The first call with a name loads
-            that model, which takes some seconds.
-            Or a model object of transformers, with or without adapters of peft: it runs as it is, in `eval`
-            mode, on its device; see `borrowed` for what that does to the object.
-        second: a second sentence, which a model like BERT reads together with the first.
-        target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
-        writing: how a decoder writes on; None: it only reads.
+            It runs in float32, whatever its stored dtype, and on the CPU. The first call with a name loads
+            the model, which takes some seconds.
+            Or a transformers model object, with or without peft adapters: it runs as it is, in `eval`
+            mode, on its device; see `borrowed`.
+        second: a second sentence, for models like BERT that read pairs.
+        target: the decoder's input in an encoder–decoder; None: the model generates it.
+        writing: how a decoder continues the text; None: it does not.
         edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" ablates
-            head 2 of layer 4. They are made one after the other: of two that ablate or point the same row,
-            the last one counts. The trace's weights are those that the model went on with.
-        tokenizer: of transformers, or any function from text to ids with `convert_ids_to_tokens`, for a model
-            object; None: the tokens are given.
-        dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
-        device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
-            wherever one is taken: "owner/name#bfloat16#cuda".
-        images: what a vision-language model reads with the text, one or several, each a file, the bytes of
-            one, or a picture of Pillow's. They belong where the text has placeholders of the model's
-            processor, or else before it; no chat template is applied. `Token.patch` is the place of a token
-            in its picture. TrOCR, Donut and BLIP read one picture; the text is what their decoder reads, and
-            "" lets them write it.
-        processor: of transformers, as AutoProcessor returns it, for a vision-language model object.
-        layers, heads, queries: keep these alone, by number from 0: one, several, or None for all. Queries are
-            places in the text, or tokens of it that are there once, as text; of an encoder–decoder, of its
-            source. The model runs no further than the last of these layers.
-        store: "weights" keeps the weights that the model computed with, to the bit. "vectors" keeps queries,
+            head 2 of layer 4. They are applied in order: if two ablate or redirect the same row, the last one
+            wins. The trace has the edited weights.
+        tokenizer: a transformers tokenizer, or a function from text to ids with `convert_ids_to_tokens`, for
+            a model object; None: `text` must be token ids, unless the object has a tokenizer.
+        dtype: the dtype of a model by folder or id: "float32", "bfloat16", "float16", or torch's own.
+        device: its device: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A model name may include
+            both: "owner/name#bfloat16#cuda".
+        images: one or several images for a vision-language model, each a file, the bytes of one, or a Pillow
+            image. They are inserted at the placeholders of the model's processor in the text, or else before
+            it; no chat template is applied. `Token.patch` is a token's place in its image. TrOCR, Donut and
+            BLIP read one image; the text is their decoder's input, and "" lets them generate it.
+        processor: the transformers processor (AutoProcessor) of a vision-language model object.
+        layers, heads, queries: keep only these, by index from 0: one, several, or None for all. Queries are
+            positions in the text (the source, in an encoder–decoder), or the texts of tokens that occur once.
+            The model stops after the last of these layers.
+        store: "weights" keeps the weights that the model computed with, bit by bit. "vectors" keeps queries,
             keys and rules for masks and biases, O(tokens) in place of O(tokens²), while the model runs
-            PyTorch's fast attention; weights of the rows that are read are computed then, and agree with
-            those up to rounding. "auto" keeps vectors where the weights, or those of any one layer, would
-            take more than `max_weight_bytes` as float32, unless the attention is changed.
-        max_weight_bytes: the limit for "auto", and for an array made of vectors, such as `Block.weights`.
+            PyTorch's fast attention; weights are then computed when rows are read, and equal the model's up
+            to rounding. "auto" keeps vectors if the weights, or those of one layer, would
+            take more than `max_weight_bytes` as float32, except with edits.
+        max_weight_bytes: the limit for "auto", and for arrays computed from vectors, such as `Block.weights`.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
-        UnknownModel: no such name.
-        ModelNotReachable: the model is not on this machine, and the hub gives nothing.
-        ModelTooLarge: it takes more memory than the limit allows.
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: a text is invalid for this model.
+        UnknownModel: there is no model of that name.
+        ModelNotReachable: the model is not on this machine, and the hub does not provide it.
+        ModelTooLarge: it takes more memory than the limit.
         ModelFilesDamaged: its files are missing or changed.
-        ModelNotSupported: its attention cannot be shown exactly, or it cannot read or write like that.
-        InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
+        ModelNotSupported: its attention cannot be recorded exactly, or it does not support this input.
+        InvalidEdit: an edit has the wrong form, or the model or the text has no place for it.
         InvalidTrace: the model or the text has no such layer, head or query.
-        TypeError: an argument is of another type, such as a list of texts.
+        TypeError: an argument has the wrong type, such as a list of texts.
     """
     if images:
         need_extra("pictures")
@@ -212,26 +211,26 @@ def trace_many(
     store: Store = "auto",
     max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Iterator[Trace]:
-    """The traces of many texts, in their order; only those of one batch are in memory at once.
+    """Yield the traces of many texts, in order; only one batch at a time is in memory.
 
     >>> [trace.stack("encoder").shape for trace in trace_many(["The dog slept.", "It was very tired."])]
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
-    Texts of a batch are padded to the longest, and the padding is cut away: numbers may differ from those of
-    the text alone by the rounding of sums: in float32 some 1e-6, more where scores are large. An
-    encoder–decoder, which writes what its decoder reads, takes one text at a time; so does a model that takes
-    token types, if a batch mixes pairs and single texts, and a text of which vectors are kept. Traces are
-    views of their batch, which stays in memory as long as one of them does.
+    The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
+    from those of the text alone by the rounding of sums: about 1e-6 in float32, more for large scores. Texts
+    are traced one at a time for an encoder–decoder that generates its target, for a model with token types
+    if a batch mixes pairs and single texts, and if vectors are stored. Traces are
+    views of their batch, which stays in memory as long as any of them does.
 
     Args:
-        texts: each as `trace` takes it, or a pair, (text, second); or what a tokenizer of transformers
-            returns for several.
-        model, tokenizer, dtype, device: as `trace` takes them.
-        batch_size: how many texts are read in one forward pass.
-        layers, heads, queries, store, max_weight_bytes: as `trace` takes them, of each text.
+        texts: each as for `trace`, or a pair, (text, second); or the output of a transformers tokenizer
+            for several texts.
+        model, tokenizer, dtype, device: as for `trace`.
+        batch_size: the number of texts per forward pass.
+        layers, heads, queries, store, max_weight_bytes: as for `trace`, applied to each text.
 
     Raises:
-        AttnvizError, TypeError: as `trace` does, before the traces of that text's batch come.
+        AttnvizError, TypeError: as for `trace`, before the first trace of that text's batch.
     """
     if whole(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
@@ -253,20 +252,20 @@ def predictions(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
 ) -> tuple[Prediction, ...]:
-    """What a model expects in a text: the next token in each place, or what was masked there.
+    """Return a model's predictions for a text: the next token at each position, or the masked tokens.
 
     Args:
-        text, model, second, target, writing, edits, tokenizer, dtype, device: as `trace` takes them. A model
-            like BERT expects something where its masked token is typed: "The [MASK] slept." for BERT, "The
-            <mask> slept." for RoBERTa; `python -m attnviz models NAME` shows which one it is.
+        text, model, second, target, writing, edits, tokenizer, dtype, device: as for `trace`. A model
+            like BERT predicts masked tokens: "The [MASK] slept." for BERT, "The
+            <mask> slept." for RoBERTa; `python -m attnviz models NAME` shows the model's mask token.
 
     Returns:
-        A prediction for each place. There are none if no masked token was typed, nor if the model expects
-        nothing: "minilm" was saved without a head for predictions, and so were models that sort texts.
-        Nor are there any for the translators: the page Translate shows their probabilities, this does not.
+        One prediction per position. Empty if the text has no masked token, or if the model has no
+        language-model head, such as "minilm" and text classifiers. Also empty for the bundled translators,
+        the probabilities of which are on the page Translate.
 
     Raises:
-        AttnvizError, TypeError: as `trace` does.
+        AttnvizError, TypeError: as for `trace`.
     """
     given, changes = model_input(text, second, target, writing), _edits(edits)
     with opened(model, tokenizer, dtype, device) as name:
@@ -283,28 +282,28 @@ def decomposition(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
 ) -> Decomposition:
-    """A token's output, and each of its logits, as a sum of what every part of the model adds to it.
+    """Decompose a token's output, and its logits, into a sum of contributions of all parts of the model.
 
     >>> slept = decomposition("The dog slept.", "minilm", place=3)
-    >>> slept.residual < 1e-5  # how far the sum is from the model's own output
+    >>> slept.residual < 1e-5  # the largest difference from the model's own output
     True
-    >>> [(part.kind, part.vectors.shape) for part in slept.parts][:3]  # a head's are [head, key, d_model]
+    >>> [(part.kind, part.vectors.shape) for part in slept.parts][:3]  # for heads [head, key, d_model]
     [('embeddings', (384,)), ('encoder', (12, 6, 384)), ('feed-forward', (384,))]
 
     Args:
-        text, model, target, tokenizer, dtype, device: as `trace` takes them.
-        place: the token, from 0, or its text if that is there once.
-        kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
+        text, model, target, tokenizer, dtype, device: as for `trace`.
+        place: the token, from 0, or its text if it occurs once.
+        kind: "encoder" or "decoder", the stack to decompose; None: the decoder, if there is one.
 
     Returns:
-        The parts, what they add up to, and the directions whose products with them are parts of the logits.
+        The contributions, their sum, and the directions that turn contributions into parts of the logits.
 
     Raises:
-        AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
+        AttnvizError, TypeError: as for `trace`; or there is no such token, or no exact decomposition.
     """
     with opened(model, tokenizer, dtype, device) as name:
         loaded = loading.load(name)
-        with loading.gate:  # our own models come without transformers
+        with loading.gate:  # the bundled models do not need transformers
             from attnviz.capture.residual_stream import decomposition as decomposed
 
         return decomposed(loaded, model_input(text, None, target, None), place, kind)
@@ -321,7 +320,7 @@ def patching(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
 ) -> Patching:
-    """How much of the difference between two sentences each head carries (activation patching).
+    """Return each head's share of the difference between two sentences (activation patching).
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = patching(tired, tired.replace("tired", "narrow"), "translator", place=9)
@@ -332,19 +331,19 @@ def patching(
     ('encoder 2-1', 1.0)
 
     Args:
-        clean, corrupted: Two sentences with the same number of tokens that differ in one or a few words.
-        model, target, tokenizer, dtype, device: as `trace` takes them. Both sentences are read with the same
-            target; None: with what the model writes for the clean one.
-        place: the token at which the outcome is measured, from 0, or its text if that is there once; the
-            decoder's, where there is one.
-        rows_of: a head, "encoder 2-1", or "2-1" of a model with one kind of attention: then its output is put
-            in at one token alone, one after the other, and not that of all heads.
+        clean, corrupted: two sentences with the same number of tokens that differ in one or a few words.
+        model, target, tokenizer, dtype, device: as for `trace`. Both sentences have the same
+            target; None: the one that the model generates for the clean sentence.
+        place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
+            decoder, if there is one.
+        rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
+            one token at a time, in place of whole heads.
 
     Returns:
-        What was patched, and how much of the difference each patch explains.
+        The patches, and the share of the difference that each one explains.
 
     Raises:
-        AttnvizError, TypeError: as `trace` does; or the sentences cannot be compared at this token.
+        AttnvizError, TypeError: as for `trace`; or the sentences cannot be compared at this token.
     """
     from attnviz.experiments.patching import patch
 
@@ -365,19 +364,19 @@ def look(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
 ) -> Trace:
-    """Run a model that sees pictures over one; its tokens are the picture's patches, row by row.
+    """Run a vision model over an image and return its attention; the tokens are the patches, row by row.
 
     Args:
-        picture: a file, the bytes of one, or a picture of Pillow's.
-        model: a folder, or a Hugging Face id; or a model object of transformers, with its `processor`.
-        name: what the trace calls the picture; None: as its file is called.
-        processor: of a model object, its image processor, as AutoImageProcessor or AutoProcessor returns it.
-        dtype, device: of a folder or an id, as `trace` takes them.
+        picture: a file, the bytes of one, or a Pillow image.
+        model: a folder, or a Hugging Face id; or a transformers model object, with its `processor`.
+        name: the image's name in the trace; None: its file name.
+        processor: the image processor of a model object, from AutoImageProcessor or AutoProcessor.
+        dtype, device: for a folder or an id, as for `trace`.
 
     Raises:
-        UnreadablePicture: it is no picture, or too large, or the file cannot be opened.
-        AttnvizError: the model cannot be shown, or sees no pictures.
-        TypeError: it is neither a file nor a picture, or what was given besides is of another type.
+        UnreadablePicture: it is not an image, or too large, or the file cannot be opened.
+        AttnvizError: the model is not supported, or is not a vision model.
+        TypeError: an argument has the wrong type.
     """
     need_extra("pictures")
     from PIL import Image
@@ -389,7 +388,7 @@ def look(
         )
     if not isinstance(picture, str | Path | bytes | Image.Image):
         raise TypeError(
-            "The picture must be the name of a file, the bytes of one or a picture of Pillow's, not "
+            "The picture must be the name of a file, the bytes of one or a Pillow image, not "
             f"{type(picture).__name__}."
         )
     taken = Path(picture) if isinstance(picture, str) else picture
@@ -399,7 +398,7 @@ def look(
 
 
 def _loaded(name: str) -> Model:
-    """The model of that name; the caller's caller is warned if it gives its weights alone."""
+    """Return the model of that name; warn in the frame above the caller if it gives only its weights."""
     loaded = loading.load(name)
     if loaded.weights_alone is not None:
         warnings.warn(loaded.weights_alone, stacklevel=3)

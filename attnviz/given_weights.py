@@ -1,4 +1,4 @@
-"""Attention weights and tokens that other programs computed, brought into the form of a trace."""
+"""Converts attention weights and tokens from other programs for use in a trace."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from attnviz.spelling import BROKEN, byte_spelling, spelled_bytes
 
 # "[CLS]", "<s>", "<|endoftext|>", but not a single byte, "<0xE2>".
 _SPECIAL = re.compile(r"\[[A-Z_\d]+\]|<(?!0x[\dA-F]{2}>)[^<>\s]+>")
-_MAX_BROKEN = 0.1  # of the characters; more, and the tokens are not bytes
+_MAX_BROKEN = 0.1  # the largest fraction of invalid characters if tokens are bytes
 
 
 class Piece(NamedTuple):
-    """A token's place in the text: its characters, without the space around them, and its word's number."""
+    """A token's characters in the text, without surrounding space, and the number of its word."""
 
     start: int
     end: int
@@ -28,15 +28,15 @@ class Piece(NamedTuple):
 
 
 def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights of each layer that has some, by number, and whether they were generated in steps.
+    """Return the weights of each layer that has some, by index, and whether they were generated in steps.
 
     Args:
-        given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
+        given: a sequence of layers, or the output of transformers' `generate`: a sequence of steps, each a
             sequence of layers [1, head, query, key]. None is a layer without weights.
         kind: "encoder", "decoder" or "cross".
 
     Raises:
-        InvalidTrace: the steps are not those of one text.
+        InvalidTrace: the steps do not belong to a single text.
     """
     layers = list(given) if hasattr(given, "__iter__") else [given]
     generated = any(map(_is_step, layers))
@@ -48,18 +48,18 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
 
 
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
-    """Return a contiguous array, also of a tensor of torch, whatever its dtype and device.
+    """Return a contiguous array from an array-like object or a torch tensor of any dtype and device.
 
-    What has a method `numpy` and is no tensor is what that returns, contiguous or not.
+    The result of another object's method `numpy` is returned as it is, contiguous or not.
 
     Raises:
-        ValueError, TypeError: it is no array of numbers, or a tensor without data.
+        ValueError, TypeError: it is not an array of numbers, or is a tensor without data.
     """
     if not hasattr(given, "detach"):
         return np.asarray(given.numpy() if hasattr(given, "numpy") else given, dtype=dtype)
     try:
         given = given.detach().cpu()
-        # float32 holds every number of bfloat16 and float16, which NumPy does not know.
+        # float32 holds every number of bfloat16, a dtype that NumPy does not support, and of float16.
         given = (given.float() if given.is_floating_point() else given).numpy()
     except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
         raise ValueError(str(error)) from error
@@ -67,15 +67,15 @@ def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
 
 
 def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
-    """Return the text that tokens make, and the place of each in it.
+    """Return the text of the tokens, and each token's place in it.
 
     Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
-    are recognised by their spelling; others are words.
+    are recognised by their spelling; other tokens are treated as words.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
     for part in _bytes_of(tokens):
-        start = len(text)  # of a character that earlier tokens have begun, too
+        start = len(text)  # includes a character that earlier tokens have begun
         text += decoder.decode(part)
         spans.append((start, len(text) + bool(decoder.getstate()[0])))
     text += decoder.decode(b"", final=True)
@@ -88,10 +88,10 @@ def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
 
 
 def spelled(token: object) -> str:
-    """Return a token as text; bytes, as tiktoken has them, in the spelling of GPT-2."""
+    """Return a token as text; bytes, as from tiktoken, in the spelling of GPT-2."""
     if isinstance(token, bytes):
         return byte_spelling(token)
-    return str(token.item() if hasattr(token, "item") else token)  # a tensor of ids has tensors
+    return str(token.item() if hasattr(token, "item") else token)  # iterating over a tensor gives tensors
 
 
 def _is_step(given: Any) -> bool:
@@ -109,7 +109,7 @@ def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
         (1, arrays[0].shape[1])
     }:
         raise _not_one_text(kind)
-    # Each step has one new row, its last: without a cache it has the earlier ones again.
+    # The last row of each step is new: without a cache, a step repeats the earlier rows.
     rows = [arrays[0][0], *(each[0, :, -1:] for each in arrays[1:])]
     if kind == "cross":
         if len({row.shape[2] for row in rows}) > 1:
@@ -120,15 +120,15 @@ def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
     end = 0
     for row in rows:
         start, end = end, end + row.shape[1]
-        first = max(end - row.shape[2], 0)  # a sliding window keeps the last keys alone
-        found[:, start:end, first:end] = row[:, :, : end - first]  # a static cache has keys to come
+        first = max(end - row.shape[2], 0)  # a sliding window keeps only the last keys
+        found[:, start:end, first:end] = row[:, :, : end - first]  # a static cache also has unused keys
     return found
 
 
 def _not_one_text(kind: str) -> InvalidTrace:
     return InvalidTrace(
-        f"The steps of the {kind} attention are not those of one text. Call generate with one text, "
-        "num_beams=1 and num_return_sequences=1, and give all that it returns."
+        f"The steps of the {kind} attention do not belong to a single text. Call generate with one text, "
+        "num_beams=1 and num_return_sequences=1, and pass all that it returns."
     )
 
 
@@ -142,7 +142,7 @@ def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
         return [
             _encoded(token) if _SPECIAL.fullmatch(token) else spelled_bytes(token) or b"" for token in tokens
         ]
-    if any(token.startswith(" ") for token in plain):  # as TransformerLens' to_str_tokens spells them
+    if any(token.startswith(" ") for token in plain):  # as from TransformerLens' to_str_tokens
         return [_encoded(token) for token in tokens]
     if any(token.endswith("</w>") for token in plain):
         return [_encoded(token.removesuffix("</w>") + " " * token.endswith("</w>")) for token in tokens]

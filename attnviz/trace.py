@@ -1,4 +1,4 @@
-"""What one forward pass did: every query, key, value, score and weight, as arrays that cannot change."""
+"""The recorded attention of one forward pass: queries, keys, values and weights, as read-only arrays."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ WEIGHTS_ALONE = "weights alone"
 """The default model name of a trace made from weights alone."""
 
 _NO_WEIGHTS = (
-    "There are no weights. Give those of one layer at least; a model of transformers returns them as "
+    "There are no weights. Give those of at least one layer; a transformers model returns them as "
     '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
     "output_attentions=True."
 )
 
 PNG = b"\x89PNG\r\n\x1a\n"
-"""How a PNG file begins."""
+"""The signature of a PNG file."""
 
 ROW_ROUNDING = 0.02
-"""How far a row's sum may be from 1: many weights in bfloat16, of 8 bits each, are off together."""
+"""The largest difference of a row's sum from 1: rounding errors of bfloat16, with 8 bits each, add up."""
 
 ROUNDING = 1e-5
-"""How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
+"""The largest excess of a weight over 1: an edit that moves one weight onto another adds the two."""
 
 
 class Patch(NamedTuple):
-    """Which part of a picture a token is.
+    """The part of an image that a token represents.
 
     Attributes:
-        picture: which of the pictures, from 0.
-        view: 0: the picture as a whole; 1: the same picture in more pixels, where a model cuts it into tiles.
-        row, column: of the patches of this view, from 0.
-        box: its left, top, right and bottom edge, as parts of the picture's width and height. They are below
-            0 or above 1 where the model adds a margin.
+        picture: the index of the image, from 0.
+        view: 0: the whole image; 1: the same image at a higher resolution, if the model cuts it into tiles.
+        row, column: the position among the patches of this view, from 0.
+        box: left, top, right and bottom edge, relative to the image's width and height. They are below
+            0 or above 1 if the model adds a margin.
     """
 
     picture: int
@@ -88,16 +88,16 @@ class Patch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token and its place in the text.
+    """A token and its place in the text.
 
     Attributes:
         text: the tokenizer's own spelling ("##ing" for a piece inside a word).
-        id: its row in the model's vocabulary.
-        start, end: its characters, `source[start:end]`; 0, 0 for a special token.
-        word: the number of its word, from 0; None for a special token.
+        id: the row in the model's vocabulary.
+        start, end: the character range, `source[start:end]`; 0, 0 for a special token.
+        word: the number of the word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
-        sentence: 0, or 1 in the second sentence of a pair, where start and end count in that one.
-        patch: which part of a picture it is; None: none.
+        sentence: 0; or 1 in the second sentence of a pair, to which start and end then refer.
+        patch: the part of an image that it represents, or None.
     """
 
     text: str
@@ -111,29 +111,29 @@ class Token:
 
 
 Pooling = Literal["max", "mean", "sum"]
-"""How a block of weights becomes one number."""
+"""How a block of weights is reduced to one number."""
 
 _TILE = 2**22
-"""How many weights are read at a time where all of them would take much memory."""
+"""The number of weights read at a time, to limit memory."""
 
 
 class Lazy(Protocol):
-    """Numbers that become an array when they are read."""
+    """Values that are computed or copied into an array when they are first read."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of that array."""
+        """The shape of the array."""
 
     def numpy(self) -> NDArray[Any]:
         """Return the array.
 
         Raises:
-            InvalidTrace: the numbers are no longer those that the model computed with.
+            InvalidTrace: the values have changed since the model computed with them.
         """
 
 
 class _Array(Generic[Held]):
-    """A field of `Block`: a read-only array, made of what was recorded when it is first read."""
+    """A field of `Block`: a read-only array, made from the recorded tensor when it is first read."""
 
     def __init__(self, dtype: type[np.generic], *, optional: bool = False) -> None:
         self._dtype, self._optional = dtype, optional
@@ -146,7 +146,7 @@ class _Array(Generic[Held]):
     @overload
     def __get__(self, block: Block, owner: type[Block]) -> Held: ...
     def __get__(self, block: Block | None, owner: type[Block]) -> Held | None:
-        if block is None:  # `dataclass` reads the default, or that there is none
+        if block is None:  # `dataclass` reads the default from the class; AttributeError: there is none
             if self._optional:
                 return None
             raise AttributeError(self._name)
@@ -166,33 +166,33 @@ class _Array(Generic[Held]):
 class Block:
     """One layer's attention.
 
-    The weights are the model's own, to the bit. What a model recorded stays as it is, on the model's device
-    and in its numbers, until it is first read: then it becomes an array, field by field. Scores and output
-    are computed each time. W_O is the model's own weight, which the trace keeps in memory if the model goes.
+    The weights equal the model's own bit by bit. Recorded tensors keep the model's device and dtype until
+    they are first read; each field is then converted to an array. Scores and output are computed on each
+    access. W_O is the model's own weight, which the trace keeps in memory after the model is gone.
 
     Attributes:
-        kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the part of a
-            vision-language model that reads the pictures.
-        layer: counts from 0.
+        kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the vision encoder of a
+            vision-language model.
+        layer: the index of the layer, from 0.
         query_tokens, key_tokens: the tokens of the rows and of the columns.
-        query: [head, query, d_head], after projection (and rotation, where the model rotates).
+        query: [head, query, d_head], after projection (and rotary embedding, if the model has one).
         key, value: [head, key, d_head], one per head (grouped keys already repeated).
         weights: [head, query, key], the softmax of the masked scores, after any edits; each from 0 to 1.
-        mask: [query, key], True where a query may look.
-        scale: what q·k is multiplied by.
+        mask: [query, key], True where a query may attend.
+        scale: the factor applied to q·k.
         bias: [head, query, key] added to the scaled scores, or None.
-        projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
-        cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
-            Riviere et al. 2024, §2); else None.
-        heads: the numbers of the heads that were selected, in the order of the arrays; None: all of them.
-        queries: the places of the query tokens that were selected; None: all of them.
-        sinks: [head], where each head has a learned score that belongs to no token and enters the softmax of
-            every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1, and the rest
-            goes nowhere. Of weights alone, an empty array says that there are sinks. Else None.
+        projection: [head, d_head, d_model], each head's slice of W_O, or None if it was not recorded.
+        cap: the bound of the soft cap on scores, cap · tanh(score / cap) (Gemma 2: Riviere et al. 2024, §2);
+            or None.
+        heads: the selected heads, in the order of the arrays; None: all heads.
+        queries: the positions of the selected query tokens; None: all queries.
+        sinks: [head], a learned score per head that belongs to no token and enters the softmax of
+            every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1.
+            Empty if there are sinks with unknown scores, in a trace of weights alone. None: no sinks.
 
     Raises:
         InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not from 0 to 1,
-            or a query has every key masked; of what a model recorded, the numbers when they are first read.
+            or all keys of a query are masked. The values of recorded tensors are checked when first read.
     """
 
     kind: Kind
@@ -244,7 +244,7 @@ class Block:
                 )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return arrays alone: another process has no such device."""
+        """Return arrays only: another process may not have the tensors' device."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
@@ -252,69 +252,69 @@ class Block:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many heads, queries and keys there are: the shape of the weights."""
+        """The number of heads, queries and keys: the shape of the weights."""
         return len(vars(self)["query"]), len(self.query_tokens), len(self.key_tokens)
 
     @property
     def weights_alone(self) -> bool:
-        """Whether it has no queries, keys and values: d_head is 0; see `Trace.from_weights`."""
+        """Whether there are no queries, keys and values (d_head is 0); see `Trace.from_weights`."""
         return not vars(self)["query"].shape[2]
 
     @property
     def scores(self) -> Floats:
-        """[head, query, key]: query·key × scale (+ bias), capped where the model does so, before the mask.
+        """[head, query, key]: query·key × scale (+ bias), after a soft cap and before the mask.
 
         Raises:
-            InvalidTrace: there are weights alone.
+            InvalidTrace: the block has weights alone.
         """
         return _frozen(self.capped(self.scaled))
 
     @property
     def scaled(self) -> Floats:
-        """[head, query, key]: the scores before they are capped.
+        """[head, query, key]: the scores before any soft cap.
 
         Raises:
-            InvalidTrace: there are weights alone.
+            InvalidTrace: the block has weights alone.
         """
         self.need_vectors()
         if hasattr(held := vars(self)["weights"], "refuse"):
-            held.refuse()  # scores take as much
+            held.refuse()  # the scores take as much memory as the weights
         scaled = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return scaled if self.bias is None else scaled + self.bias
 
     def capped(self, scaled: Floats) -> Floats:
-        """What the cap makes of scores: cap · tanh(score / cap); without one, the same."""
+        """Return scores after the soft cap, cap · tanh(score / cap), if there is one."""
         return scaled if self.cap is None else np.tanh(scaled / np.float32(self.cap)) * np.float32(self.cap)
 
     @property
     def output(self) -> Floats:
-        """[head, query, d_head]: weights @ value, the weighted average that each query reads.
+        """[head, query, d_head]: weights @ value, the weighted average of the values for each query.
 
         Raises:
-            InvalidTrace: there are weights alone.
+            InvalidTrace: the block has weights alone.
         """
         self.need_vectors()
         return _frozen(self.weights @ self.value)
 
     def row(self, head: SupportsIndex, query: SupportsIndex | str) -> Floats:
-        """Return one query's weights, [key]; arguments and errors as of `rows`."""
+        """Return one query's weights, [key]; arguments and errors as for `rows`."""
         found: Floats = self.rows(head, [query])[0]
         return found
 
     def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex | str]) -> Floats:
-        """Return the weights of some queries, [query, key], without those of others.
+        """Return the weights of some queries, [query, key], without reading the others.
 
-        Of a trace with `store="vectors"` they are computed from queries and keys, in the model's numbers, and
-        agree with the model's own up to rounding.
+        In a trace with `store="vectors"`, they are computed from queries and keys in the model's dtype, and
+        equal the model's own up to rounding.
 
         Args:
-            head: its number in the model, from 0.
-            queries: their places in the text, from 0, or their texts, where they are there once.
+            head: the head's number in the model, from 0.
+            queries: positions in the text, from 0, or the texts of tokens that occur once.
 
         Raises:
-            InvalidTrace: there is no such head or query, it was not selected, or a text is there several
+            InvalidTrace: there is no such head or query, it was not selected, or a text occurs several
                 times.
-            TypeError: a number is no whole one.
+            TypeError: a number is not an integer.
         """
         at = _place(head, self.heads, self.shape[0], "head")
         places = [self._query(query) for query in queries]
@@ -326,10 +326,10 @@ class Block:
         return cast("Floats", _frozen(_checked("weights", found)))
 
     def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
-        """Return where some queries may attend, [query, key]: rows of `mask`, without the others.
+        """Return the rows of `mask` for some queries, bool [query, key], without reading the others.
 
         Raises:
-            InvalidTrace, TypeError: as `rows` does.
+            InvalidTrace, TypeError: as for `rows`.
         """
         places = [self._query(query) for query in queries]
         held = vars(self)["weights"]
@@ -342,15 +342,15 @@ class Block:
         return _place(query, self.queries, self.shape[1], "query")
 
     def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
-        """Return the k keys with the largest weights of each query, the largest first.
+        """Return the k keys with the largest weights for each query, in descending order.
 
         Args:
-            head: its number in the model, from 0.
-            k: how many keys; fewer where the text has fewer.
+            head: the head's number in the model, from 0.
+            k: the number of keys; limited to the number of tokens.
 
         Raises:
             InvalidTrace: there is no such head, it was not selected, or k is below 1.
-            TypeError: a number is no whole one.
+            TypeError: a number is not an integer.
         """
         if (count := whole(k, "k")) < 1:
             raise InvalidTrace(f"k must be 1 or more, not {count}.")
@@ -367,21 +367,21 @@ class Block:
         """Return an overview of a head's weights: one number for each block of `size` × `size` tokens.
 
         Args:
-            head: its number in the model, from 0.
-            size: tokens on each side of a block; the last ones may have fewer.
-            how: "max", "mean" or "sum" of the weights of a block, masked ones included.
+            head: the head's number in the model, from 0.
+            size: tokens per side of a block; the last blocks may be smaller.
+            how: "max", "mean" or "sum" of the weights of a block, including masked ones.
 
         Returns:
             [⌈queries / size⌉, ⌈keys / size⌉].
 
         Raises:
             InvalidTrace: there is no such head, it was not selected, `size` is below 1, or `how` is unknown.
-            TypeError: a number is no whole one.
+            TypeError: a number is not an integer.
         """
         if (side := whole(size, "size")) < 1:
             raise InvalidTrace(f"size must be 1 or more, not {side}.")
         if how not in get_args(Pooling):
-            raise InvalidTrace(f"There is no pooling {how!r:.30}; there are {joined([*get_args(Pooling)])}.")
+            raise InvalidTrace(f"Unknown pooling {how!r:.30}; use one of {joined([*get_args(Pooling)])}.")
         reduce = (np.maximum if how == "max" else np.add).reduceat
         parts = []
         for rows in self._tiles(head, side):
@@ -394,7 +394,7 @@ class Block:
         return _frozen(np.concatenate(parts))
 
     def _tiles(self, head: SupportsIndex, side: int = 1) -> Iterator[Floats]:
-        """Yield a head's rows, so many at a time that memory stays bounded, in multiples of `side`."""
+        """Yield a head's rows in tiles of bounded size, with a multiple of `side` rows each."""
         _, queries, keys = self.shape
         at = _place(head, self.heads, self.shape[0], "head")
         step = side * max(1, _TILE // (side * keys))
@@ -402,22 +402,22 @@ class Block:
             yield self._rows(at, range(start, min(start + step, queries)))
 
     def need_vectors(self) -> None:
-        """Refuse what is computed from vectors.
+        """Raise if there are no queries, keys and values.
 
         Raises:
-            InvalidTrace: there are weights alone.
+            InvalidTrace: the block has weights alone.
         """
         if self.weights_alone:
             raise InvalidTrace(
-                "There are weights alone here, without queries, keys and values to compute from."
+                "This trace has weights alone, without queries, keys and values to compute from."
             )
 
 
 class Top(NamedTuple):
-    """The keys with the largest weights of each query.
+    """The keys with the largest weights for each query.
 
     Attributes:
-        keys: [query, k], places in the text, from 0.
+        keys: [query, k], positions in the text, from 0.
         weights: [query, k].
     """
 
@@ -427,26 +427,25 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """One forward pass of one model over one text (two, for an encoder–decoder).
+    """One forward pass of a model over one text (two, for an encoder–decoder).
 
-    A trace equals itself only: `==` of two that hold the same numbers is False. Compare their arrays, as in
+    Traces are compared by identity: `==` of two traces with equal values is False. Compare their arrays:
     `numpy.array_equal(one.stack("encoder"), other.stack("encoder"))`.
 
     Attributes:
         model: the catalogue name, folder or Hugging Face id.
-        text: what the visitor typed; of a decoder that wrote on, what it wrote too.
-        second: the second sentence of a pair that was read together, else None.
-        target: the second text of an encoder–decoder, else None.
-        written: how many of the last tokens a decoder wrote itself.
-        blocks: every layer's attention, in the order the model ran them; "vision" comes last.
-        edits: the changes that were made to the weights while it ran, in words; the blocks' weights are the
-            changed ones.
-        notes: how it was made, where a reader might expect something else: sentences.
-        pictures: those that were read, as PNG files, made smaller.
-        without_weights: of a hybrid model, what its layers without attention weights are, by number from 0.
+        text: the input text, including generated text in a decoder-only model.
+        second: the second sentence of a pair, else None.
+        target: the decoder's text in an encoder–decoder, else None.
+        written: the number of generated tokens at the end.
+        blocks: every layer's attention, in execution order; "vision" comes last.
+        edits: descriptions of the changes to the attention; the blocks have the edited weights.
+        notes: sentences about unusual conditions of the trace.
+        pictures: the input images, as PNG files of reduced size.
+        without_weights: in a hybrid model, the types of layers without attention weights, by index from 0.
 
     Raises:
-        InvalidTrace: two blocks are of the same kind and layer, layers of one kind differ in shape, or
+        InvalidTrace: two blocks have the same kind and layer, layers of one kind differ in shape, or
             `written` is negative.
     """
 
@@ -471,11 +470,11 @@ class Trace:
             one = first.setdefault(block.kind, block)
             if block.shape != one.shape:
                 raise InvalidTrace(
-                    f"The layers of one kind must have equally many heads and tokens, but {block.kind} layer "
+                    f"Layers of one kind must have equal numbers of heads and tokens, but {block.kind} layer "
                     f"{block.layer + 1} has {_sizes(block)}, and layer {one.layer + 1} has {_sizes(one)}."
                 )
         if self.written < 0:
-            raise InvalidTrace(f"A model cannot have written {self.written} tokens.")
+            raise InvalidTrace(f"written is {self.written}, which is not a number of tokens.")
 
     @staticmethod
     def from_weights(
@@ -489,29 +488,30 @@ class Trace:
         sink: bool = False,
         second: SupportsIndex | None = None,
     ) -> Trace:
-        """Return a trace of weights alone, whatever computed them; without queries, keys and values.
+        """Return a trace of weights alone, from any program; without queries, keys and values.
 
         >>> trace = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"])
         >>> trace.stack("decoder").shape
         (1, 1, 2, 2)
 
         Args:
-            weights: of the only stack, or of the encoder: [layer, head, query, key] as one array, or of each
-                layer [head, query, key] or [1, head, query, key], as `attentions` of transformers are; of
-                numpy, of torch, or lists. A layer that is None is skipped, and the others keep their
-                numbers. If no token attends forwards, it is a decoder's. Or the `attentions` that `generate`
-                of transformers returns, of one text and one beam: one tuple of layers for each step.
+            weights: the weights of the only stack, or of the encoder: an array [layer, head, query, key]; or
+                one array per layer, [head, query, key] or [1, head, query, key], as the `attentions` of
+                transformers. NumPy arrays, torch tensors, or lists. A layer that is None is skipped, and the
+                others keep their index. If no token attends to later tokens, the stack is a decoder. Or the
+                `attentions` that transformers' `generate` returns for one text and one beam: one tuple of
+                layers per step.
             tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
-                or words. Of generated weights, the last token may be among them, although none attends to it.
-            decoder, cross: of an encoder–decoder, as transformers calls them `decoder_attentions` and
-                `cross_attentions`.
-            target_tokens: what the decoder reads.
-            model: what the trace calls the model.
-            sink: what a row lacks of 1 went to a learned sink that is no token, as in GPT-OSS.
-            second: the place, from 0, of the first of `tokens` in the second sentence of a pair.
+                or words. For generated weights, the last token may be included, although it attends to none.
+            decoder, cross: the `decoder_attentions` and `cross_attentions` of an encoder–decoder in
+                transformers.
+            target_tokens: the decoder's input.
+            model: the name of the model in the trace.
+            sink: rows may sum to less than 1, because of a learned sink that is not a token, as in GPT-OSS.
+            second: the position, from 0, of the first token of the second sentence of a pair.
 
         Raises:
-            InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
+            InvalidTrace: there are no weights, they do not match the tokens, a weight is invalid, or a
                 row does not sum to 1; the message has the place and the difference.
         """
         if weights is None or decoder is None or cross is None:
@@ -550,26 +550,26 @@ class Trace:
         return [*found, *self.notes]
 
     def __sub__(self, other: Trace) -> Difference:
-        """Return this trace minus another one with as many tokens, for `attnviz.show`.
+        """Return the difference of this trace and one of the same shape, for `attnviz.show`.
 
         Raises:
-            InvalidTrace: they have other numbers of tokens, layers or heads.
+            InvalidTrace: they differ in the number of tokens, layers or heads.
         """
         return Difference(self, other) if isinstance(other, Trace) else NotImplemented
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """What the only stack reads; of an encoder–decoder, what its encoder reads.
+        """The input tokens of the only stack, or of the encoder in an encoder–decoder.
 
-        Where the trace has no attention of the encoder, it is what the decoder reads: see `Block.key_tokens`.
+        If the trace has no encoder attention, they are the decoder's tokens: see `Block.key_tokens`.
         """
         return self.blocks[0].key_tokens if self.blocks else ()
 
     def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
-        """The blocks of one kind, by layer; None: of the only kind that there is.
+        """Return the blocks of one kind, by layer; None: of the only kind.
 
         Raises:
-            InvalidTrace: the model has no such attention, or several kinds and none is named.
+            InvalidTrace: the model has no attention of this kind, or several kinds and `kind` is None.
         """
         if kind is None:
             kinds = tuple(dict.fromkeys(block.kind for block in self.blocks))
@@ -586,11 +586,11 @@ class Trace:
         return blocks
 
     def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
-        """One layer's attention; `layer` counts from 0, and a kind is needed where there are several.
+        """Return one layer's attention; `layer` counts from 0; `kind` may be None if there is only one.
 
         Raises:
             InvalidTrace: the model has no such layer.
-            TypeError: `layer` is no whole number.
+            TypeError: `layer` is not an integer.
         """
         blocks = self.of_kind(kind)
         wanted = whole(layer, "layer")
@@ -608,28 +608,28 @@ class Trace:
         )
 
     def stack(self, kind: Kind | None = None) -> Floats:
-        """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
+        """Return all weights of one kind, [layer, head, query, key]; None: of the only kind."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
     def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all") -> None:
-        """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
+        """Write the trace to a file (NPZ, no pickle); `Trace.load` restores it bit by bit.
 
-        `numpy.load` opens it, too: its arrays are called by kind, layer (counted from 1) and attribute of
-        `Block`, as in `numpy.load(file)["encoder-4.weights"]`. What layers share, such as a mask, is there
-        once, by the name of the first. Scores are not in the file: they are computed from queries and keys.
+        `numpy.load` also opens it: the arrays are named by kind, layer (counted from 1) and attribute of
+        `Block`, as in `numpy.load(file)["encoder-4.weights"]`. An array that layers share, such as a mask, is
+        stored once, under the name of the first. Scores are not stored: they follow from queries and keys.
 
         Args:
-            file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
-                there already is replaced when all is written.
-            what: "all"; or "attention", all but each layer's W_O, which is the same for every text and of
-                short ones most of a file.
+            file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
+                file is replaced after everything is written.
+            what: "all"; or "attention", all but each layer's W_O, which is the same for every text and takes
+                most of a short text's file.
 
         Raises:
-            InvalidTrace: the trace is too large for a file, or `what` is something else.
+            InvalidTrace: the trace is too large for a file, or `what` is unknown.
             OSError: the file cannot be written.
         """
         if what not in ("all", "attention"):
-            raise InvalidTrace(f'A file holds "all" or "attention", not {what!r}.')
+            raise InvalidTrace(f'what must be "all" or "attention", not {what!r}.')
         blocks = (block if what == "all" else changed(block, projection=None) for block in self.blocks)
         header, arrays = _described(replace(self, blocks=tuple(blocks)))
         numbers = {place: getattr(block, name) for place, (block, name) in arrays.items()}
@@ -639,13 +639,13 @@ class Trace:
 
     @staticmethod
     def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
-        """Read what `save` wrote. Nothing in the file is run or trusted.
+        """Read a trace that `save` wrote. The file is treated as untrusted, and nothing in it is executed.
 
         Args:
             file: a path, or a binary file open for reading.
 
         Raises:
-            InvalidTrace: it is no trace, of another version, damaged, or too large.
+            InvalidTrace: it is not a trace, has another version, is damaged, or too large.
             OSError: the file cannot be opened.
         """
         header, arrays = trace_io.read(file)
@@ -655,9 +655,9 @@ class Trace:
             described, names = _described(trace)
         except InvalidTrace:
             raise
-        except Exception as error:  # whatever a header that is not ours leads to: a KeyError, a TypeError
+        except Exception as error:  # an invalid header may raise anything: a KeyError, a TypeError
             raise trace_io.damaged(f"{type(error).__name__} in its header") from error
-        # As JSON, because there 1, 1.0 and true are not the same.
+        # Compared as JSON, in which 1, 1.0 and true differ.
         if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
             raise trace_io.damaged("it holds other arrays than its header describes")
         return trace
@@ -665,14 +665,14 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The weights of one trace minus those of another, as `trace - minus` makes it.
+    """The weights of one trace minus those of another, from `trace - minus`.
 
     Attributes:
-        trace: from which is subtracted.
-        minus: what is subtracted.
+        trace: the minuend.
+        minus: the subtrahend.
 
     Raises:
-        InvalidTrace: they have other numbers of tokens, layers or heads.
+        InvalidTrace: they differ in the number of tokens, layers or heads.
     """
 
     trace: Trace
@@ -684,7 +684,7 @@ class Difference:
             p: len(b.query) for p, b in others.items()
         }:
             raise InvalidTrace(
-                "Traces are subtracted head by head, but these have other layers or heads: "
+                "Traces are subtracted head by head, but these differ in their layers or heads: "
                 f"{self.trace!r} and {self.minus!r}."
             )
         for place, block in blocks.items():
@@ -698,9 +698,9 @@ class Difference:
 
 
 UNKNOWN = np.zeros(0, np.float32)
-"""The sinks of weights alone."""
+"""Marks sinks with unknown scores in a trace of weights alone."""
 _OWN = ("query", "key", "value", "weights")
-_SHARED = ("mask", "bias", "projection", "sinks")  # equal ones of several blocks are one in the file
+_SHARED = ("mask", "bias", "projection", "sinks")  # equal arrays of several blocks are stored once
 
 
 _SELECTED = ("heads", "queries")
@@ -711,7 +711,7 @@ def _own(weights_alone: bool) -> tuple[str, ...]:
 
 
 def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str]]]:
-    """The header of a trace's file, and the name of each array there.
+    """Return the header of a trace's file, and the block and field of each array by its name in the file.
 
     Blocks are named by kind and layer, counted from 1, and arrays by block and attribute: encoder-4.weights.
     """
@@ -770,28 +770,28 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
 
 
 def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
-    """The trace that such a header and arrays, here by their names, describe.
+    """Return the trace that a header and named arrays describe.
 
     Raises:
-        InvalidTrace: something is of another type, or no forward pass can have such numbers.
-        Exception: something else in the header is wrong.
+        InvalidTrace: a value has the wrong type or is impossible in a forward pass.
+        Exception: the header is invalid in another way.
     """
     sequences = [
         tuple(Token(**_typed(Token, fields), patch=_patch(fields.get("patch"))) for fields in tokens)
         for tokens in header["sequences"]
     ]
     if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
-        raise trace_io.damaged("a token is in neither of two sentences")
+        raise trace_io.damaged("the sentence of a token is neither 0 nor 1")
     blocks = []
     for described in header["blocks"]:
         if described["kind"] not in get_args(Kind):
-            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(described['kind'])}")
+            raise trace_io.damaged(f"unknown kind of attention: {reprlib.repr(described['kind'])}")
         alone = described["d_head"] == 0
         numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
         numbers |= {name: arrays[described[name]] for name in _SHARED if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
-                raise trace_io.damaged(f"{described['name']}.{name} is of another type")
+                raise trace_io.damaged(f"{described['name']}.{name} has the wrong type")
         rows, columns = (sequences[described[name]] for name in ("query_tokens", "key_tokens"))
         if alone:
             numbers |= _no_vectors(len(numbers["weights"]), rows, columns)
@@ -813,7 +813,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         )
     edits, notes = tuple(header["edits"]), tuple(header.get("notes", ()))
     if not all(isinstance(text, str) for text in (*edits, *notes)):
-        raise trace_io.damaged("an edit or a note is no text")
+        raise trace_io.damaged("an edit or a note is not a text")
     others = dict(header.get("without_weights", ()))
     if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
         raise trace_io.damaged("a layer without weights has no number or no name")
@@ -832,21 +832,21 @@ def _patch(found: Any) -> Patch | None:
         return None
     picture, view, row, column, box = found
     if not all(type(place) is int and place >= 0 for place in (picture, view, row, column)):
-        raise trace_io.damaged("the place of a patch is none")
+        raise trace_io.damaged("the place of a patch is invalid")
     left, top, right, bottom = box
     if not all(type(edge) is float and np.isfinite(edge) for edge in box):
-        raise trace_io.damaged("the edges of a patch are no numbers")
+        raise trace_io.damaged("the edges of a patch are not numbers")
     return Patch(picture, view, row, column, (left, top, right, bottom))
 
 
 def _png(found: NDArray[Any]) -> bytes:
     if found.dtype != np.uint8 or not (picture := found.tobytes()).startswith(PNG):
-        raise trace_io.damaged("a picture is no PNG file")
+        raise trace_io.damaged("a picture is not a PNG file")
     return picture
 
 
 def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
-    """Return the tokens that a model read: not the last one of a text that it generated."""
+    """Return the tokens in the model's input: the last token of a generated text is not part of it."""
     layer = next(iter(layers.values()), None)
     written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
     return tokens[:-1] if written else tokens
@@ -855,12 +855,12 @@ def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> 
 def _plain_tokens(
     tokens: Sequence[Any], second: SupportsIndex | None = None
 ) -> tuple[str, str | None, tuple[Token, ...]]:
-    """Return the text that the tokens make, that of a second sentence, and the tokens with their places."""
+    """Return the text of the tokens, that of a second sentence, and the tokens with their places."""
     spellings = [spelled(token) for token in tokens]
     begins = len(spellings) if second is None else whole(second, "second")
     if second is not None and not 0 < begins < len(spellings):
         raise InvalidTrace(
-            f"second is {begins}; it must be the place of a token after the first, from 1 to "
+            f"second is {begins}; it must be the position of a token after the first, from 1 to "
             f"{len(spellings) - 1}."
         )
     texts, found, words = [], [], 0
@@ -880,14 +880,14 @@ def _weights_alone(
     columns: tuple[Token, ...],
     sink: bool,
 ) -> list[Block]:
-    """Return a block for each layer."""
+    """Return one block of weights alone per layer."""
     blocks = []
     for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
         weights = _checked_weights(given, where, sink)
         if weights.shape[1:] != (len(rows), len(columns)):
             raise InvalidTrace(
-                f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
+                f"The weights of {where} are for {weights.shape[1]} × {weights.shape[2]} tokens, but there "
                 f"are {len(rows)} × {len(columns)} tokens."
             )
         block = weights_block(kind, layer, rows, columns, weights)
@@ -896,9 +896,9 @@ def _weights_alone(
 
 
 def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
-    """[query, key] for weights [..., query, key] with an unknown mask.
+    """Return a mask, [query, key], for weights [..., query, key] with an unknown mask.
 
-    A decoder whose tokens never attend forwards has a causal mask, others none.
+    It is causal for a decoder without attention to later tokens, else True everywhere.
     """
     mask = np.ones(weights.shape[-2:], dtype=np.bool_)
     return np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask
@@ -907,7 +907,7 @@ def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
 def weights_block(
     kind: Kind, layer: int, rows: tuple[Token, ...], columns: tuple[Token, ...], weights: Floats
 ) -> Block:
-    """A block of weights alone, [head, query, key]."""
+    """Return a block of weights alone, [head, query, key]."""
     return Block(
         kind=kind,
         layer=layer,
@@ -921,13 +921,13 @@ def weights_block(
 
 
 def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
-    """[head, query, key], with rows that sum to 1, or with a sink to at most 1."""
+    """Return [head, query, key] after checking that rows sum to 1, or to at most 1 with a sink."""
     try:
         weights: Floats = as_array(given)
     except (TypeError, ValueError) as error:
         raise InvalidTrace(
-            f"The weights of {where} are no array of numbers: {error}. Of what transformers returns, give "
-            "its attentions."
+            f"The weights of {where} are not an array of numbers: {error}. From transformers' outputs, give "
+            "the attentions."
         ) from error
     weights = weights[0] if weights.ndim == 4 and len(weights) == 1 else weights
     if weights.ndim != 3:
@@ -940,24 +940,24 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
     if (fault := _fault(weights, sink)) is not None:
         (head, row), told = fault
         hints = (
-            "Give attentions: hidden states and scores are no weights."
+            "Give attentions: hidden states and scores are not weights."
             if "holds -" in told
-            else "Dropout in training mode leaves weights out: call model.eval() first. If the rest went to "
-            "a sink that is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If another sum is "
-            "meant, divide each row by it."
+            else "Dropout in training mode changes the sums: call model.eval() first. If the rest is the "
+            "weight of a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum is "
+            "intended, divide each row by it."
         )
         raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {told} {hints}")
     return weights
 
 
 def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] | None:
-    """The row of [..., key] that is least of all one of weights, and what is wrong with it; None: all are.
+    """Return the indices and the error of the row of [..., key] with the largest error; None: all are valid.
 
     With a sink, a row may sum to less than 1.
     """
     lowest, sums = weights.min(axis=-1), weights.sum(axis=-1)
     off = np.abs(np.maximum(sums, 1) - 1 if sink else sums - 1)
-    off = np.where(lowest < 0, np.inf, off)  # the largest is NaN, if there is one
+    off = np.where(lowest < 0, np.inf, off)  # argmax returns a NaN, if there is one
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
@@ -975,12 +975,12 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
 
 
 def changed(block: Block, **fields: Any) -> Block:
-    """A block with other values in some fields; the others are not read."""
+    """Return a block with other values in some fields, without reading the others."""
     return Block(**(vars(block) | fields))
 
 
 def selected(block: Block, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Block:
-    """Some heads and queries of a block with all of them, by number; None: all."""
+    """Return some heads and queries of an unselected block, by number; None: all."""
     fields: dict[str, Any] = {**vars(block), "heads": heads, "queries": queries}
     if heads is not None:
         for name in _OF_HEADS:
@@ -998,20 +998,20 @@ _QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
 
 
 def refuse_selected(trace: Trace) -> None:
-    """Refuse a trace of some heads or queries, which cannot be drawn or listed as a whole.
+    """Raise for a trace of selected heads or queries, which cannot be drawn or listed as a whole.
 
     Raises:
-        InvalidTrace: it is one.
+        InvalidTrace: heads or queries were selected.
     """
     if any(block.heads is not None or block.queries is not None for block in trace.blocks):
         raise InvalidTrace(
-            "This trace has some heads or queries only. Select layers alone, or read them from its blocks: "
-            "block.row(head, query)."
+            "This trace has only some heads or queries. Select only layers, or read the weights from its "
+            "blocks: block.row(head, query)."
         )
 
 
 def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name: str) -> int:
-    """Where a head or a query is in the arrays of a block."""
+    """Return the index of a head or a query in the arrays of a block."""
     there: Sequence[int] = range(count) if kept is None else kept
     if (wanted := whole(number, name)) not in there:
         has = f"0 to {count - 1}" if kept is None else joined([*map(str, kept)])
@@ -1021,17 +1021,17 @@ def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name
 
 def _numbers(found: Any) -> tuple[int, ...]:
     if not (isinstance(found, list) and all(type(number) is int for number in found)):
-        raise trace_io.damaged("what was selected is no list of numbers")
+        raise trace_io.damaged("a selection is not a list of integers")
     return tuple(found)
 
 
 def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
-    """Those fields of a record that are a text, a number, a bool or None, if each is of the right type."""
+    """Return a record's fields that are a str, number, bool or None, after checking their types."""
     found = {}
     for name, hint in get_type_hints(record).items():
         types = set(get_args(hint) or [hint])
         if get_origin(hint) in {None, UnionType} and types <= {str, int, bool, NoneType}:
-            if type(fields[name]) not in types:  # exactly: True is no number here
+            if type(fields[name]) not in types:  # exact, because bool is a subclass of int
                 raise trace_io.damaged(f"{name} is {reprlib.repr(fields[name])}, not of type {hint}")
             found[name] = fields[name]
     return found
@@ -1043,10 +1043,10 @@ def _sizes(block: Block) -> str:
 
 
 def weights_of(given: Trace | Floats) -> Floats:
-    """[layer, head, query, key]: the given weights, or those of a trace with one kind of attention.
+    """Return [layer, head, query, key]: the given weights, or those of a trace with one kind of attention.
 
     Raises:
-        InvalidTrace, TypeError: as `checked_array` does; or the trace has several kinds of attention.
+        InvalidTrace, TypeError: as for `checked_array`; or the trace has several kinds of attention.
     """
     return given.stack() if isinstance(given, Trace) else checked_array(given, "weights", _STACK)
 
@@ -1055,23 +1055,23 @@ _STACK = ("layer", "head", "query", "key")
 
 
 def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = False) -> Floats:
-    """What was given, if it is an array of weights with these axes, the last of which is "key".
+    """Return an array of weights after checking its axes, the last of which is "key".
 
     Args:
-        axes: "...": any number of axes in its place.
-        sink: whether what a row lacks of 1 counts as a sink's.
+        axes: the names of the axes; "...": any number of axes.
+        sink: allow rows that sum to less than 1.
 
     Raises:
-        InvalidTrace: it has other dimensions, or a row of it does not sum to 1.
-        TypeError: it is no array of numbers.
+        InvalidTrace: it has other dimensions, or a row does not sum to 1.
+        TypeError: it is not an array of numbers.
     """
     needed = f"[{', '.join(axes)}]"
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
         found = f"one of {given.dtype}" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(
-            f"{name} must be an array of NumPy, {needed}, of numbers, not {found}. A trace has one, "
-            "trace.stack(); of what transformers returns, Trace.from_weights(attentions, tokens) makes a "
-            "trace; of a tensor, tensor.numpy() makes an array."
+            f"{name} must be a NumPy array, {needed}, of numbers, not {found}. Use "
+            "trace.stack() of a trace; Trace.from_weights(attentions, tokens) for transformers' "
+            "attentions; or tensor.numpy() of a tensor."
         )
     if not given.size or (given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes)):
         empty = "" if given.size else ", none of them 0"
@@ -1079,29 +1079,29 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
     if (fault := _fault(given, sink)) is not None:
         at, told = fault
         row = ", ".join(map(str, at)) or "..."
-        raise InvalidTrace(f"{name}[{row}] {told} If another sum is meant, divide each row by it.")
+        raise InvalidTrace(f"{name}[{row}] {told} If another sum is intended, divide each row by it.")
     return given
 
 
 def refuse_cross(weights: Floats) -> None:
-    """Refuse weights of two texts.
+    """Raise for weights between two texts.
 
     Raises:
-        InvalidTrace: there are other queries than keys.
+        InvalidTrace: the numbers of queries and keys differ.
     """
     if weights.shape[-1] != weights.shape[-2]:
         raise InvalidTrace(
             f"weights has {weights.shape[-2]} queries and {weights.shape[-1]} keys; needed is a "
-            "self-attention, in which both are the same tokens."
+            "self-attention, with the same tokens as queries and keys."
         )
 
 
 def checked_trace(found: object) -> Trace:
-    """What was given, if it is a trace of all heads and queries of its layers.
+    """Return a trace after checking that no heads or queries were selected.
 
     Raises:
-        InvalidTrace: it has some of them only.
-        TypeError: it is something else; for a file's name the message explains how to load it.
+        InvalidTrace: heads or queries were selected.
+        TypeError: it is not a trace; for a file's name the message explains how to load it.
     """
     if isinstance(found, Trace):
         refuse_selected(found)
@@ -1112,10 +1112,10 @@ def checked_trace(found: object) -> Trace:
 
 
 def whole(number: SupportsIndex, name: str) -> int:
-    """A whole number, of numpy's too.
+    """Return an int from an integer, including NumPy's.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is not an integer.
     """
     try:
         return index(number)
@@ -1124,11 +1124,11 @@ def whole(number: SupportsIndex, name: str) -> int:
 
 
 def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsIndex) -> Block:
-    """The block of a layer that has this head; both count from 0.
+    """Return the block of a layer after checking that it has this head; both count from 0.
 
     Raises:
         InvalidTrace: there is no such layer or head.
-        TypeError: one of them is no whole number.
+        TypeError: one of them is not an integer.
     """
     block = trace.block(kind, layer)
     if whole(head, "head") not in range(block.shape[0]):
@@ -1139,14 +1139,14 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
 
 
 def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str = "place") -> int:
-    """The number of one of these tokens, from 0.
+    """Return the position of one of these tokens, from 0.
 
     Args:
-        place: that number, or the token or its word as text, if it is there once: "dog" for "Ġdog".
+        place: the position, or the text of a token or word that occurs once: "dog" for "Ġdog".
 
     Raises:
-        InvalidTrace: there is no such token, or there are several; the message has their numbers.
-        TypeError: it is neither a number nor a text.
+        InvalidTrace: there is no such token, or there are several; the message has their positions.
+        TypeError: it is neither an integer nor a str.
     """
     if isinstance(place, str):
         bare = [token.text.strip(SPACES).removeprefix("##") for token in tokens]
@@ -1170,9 +1170,9 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
 
 
 def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
-    """A read-only array: a frozen dataclass alone would not stop `array[0] = 1`.
+    """Return a read-only array; a frozen dataclass alone would not prevent `array[0] = 1`.
 
-    What is such an array already, contiguous and of this dtype, is shared; anything else is copied.
+    A read-only, contiguous array of this dtype is shared; anything else is copied.
     """
     flags = given.flags if isinstance(given, np.ndarray) else None
     shared = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
@@ -1182,7 +1182,7 @@ def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """The numbers of a field, if a forward pass can have computed them."""
+    """Return the array of a field after checking its values."""
     if name == "mask":
         blind = np.flatnonzero(~array.any(axis=-1))
         if blind.size and array.ndim == 2:
@@ -1192,12 +1192,12 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
             )
         return array
     if name == "weights" and array.min(initial=0) >= 0 and array.max(initial=0) <= 1 + ROUNDING:
-        return array  # finite too
-    # A sum of squares is finite only if every number is; it is found in a sixth of the time.
+        return array  # the comparisons above exclude NaN and infinity
+    # The sum of squares is finite only if every number is; it takes a sixth of the time of `isfinite`.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
-        raise InvalidTrace(f"{name} holds numbers that are not finite.")
+        raise InvalidTrace(f"{name} has numbers that are not finite.")
     if name == "weights":
-        raise InvalidTrace("There are weights that are not from 0 to 1.")
+        raise InvalidTrace("Some weights are not from 0 to 1.")
     return array
 
 

@@ -1,7 +1,7 @@
-"""The file of a trace: an NPZ archive that numpy opens anywhere, and that runs nothing when it is opened.
+"""The file format of traces: an NPZ archive that numpy can open, without executable content.
 
-Inside lie `header.npy` (JSON as bytes) and other arrays by their names. Nothing is compressed: that would
-save 8 %, and this way reading a file never takes much more memory than the file is long.
+It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed: that would
+save only 8 %, and without compression reading needs little more memory than the size of the file.
 
 The contents of the header and the arrays are defined in `attnviz.trace`.
 """
@@ -31,50 +31,50 @@ FORMAT = "attnviz trace"
 VERSION = 3
 
 MAX_BYTES = 3 * 2**29
-"""The most that the arrays may take; BERT-large at its 512 tokens, with its W_O, takes 2/5 of it."""
+"""The largest total size of the arrays; BERT-large with 512 tokens and its W_O takes 2/5 of it."""
 MAX_HEADER_BYTES = 2**22
-"""The most that the header may take: forty thousand tokens."""
+"""The largest size of the header: enough for 40,000 tokens."""
 MAX_DIRECTORY_BYTES = 2**20
-"""The most that the archive's list of contents may take: ten thousand arrays."""
+"""The largest size of the archive's directory: enough for 10,000 arrays."""
 
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
-_END = "<4s4H2LH"  # how a ZIP archive ends: signature, disks and counts, size and place of its list, comment
-_LOCATOR = struct.Struct("<4sLQL")  # the record before it in an archive of more than 4 GiB
-_MAX_QUOTED = 200  # characters of another library's complaint that the message repeats
+_END = "<4s4H2LH"  # end-of-directory record: signature, disks and counts, size and offset, comment length
+_LOCATOR = struct.Struct("<4sLQL")  # the ZIP64 record before it, in an archive of more than 4 GiB
+_MAX_QUOTED = 200  # characters of another library's error that the message repeats
 
 
 def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays; the same ones give the same bytes.
+    """Write a header and arrays; the same content gives the same bytes.
 
     Args:
-        file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is there
-            already is replaced when all is written, and stays if that fails.
-        arrays: of bytes, bools or float32, each with its name.
+        file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
+            file is replaced after everything is written, and kept if writing fails.
+        arrays: arrays of bytes, bools or float32 by name.
 
     Raises:
-        InvalidTrace: they are too large, and nothing was written.
+        InvalidTrace: they are too large; nothing is written.
         OSError: the file cannot be written.
     """
     encoded = json.dumps({"format": FORMAT, "version": VERSION, **header}).encode("ascii")
     _check_sizes(len(encoded), sum(array.nbytes for array in arrays.values()))
     with _open(file, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_STORED) as archive:
         for name, array in (("header", np.frombuffer(encoded, np.uint8)), *arrays.items()):
-            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whenever it is written
+            member = zipfile.ZipInfo(f"{name}.npy")  # has a constant date, 1980
             with archive.open(member, "w") as stream:
                 npy.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
 
 
 def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write` wrote: the header, and the arrays by their names, read-only.
+    """Read the header, and the arrays by name, read-only, from a file that `write` wrote.
 
-    No pickle is opened, and all sizes are checked before memory is taken; the contents of the header
+    No pickle is loaded, and all sizes are checked before memory is allocated; the contents of the header
     are not checked.
 
     Args:
         file: a path, or a binary file open for reading.
 
     Raises:
-        InvalidTrace: it is no trace, of another version, damaged, or too large.
+        InvalidTrace: it is not a trace, has another version, is damaged, or too large.
         OSError: the file cannot be opened.
     """
     with _open(file, "rb") as opened:
@@ -84,12 +84,12 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 return _read(archive, length)
         except InvalidTrace:
             raise
-        except Exception as error:  # whatever the damaged part leads to: zipfile's, JSON's, a KeyError
+        except Exception as error:  # damage may raise anything: a zipfile error, a JSON error, a KeyError
             raise damaged(f"{type(error).__name__}: {str(error)[:_MAX_QUOTED]}") from error
 
 
 def damaged(reason: str) -> InvalidTrace:
-    """The error of a file that `write` cannot have written."""
+    """Return the error for a file that `write` cannot have written."""
     return InvalidTrace(f"This file is not a trace that attnviz wrote, or it is damaged ({reason}).")
 
 
@@ -100,10 +100,10 @@ def _open(file: File, mode: str) -> AbstractContextManager[IO[bytes]]:
 
 
 def _checked_length(opened: IO[bytes]) -> int:
-    """How many bytes the file has, if its list of contents is short enough for zipfile to read it.
+    """Return the file's length in bytes, if its directory is short enough for zipfile to read.
 
-    An archive begins at its end, with where that list lies. A comment there, or the mark of an archive of
-    more than 4 GiB, would have zipfile look elsewhere; `write` writes neither.
+    The record at the end of an archive gives the directory's place. An archive comment or a ZIP64 record
+    would make zipfile read another place; `write` writes neither.
     """
     length = opened.seek(0, SEEK_END)
     size = struct.calcsize(_END)
@@ -112,21 +112,21 @@ def _checked_length(opened: IO[bytes]) -> int:
     signature, *_, directory, _, comment = struct.unpack(_END, ending[-size:].rjust(size, b"\0"))
     if signature != b"PK\x05\x06" or comment or ending.startswith(b"PK\x06\x07"):
         raise InvalidTrace(
-            "This file is not a trace that attnviz wrote: it is no NPZ file, or it was changed or cut off."
+            "This file is not a trace that attnviz wrote: it is not an NPZ file, or changed or truncated."
         )
     if directory > MAX_DIRECTORY_BYTES:
-        raise damaged(f"its list of contents claims {directory:,} bytes")
+        raise damaged(f"its directory claims {directory:,} bytes")
     return length
 
 
 def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     if len(members) < len(archive.infolist()):
-        raise damaged("two of its arrays have one name")
+        raise damaged("two of its arrays have the same name")
     for name, member in members.items():
-        # What is compressed might unpack to any size.
+        # Compressed content could have any size.
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
-            raise damaged(f"{name} is packed, which only attnviz before version {VERSION} of this file did")
+            raise damaged(f"{name} is compressed, as only in files before version {VERSION}")
     claimed = sum(member.file_size for member in members.values())
     if claimed > length:
         raise damaged(f"its arrays claim {claimed:,} bytes, and it is {length:,} bytes long")
@@ -136,8 +136,8 @@ def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[s
         raise InvalidTrace("This file is not a trace that attnviz wrote.")
     if (version := header.pop("version")) != VERSION:
         raise InvalidTrace(
-            f"This trace is of version {reprlib.repr(version)}; this attnviz reads version {VERSION}. "
-            "Trace the text again, or read the file with the attnviz that wrote it."
+            f"This trace has version {reprlib.repr(version)}; this attnviz reads version {VERSION}. "
+            "Trace the text again, or read the file with the version of attnviz that wrote it."
         )
     return header, {name: _array(archive, member) for name, member in members.items()}
 
@@ -146,10 +146,10 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(member) as stream:
         npy.read_magic(stream)
         shape, by_columns, dtype = npy.read_array_header_1_0(stream)
-        content = stream.read()  # to the end, where the checksum is compared
+        content = stream.read()  # to the end, so that the checksum is verified
     if by_columns or dtype not in _DTYPES or math.prod(shape) * dtype.itemsize != len(content):
-        raise damaged(f"{member.filename} is no array of the described size and type")
-    # As bytes first, because a bool that is neither 0 nor 1 would be unsound.
+        raise damaged(f"{member.filename} is not an array of the described size and type")
+    # As bytes first: a bool that is neither 0 nor 1 would have undefined behaviour.
     found = np.frombuffer(content, np.uint8) != 0 if dtype == np.bool_ else np.frombuffer(content, dtype)
     array = found.reshape(shape).copy()
     array.setflags(write=False)
@@ -163,6 +163,6 @@ def _check_sizes(header: int, arrays: int) -> None:
         )
     if arrays > MAX_BYTES:
         raise InvalidTrace(
-            f"This trace claims {arrays / 2**20:,.0f} MiB of numbers; "
-            f"attnviz keeps at most {MAX_BYTES / 2**20:,.0f} in a file. Trace a shorter text."
+            f"This trace claims {arrays / 2**20:,.0f} MiB of arrays; "
+            f"a file may have at most {MAX_BYTES / 2**20:,.0f}. Trace a shorter text."
         )

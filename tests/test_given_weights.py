@@ -88,7 +88,7 @@ def test_layers_without_weights_are_left_out_and_the_others_keep_their_numbers()
     ],
 )
 def test_what_is_no_generation_of_one_text(steps: Any) -> None:
-    with pytest.raises(InvalidTrace, match=r"not those of one text.*num_beams=1"):
+    with pytest.raises(InvalidTrace, match=r"do not belong to a single text.*num_beams=1"):
         Trace.from_weights(steps, "abcd")
 
 

@@ -228,7 +228,9 @@ def test_foreign_files_are_refused() -> None:
     refused(packed({}))
     text = b"a text that is longer than 22 bytes are"
     for content in (b"", b"PK", b"\x89PNG\r\n\x1a\n" + bytes(100), text, as_npy(np.zeros(3))):
-        refused(content, r"attnviz wrote: it is no NPZ file, .* cut off\.$")  # in words, without internals
+        refused(
+            content, r"attnviz wrote: it is not an NPZ file, .* truncated\.$"
+        )  # in words, without internals
 
 
 def test_arrays_other_than_the_described_are_refused() -> None:
@@ -246,7 +248,7 @@ def test_arrays_other_than_the_described_are_refused() -> None:
     ):
         refused(with_array("encoder-1.query", array), "damaged|has shape|dimensions")
     for wrong in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
-        refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is no array")
+        refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is not an array")
 
 
 TOKEN = {"text": "", "id": 0, "start": 0, "end": 0, "word": None, "special": False, "sentence": 0}
@@ -282,14 +284,14 @@ def test_a_file_of_another_version_is_told_from_a_damaged_one() -> None:
     refused(with_header(format="another"), "not a trace")
     file = io.BytesIO()  # version 1 was packed
     np.savez_compressed(file, allow_pickle=False, header=np.frombuffer(b'{"version": 1}', np.uint8))
-    refused(file.getvalue(), "only attnviz before version 3 of this file did")
+    refused(file.getvalue(), "only in files before version 3")
 
 
 def test_a_trace_too_large_is_neither_written_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
     content, file = written(made(6)), io.BytesIO()
     for name, most, said in (
         ("MAX_HEADER_BYTES", 2**10, "header claims"),
-        ("MAX_BYTES", 2**12, r"claims 0 MiB of numbers; .* Trace a shorter text"),
+        ("MAX_BYTES", 2**12, r"claims 0 MiB of arrays; .* Trace a shorter text"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(trace_io, name, most)
@@ -305,7 +307,7 @@ def test_what_unpacks_is_not_unpacked() -> None:
             file = io.BytesIO(packed({key: value for key, value in MEMBERS.items() if key != name}))
             with zipfile.ZipFile(file, "a", compression) as archive:
                 archive.writestr(name, MEMBERS[name] + bytes(2**20))
-            refused(file.getvalue(), f"{name.removesuffix('.npy')} is packed")
+            refused(file.getvalue(), f"{name.removesuffix('.npy')} is compressed")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -314,15 +316,15 @@ def test_an_entry_more_or_twice_is_refused() -> None:
         file = io.BytesIO(written(made(6)))
         with zipfile.ZipFile(file, "a") as archive:
             archive.writestr(more, MEMBERS["encoder-1.query.npy"])
-        refused(file.getvalue(), "other arrays than its header describes|one name")
+        refused(file.getvalue(), "other arrays than its header describes|the same name")
 
 
 def test_a_list_of_contents_too_long_is_refused_unread() -> None:
     entry = b"PK\x01\x02" + bytes(42)
     count = trace_io.MAX_DIRECTORY_BYTES // len(entry) + 1
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 2**16, count % 2**16, count * len(entry), 0, 0)
-    refused(entry * count + end, "list of contents claims")
-    refused(written(made(6))[:-22] + end, "list of contents claims")
+    refused(entry * count + end, "directory claims")
+    refused(written(made(6))[:-22] + end, "directory claims")
 
 
 def test_a_list_of_contents_that_lies_takes_no_memory() -> None:
@@ -332,7 +334,7 @@ def test_a_list_of_contents_that_lies_takes_no_memory() -> None:
             changed = content.copy()
             for field in lying:
                 changed[place + field : place + field + 4] = struct.pack("<L", 2**32 - 2)
-            refused(bytes(changed), "is packed|its arrays claim")
+            refused(bytes(changed), "is compressed|its arrays claim")
 
 
 WRITTEN = written(made(7))

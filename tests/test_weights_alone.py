@@ -44,7 +44,7 @@ def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> Non
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
-            InvalidTrace, match="There are weights alone here, without queries, keys and values"
+            InvalidTrace, match="This trace has weights alone, without queries, keys and values"
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
@@ -77,7 +77,7 @@ def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
 def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
     weights = random_weights(2, 3, 5, 5) * np.linspace(0.2, 1, 5, dtype=np.float32)[:, None]
     with pytest.raises(
-        InvalidTrace, match=r"no token, as in GPT-OSS, say Trace\.from_weights\(…, sink=True\)"
+        InvalidTrace, match=r"weight of a sink, as in GPT-OSS, use Trace\.from_weights\(…, sink=True\)"
     ):
         Trace.from_weights(weights, WORDS)
     trace = Trace.from_weights(weights, WORDS, sink=True)
@@ -96,11 +96,11 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
     [
         ([], "There are no weights"),
         ((None, None), "There are no weights.*output_attentions=True"),
-        ("five", "no array of numbers"),
+        ("five", "not an array of numbers"),
         (random_weights(3, 5, 5), r"have the shape \(5, 5\)"),
         (random_weights(2, 3, 4, 4), "4 × 4 tokens, but there are 5 × 5"),
         (random_weights(2, 3, 5, 5) * np.nan, "not finite"),
-        ({"last_hidden_state": 1}, "give its attentions"),
+        ({"last_hidden_state": 1}, "give the attentions"),
         (np.eye(5)[None, None] * 3 - 0.4, r"holds -0\.4"),
         (random_weights(2, 0, 5, 5), "are empty"),
         ([random_weights(1, 5, 5), random_weights(2, 5, 5)], "layer 2 has 2 heads"),

@@ -14,17 +14,17 @@ from attnviz.capture.model import ExpectedToken, OcclusionMethod
 from attnviz.capture.stack import Stack, StackForward
 from attnviz.trace import Floats
 
-# Rows of the Jacobian. More at once are slower, because they exceed the processor's cache.
+# Rows of the Jacobian per pass. More would be slower: they exceed the CPU's cache.
 _ROWS_AT_ONCE = 32
-_TOKENS_OF_GRADIENTS = 2048  # over all rows: long texts have fewer rows at once
+_TOKENS_OF_GRADIENTS = 2048  # over all rows: long texts have fewer rows per pass
 _TOKENS_OF_OCCLUSION = 1024  # maximum number of tokens in a batch of sentences
 
 
 class Gradients(NamedTuple):
     """Gradients of an outcome with respect to each token, [token] each.
 
-    The outcome is a vector s(x): one log-probability, or all numbers of the chosen token's output after the
-    last layer. Several numbers are combined as √Σ².
+    The outcome is a vector s(x): one log-probability, or all elements of the chosen token's output after the
+    last layer. Several elements are combined as √Σ².
 
     Attributes:
         input_gradient: ‖∂s/∂xⱼ‖, norm of the gradient at the token's embedding; for an output, the Frobenius
@@ -40,7 +40,7 @@ class Gradients(NamedTuple):
 
 
 class _Squares(NamedTuple):
-    """Sums of squared gradients of some numbers: [token] twice, and [head, query, key] for each layer."""
+    """Sums of squared gradients of some elements: [token] twice, and [head, query, key] for each layer."""
 
     input_gradient: Tensor
     input_x_gradient: Tensor
@@ -50,16 +50,16 @@ class _Squares(NamedTuple):
 def gradients(
     stack: Stack, place: int, expected: ExpectedToken | None
 ) -> Iterator[tuple[int, int, Gradients]]:
-    """Compute the gradients of one token's outcome, with one backward pass per number.
+    """Compute the gradients of one token's outcome, with one backward pass per element.
 
     Parameters' `grad` is not changed, and other threads can use the model.
 
     Args:
         place: Position of the token, from 0.
-        expected: The token whose log-probability is the outcome; None for the token's output.
+        expected: The token with the log-probability as outcome; None for the token's output.
 
     Yields:
-        (numbers done, total numbers, gradients of the numbers done), without references to the passes.
+        (elements done, total elements, gradients of the elements done), without references to the passes.
     """
     step = min(_ROWS_AT_ONCE, max(1, _TOKENS_OF_GRADIENTS // len(stack.words)))
     numbers, sums = _squares(stack, place, expected, slice(0, step))
@@ -75,7 +75,7 @@ def gradients(
 
 
 def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: slice) -> tuple[int, _Squares]:
-    """Return the total number of outcome's numbers, and the squared gradients of some of them.
+    """Return the total number of the outcome's elements, and the squared gradients of some of them.
 
     Every call runs the layers again and frees the graph of the backward pass, which a paused job would
     otherwise keep: many times the size of the weights.
@@ -131,7 +131,7 @@ def occlusion(
 
     Args:
         place: Position of the measured token, from 0, in the whole text.
-        expected: The token whose probability is measured, if any.
+        expected: The token for which the probability is measured, if any.
         way: One of `stack.ways`.
 
     Yields:

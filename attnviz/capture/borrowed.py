@@ -1,4 +1,4 @@
-"""Traces of a model object of the caller's program, which is not modified."""
+"""Traces the caller's own model object without modifying it."""
 
 from __future__ import annotations
 
@@ -48,32 +48,31 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
-"""What holds no tensor of a model, or is not copied by `deepcopy`."""
+"""Types that hold no tensor of a model, or that `deepcopy` does not copy."""
 
 _MAX_COPIED = 2**20
-"""The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
+"""The largest number of elements in a buffer that is copied. Larger buffers are quantized weights."""
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
-    """A model object of the caller, ready to be recorded, in `eval` mode.
+    """Return the caller's model object ready to be recorded, in `eval` mode.
 
-    What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
-    the object, so several threads may lend one, and train it on afterwards.
+    A second tree of modules runs over the same memory. Nothing is set or hooked on the caller's object, so
+    several threads may share it, and training can continue afterwards.
 
     Args:
-        model: of transformers, or a pipeline or a module that holds one: compiled, with adapters of peft, in
-            a DataParallel, a SentenceTransformer. Its own hooks run along.
-        wrapper: transformers' tokenizer; None: that of a pipeline or a SentenceTransformer, or else the model
-            is given tokens. For a model that sees pictures, its
-            image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that reads
-            pictures together with a text, its processor.
+        model: a transformers model, or a pipeline or module that contains one: compiled, with peft adapters,
+            in a DataParallel, a SentenceTransformer. Its own hooks run too.
+        wrapper: a transformers tokenizer; None: the one of the pipeline or SentenceTransformer, or else the
+            model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP selects
+            the vision encoder. For a vision-language model, its processor.
 
     Raises:
-        TypeError: it is no model, or no tokenizer or processor, of transformers.
-        ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
+        TypeError: the model, tokenizer or processor is not one of transformers.
+        ModelNotSupported: its attention cannot be recorded exactly, or it is not on one device.
     """
     theirs, path = _inner(model)
-    notes = [f"What was traced is inside of {type(model).__name__}: {path}."] if theirs is not model else []
+    notes = [f"The traced model is a part of {type(model).__name__}: {path}."] if theirs is not model else []
     if wrapper is None and theirs is not model:
         names = ("tokenizer",) if theirs.main_input_name == "input_ids" else ("processor", "image_processor")
         wrapper = next((held for name in names if (held := getattr(model, name, None)) is not None), None)
@@ -88,10 +87,10 @@ def _borrowed(
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
     if theirs.config.model_type in families.WITH_IMAGES:
         return _with_images(theirs, name, wrapper)
-    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
+    wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
     heads = ("ForSequenceClassification", "ForQuestionAnswering")
     if theirs.config.is_encoder_decoder and type(theirs).__name__.endswith(heads):
-        # The model with its head gives the decoder what the encoder reads.
+        # The model with its head passes the encoder's input to the decoder too.
         theirs = cast("PreTrainedModel", theirs.base_model)
     if theirs.config.model_type in families.TWO_TOWERS:
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
@@ -102,10 +101,10 @@ def _borrowed(
         return _seeing(theirs, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} sees pictures. Give it one, and its image processor: attnviz.look(picture, "
+            f"{quoted(name)} reads images. Give it one, and its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
             if sees
-            else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
+            else f"{quoted(name)} reads texts, not images. Give it a text."
         )
     longest = getattr(wrapper, "model_max_length", None)
     facts = config.facts_of(_as_built(theirs, name), name, longest, bounded=False)  # see `Selection`
@@ -120,7 +119,7 @@ def _borrowed(
 
 
 def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:
-    """As `borrowed`, of a model that sees pictures."""
+    """Return `borrowed` for a vision model."""
     from attnviz.capture.pictures import SeeingModel
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
@@ -128,13 +127,13 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
 
 def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
-    """As `borrowed`, of a model that reads pictures together with a text."""
+    """Return `borrowed` for a vision-language model."""
     from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
         raise ModelNotSupported(
-            f"{quoted(name)} reads pictures together with a text. Give it both, and its processor: "
+            f"{quoted(name)} reads images together with a text. Give it both, and its processor: "
             "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…))."
         )
     _check(theirs, name)
@@ -154,14 +153,14 @@ def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
 
 
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
-    """A copy to run, recorded or not; raises as `network.open_network`."""
+    """Return a copy to run, prepared for recording unless `weights_alone`; raises as `open_network`."""
     if not weights_alone:
         families.refuse_local(theirs.config.model_type)
     network = _copied(theirs)
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
-    if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
+    if own:  # its modules read the config, which transformers' own method does not set in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
         with quiet(), in_our_words(Path(name), name):
@@ -172,20 +171,20 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
 
 
 def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
-    """Return the config; for the encoder of an encoder–decoder it states that it is no encoder–decoder.
+    """Return the config, with is_encoder_decoder off for the encoder of an encoder–decoder.
 
     Raises:
-        ModelNotSupported: it is the decoder of one.
+        ModelNotSupported: it is the decoder of an encoder–decoder.
     """
     own = copy.copy(network.config)
     own.architectures = [type(network).__name__]
     parameters = inspect.signature(network.forward).parameters
     if config.paired_family(own) and "decoder_input_ids" not in parameters:
-        reads_on = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's, made to read alone
+        reads_on = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's decoder alone
         if getattr(network, "is_decoder", reads_on):
             raise ModelNotSupported(
-                f"{quoted(name)} is the decoder of an encoder–decoder, and reads what its encoder makes of a "
-                "text. Give the whole model."
+                f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
+                "Give the whole model."
             )
         own.is_encoder_decoder = False
     return own
@@ -194,13 +193,13 @@ def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
 def _check(network: PreTrainedModel, name: str) -> None:
     """Raise if its config, its input or the devices of its weights make it unsupported."""
     family, takes = network.config.model_type, inspect.signature(network.forward).parameters
-    # Compressed weights are no reason here: who holds the object has what runs them.
+    # Quantization is no reason to refuse here: the caller has the libraries that run it.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
     reads_text = network.main_input_name == "input_ids" and "pixel_values" not in takes
     if reason is None and not reads_text and family not in families.SEES | families.WITH_IMAGES:
         reason = (
-            f"{quoted(name)} does not read a text, and attnviz does not show the family {quoted(family)}. Of "
-            f"models that see pictures it shows {', '.join(sorted(families.SEES))}."
+            f"{quoted(name)} does not read text, and attnviz does not support the family {quoted(family)}. "
+            f"Supported vision families: {', '.join(sorted(families.SEES))}."
         )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:
@@ -224,18 +223,18 @@ def _path(name: str) -> str:
 
 
 def _dtype(network: PreTrainedModel) -> DType:
-    """In which numbers it runs."""
+    """Return the dtype in which it runs."""
     return cast("DType", str(network.dtype).removeprefix("torch."))
 
 
 def _inner(holder: object) -> tuple[PreTrainedModel, str]:
-    """The model of transformers inside of what compiles, adapts or calls it, and where it is there."""
+    """Return the transformers model inside a compiled, adapted or calling object, and its path there."""
     model, path = (holder.model, "model.model") if isinstance(holder, Pipeline) else (holder, "model")
     adapter = getattr(model, "active_peft_config", None)
     if getattr(adapter, "is_prompt_learning", False):
         raise ModelNotSupported(
-            f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
-            "What cannot be shown exactly is not shown."
+            f"This adapter ({type(adapter).__name__}) prepends vectors that are not tokens. "
+            "attnviz cannot trace them."
         )
     if isinstance(model, nn.Module) and not isinstance(model, PreTrainedModel):
         found = [each for each in model.named_modules() if isinstance(each[1], PreTrainedModel)]
@@ -256,18 +255,17 @@ def _copied(network: PreTrainedModel) -> PreTrainedModel:
         own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ModelNotSupported(
-            f"{type(network).__name__} holds something that cannot be copied, so it cannot be shown and stay "
-            f"as it is: {error}"
+            f"attnviz could not copy {type(network).__name__} without changing it: {error}"
         ) from error
     own.config.return_dict = True
-    own.eval()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    own.eval()  # type: ignore[no-untyped-call]  # untyped in transformers
     return own
 
 
 def _memo(network: PreTrainedModel) -> dict[int, Any]:
-    """Return what `deepcopy` must not copy: hooks as they are, and for each tensor a new one of its own.
+    """Return the memo of `deepcopy`: hooks as they are, and a new object for each tensor.
 
-    Configs are copied, but not what is in them, except for other configs.
+    Configs are copied, but not their contents, except for nested configs.
 
     A forward pass may set attributes of a parameter (bitsandbytes moves its 8-bit weights from the parameter
     to the layer), replace its data, or write into a buffer (counters, observers of value ranges). So no
@@ -308,7 +306,7 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
 
 
 def _second(tensor: Tensor) -> Tensor:
-    """Return a second object of a tensor's class over the same memory; of a small buffer, over a copy."""
+    """Return a second tensor of the same class over the same memory; over a copy for a small buffer."""
     if _is_made_of_others(tensor):
         again = tensor.detach()
         return nn.Parameter(again, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else again
@@ -320,5 +318,5 @@ def _second(tensor: Tensor) -> Tensor:
 
 
 def _is_made_of_others(tensor: Tensor) -> bool:
-    """Return whether a tensor wraps others, as torchao's quantized ones do."""
+    """Return whether a tensor wraps others, as torchao's quantized tensors do."""
     return bool(is_traceable_wrapper_subclass(tensor))

@@ -1,6 +1,6 @@
-"""One forward pass of a transformers model: traced, with changed attention, or over many texts at once.
+"""Forward passes of a transformers model: traced, with changed attention, or in batches.
 
-`network` is as `open_network` returns it, after `prepare`; `layers` are as `inspected` returns them.
+`network` is the result of `open_network` after `prepare`; `layers` is the result of `inspected`.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from attnviz.transformer.multi_head import join_heads, split_heads
 
 Side = TypeVar("Side")
 
-# A context variable, because one model serves many threads: each call gets its own vectors.
+# A context variable, because one model serves many threads: each call has its own vectors.
 _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_states", default=None)
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Prepare later passes to return the last vectors, and heads of custom attention to be ablated.
+    """Prepare later passes to return the last hidden states, and to ablate heads of custom attention.
 
     In a model with its own attention code, the weights cannot be changed between the softmax
     and the values. Instead, a head is ablated by setting its slice of the input of W_O to 0: W_O then
     adds nothing for it. Replacement outputs are written there too.
 
-    Only for a model that is not shared yet.
+    The network must not be shared between threads yet.
     """
     base: Any = network.base_model
-    stacks = {"states": getattr(base, "decoder", base)}  # OPT's model with its head runs the decoder alone
+    stacks = {"states": getattr(base, "decoder", base)}  # OPT with its LM head runs only the decoder
     if network.config.is_encoder_decoder:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
@@ -68,20 +68,20 @@ def blocks(
     *,
     vectors: bool = False,
 ) -> tuple[Block, ...]:
-    """Runs the model once and returns its attention, in the order in which it ran.
+    """Run the model once and return its attention blocks in the order in which they ran.
 
     Args:
-        source: what its encoder reads, or its only stack.
-        target: what its decoder reads, if it has both.
-        edits: changes of its attention; the blocks have the edited weights. Without edits, the pass stops
-            after the last attention that is kept.
-        selection: what is kept.
-        vectors: keep queries and keys in place of weights; without edits only.
+        source: the tokens of the encoder, or of the only stack.
+        target: the tokens of the decoder in an encoder–decoder.
+        edits: changes to the attention; the blocks have the edited weights. Without edits, the pass stops
+            after the last selected attention.
+        selection: the layers, heads and queries to keep.
+        vectors: keep queries and keys in place of weights; only without edits.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
-        ModelNotSupported: its forward pass differs from the inspected one, or it computes attention in a way
-            of its own and what was recorded does not give its weights.
+        ModelNotSupported: the forward pass differs from the inspected one, or the recorded queries and keys
+            of a custom attention do not give its weights.
     """
     part, end = _kept(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
@@ -109,15 +109,15 @@ def _recorded(
     vectors: bool = False,
     edits: Edits = (),
 ) -> list[Record]:
-    """What the first attentions record in one forward pass, which ends after them; with edits it goes on.
+    """Return the records of the first `end` attentions of one forward pass.
 
     Args:
-        end: how many attentions.
-        part, vectors: as `recording` takes them.
-        edits: as `blocks` takes them.
+        end: the number of attentions after which a pass without edits stops.
+        part, vectors: as for `recording`.
+        edits: as for `blocks`; a pass with edits runs to its end.
 
     Raises:
-        InvalidEdit, ModelNotSupported: as `blocks`.
+        InvalidEdit, ModelNotSupported: as for `blocks`.
     """
     with (
         recording(None if edits else end, part, vectors=vectors) as records,
@@ -139,14 +139,14 @@ def recorded_blocks(
     vectors: bool = False,
     source: tuple[Token, ...] = (),
 ) -> tuple[Block, ...]:
-    """The blocks of a decoder that was recorded among others.
+    """Return the blocks of a decoder from the records of a larger forward pass.
 
     Args:
-        layers: those that are kept.
-        records: one of each of them.
-        tokens: what it read.
-        source: what its cross-attention and a vision encoder attend to.
-        selection, vectors: as `blocks` takes them.
+        layers: the layers to keep.
+        records: one per layer.
+        tokens: the decoder's input.
+        source: the tokens that its cross-attention and a vision encoder attend to.
+        selection, vectors: as for `blocks`.
     """
     if vectors:
         pairs = zip(layers, records, strict=True)
@@ -156,7 +156,7 @@ def recorded_blocks(
 
 
 def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
-    """What a network is called with, so that it keeps no keys and values."""
+    """Return the arguments of a forward pass without a cache of keys and values."""
     knows = "use_cache" in inspect.signature(network.forward).parameters
     return {**inputs, **({"use_cache": False} if knows else {})}
 
@@ -166,7 +166,7 @@ def _kept(
 ) -> tuple[Callable[[int, Record], Record], int]:
     """Return how to trim each record, and the number of attentions after which nothing is kept."""
     wanted = [selection.keeps(layer.layer) for layer in layers]
-    # Weights of custom attention are first compared, and edited.
+    # Weights of custom attention are first compared with transformers' own, and edited.
     whole_first = custom_attention.has(network.config.model_type) and not vectors
 
     def part(number: int, record: Record) -> Record:
@@ -189,7 +189,7 @@ def _vectors_block(
     keys: tuple[Token, ...],
     selection: Selection,
 ) -> Block:
-    """The block of a recording of vectors, with weights that are computed when they are read."""
+    """Return the block of a recording of vectors; its weights are computed when they are read."""
     places = range(len(queries)) if selection.queries is None else selection.queries
     weights = _vector_weights(record, places, selection.max_weight_bytes)
     heads, limit = len(weights.query), selection.max_weight_bytes
@@ -233,13 +233,13 @@ def _vector_weights(record: Record, places: Sequence[int], limit: int) -> Vector
 def check_vectors(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
 ) -> None:
-    """Whether weights that are computed from queries, keys and rules are the model's own, up to rounding.
+    """Raise unless weights computed from queries, keys and rules equal the model's own, up to rounding.
 
     Args:
-        inputs: a short text.
+        inputs: a short sample input.
 
     Raises:
-        ModelNotSupported: they are not, or there are no rules for the model's masks and biases.
+        ModelNotSupported: the weights differ, or the model's masks and biases have no rules.
     """
     try:
         off = _difference(network, layers, inputs)
@@ -247,20 +247,20 @@ def check_vectors(
         raise ModelNotSupported(f"{error} {_NO_RULES}") from error
     if not off <= MAX_ROUNDING[network.dtype]:
         raise ModelNotSupported(
-            f"{type(network).__name__} has other weights, by up to {off:.1g}. {_NO_RULES}"
+            f"{type(network).__name__} has different weights, by up to {off:.1g}. {_NO_RULES}"
         )
 
 
 _NO_RULES = (
-    "So it cannot be traced without its weights: attnviz has no rules by which they follow from queries and "
-    'keys. Use store="weights"; layers=, heads= and queries= make it smaller.'
+    "It cannot be traced without storing its weights: attnviz cannot compute them from queries and keys. "
+    'Use store="weights"; select layers=, heads= and queries= to save memory.'
 )
 
 
 def _difference(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
 ) -> float:
-    """How far weights that are computed from vectors are from the model's own, at most."""
+    """Return the largest difference between weights computed from vectors and the model's own."""
     found = []
     for vectors in (False, True):
         with recording(len(layers), vectors=vectors) as records, torch.inference_mode():
@@ -283,8 +283,8 @@ def _projection(layer: AttentionLayer, selection: Selection) -> OutputProjection
 def _other_tokens(module: nn.Module, *sizes: int) -> ModelNotSupported:
     rows, columns, queries, keys = sizes
     return ModelNotSupported(
-        f"{type(module).__name__} computed {rows} × {columns} weights for {queries} × {keys} tokens. What "
-        "cannot be shown exactly is not shown."
+        f"{type(module).__name__} computed {rows} × {columns} weights for {queries} × {keys} tokens. "
+        "attnviz cannot assign them to tokens."
     )
 
 
@@ -295,17 +295,17 @@ def batch_blocks(
     type_ids: Sequence[Sequence[int]] | None = None,
     selection: Selection = EVERYTHING,
 ) -> list[tuple[Block, ...]]:
-    """Runs a model of one stack once over many texts, padded to equal length, and returns the blocks of each.
+    """Run a one-stack model once over several texts, padded to equal length, and return each text's blocks.
 
-    Padding is removed. Where texts differ in length, sums of float32 may round otherwise than those
-    of each text alone.
+    Padding is removed afterwards. If the texts differ in length, float32 sums may round differently than for
+    each text alone.
 
     Args:
-        type_ids: of pairs, which sentence each token belongs to; None: not passed to the model.
-        selection: what is kept of each text.
+        type_ids: the segment of each token, for pairs; None: not passed to the model.
+        selection: what to keep of each text.
 
     Raises:
-        ModelNotSupported: as in `blocks`.
+        ModelNotSupported: as for `blocks`.
     """
     longest = max(map(len, sentences))
     inputs = {
@@ -327,7 +327,7 @@ def batch_blocks(
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
-    """The query tokens and key tokens of each kind of attention; without an encoder, the two are the same."""
+    """Return the query and key tokens of each kind of attention; without an encoder they are the same."""
     every: dict[Kind, tuple[Side, Side]] = {"encoder": (source, source), "decoder": (target, target)}
     return {**every, "vision": (source, source), "cross": (target, source)}
 
@@ -341,32 +341,32 @@ def _blocks(
     edits: Edits = (),
     selection: Selection = EVERYTHING,
 ) -> list[tuple[Block, ...]]:
-    """What was recorded of each text of a batch, layer by layer; what was padded is cut away."""
+    """Return each text's blocks from the records of a batch, without padding."""
     looks = sides(sources, targets)
     custom = custom_attention.has(network.config.model_type)
-    # Layers that share a mask in the model share it in the trace.
+    # Layers that share a mask in the model share one array in the trace.
     masks: dict[tuple[object, ...], Tensor] = {}
     found: list[list[Block]] = [[] for _ in sources]
     for layer in layers:
-        record = records.pop(0)  # so that what was copied does not stay in memory
+        record = records.pop(0)  # drops the reference, so that copied tensors are freed
         if not selection.keeps(layer.layer):
             continue
         weights = record.weights
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            weights = edit_weights(weights, [its_edits])  # only its output was changed while it ran
+            weights = edit_weights(weights, [its_edits])  # the hook changed only the head outputs
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights
         queries_of, keys_of = looks[layer.kind]
         texts = [(selection.tokens(rows), columns) for rows, columns in zip(queries_of, keys_of, strict=True)]
         longest = tuple(max(map(len, side)) for side in zip(*texts, strict=True))
-        if weights.shape[-2:] != longest:  # more than padding would be cut away
+        if weights.shape[-2:] != longest:  # removing padding would remove other weights too
             raise _other_tokens(network, *weights.shape[-2:], *longest)
         key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
             masks[key] = _allowed(record.module, record.mask, weights.shape)
-        if len(texts) > 1:  # to the processor once for all of them
+        if len(texts) > 1:  # one transfer to the CPU for all texts
             record, weights, masks[key] = record.on_processor(), weights.cpu(), masks[key].cpu()
         heads = weights.shape[1]
         bias = None if record.bias is None else record.bias.expand(weights.shape)
@@ -402,14 +402,14 @@ def outcomes(
     variants: Sequence[Edits],
     position: int | None = None,
 ) -> Outcomes:
-    """One forward pass over as many copies of a text as there are variants.
+    """Run the model once over a batch with one copy of the text per variant.
 
     Args:
-        inputs: what it is called with, each [1, token].
-        position: the token, from 0, at which to return the output probabilities; None: they are not computed.
+        inputs: the arguments of the forward pass, each [1, token].
+        position: the token, from 0, at which to return the output probabilities; None: do not compute them.
 
     Raises:
-        InvalidEdit, ModelNotSupported: as in `intervening`.
+        InvalidEdit, ModelNotSupported: as for `intervening`.
     """
     copies = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
     batch = _without_cache(network, copies)  # nothing is generated
@@ -431,10 +431,10 @@ def outcomes(
 def intervening(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
 ) -> Iterator[None]:
-    """Changes the one forward pass that runs inside, in this thread alone; without edits it does nothing.
+    """Apply edits to the forward pass that runs inside, in this thread only.
 
     Args:
-        edits: for each row of the batch that it reads.
+        edits: the edits of each row of the batch.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
@@ -465,7 +465,7 @@ def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) ->
     if not edits:
         return inputs
     outputs, *others = inputs
-    by_head = split_heads(outputs, heads).clone()  # of [batch, token, head · d_head]
+    by_head = split_heads(outputs, heads).clone()  # from [batch, token, head · d_head]
     for row, of_row in enumerate(edits):
         for edit in of_row:
             if isinstance(edit, Edit):
@@ -480,20 +480,20 @@ def _refuse_all_but_ablation(
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
                 f"{type(network).__name__} has a custom attention: its heads and rows can be "
-                f"ablated, but not pointed elsewhere, as “{edit}” says."
+                f"ablated, but not redirected as in “{edit}”."
             )
     if any(layer.mixer is None for layer in layers):
         raise ModelNotSupported(
             f"{type(network).__name__} has a custom attention, and its W_O was not found. "
-            "Its heads cannot be ablated exactly, so they are not ablated."
+            "Its heads cannot be ablated."
         )
 
 
 def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
-    """[batch, query, key], True where the mask adds nothing; it must be the same for all heads.
+    """Return [batch, query, key], True where the mask adds 0; the mask must be the same for all heads.
 
     Args:
-        shape: of the weights, [batch, head, query, key].
+        shape: the shape of the weights, [batch, head, query, key].
     """
     batch, _, queries, keys = shape
     if mask is None:
@@ -501,7 +501,6 @@ def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> 
     forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(
-            f"{type(module).__name__} adds more than a mask to its scores. "
-            "Its weights would be wrong, so they are not shown."
+            f"{type(module).__name__} adds more than a mask to its scores. Its weights would be wrong."
         )
     return ~forbids[:, 0].expand(batch, queries, keys)

@@ -1,6 +1,6 @@
-"""A model with a head for tokens: what it expects, and how it writes on, token by token.
+"""Predictions and token-by-token generation with a language-model head.
 
-`network` is everywhere a model of transformers with its head, in evaluation mode.
+`network` is always a transformers model with its head, in evaluation mode.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
 MAX_CANDIDATES = 10
-"""How many of the most probable tokens are returned."""
+"""The number of most probable tokens that are returned."""
 
 
 class Step(NamedTuple):
-    """One token that a model wrote.
+    """One generated token.
 
     Attributes:
-        id: its row in the vocabulary.
-        before: [vocabulary], the probabilities that the model gave to all tokens; they sum to 1.
-        after: [vocabulary], those it was drawn by, after temperature, top-k and top-p.
+        id: the row in the vocabulary.
+        before: [vocabulary], the model's probabilities; they sum to 1.
+        after: [vocabulary], the sampling probabilities after temperature, top-k and top-p.
     """
 
     id: int
@@ -35,12 +35,12 @@ class Step(NamedTuple):
 
 
 class GenerationDefaults(NamedTuple):
-    """What a model's makers wrote beside its weights about how it writes.
+    """A model's generation settings, from the files beside its weights.
 
     Attributes:
         ends: the tokens that end a text.
-        never: tokens that it must not write (Marian's padding, for one).
-        first: the token that a decoder must write first (some BARTs' <s>), or None.
+        never: tokens that must not be generated (Marian's padding, for instance).
+        first: the token that a decoder must generate first (some BARTs' <s>), or None.
     """
 
     ends: frozenset[int]
@@ -49,7 +49,7 @@ class GenerationDefaults(NamedTuple):
 
 
 def habits_of(network: Any) -> GenerationDefaults:
-    """The habits of a model with a head, from its generation config."""
+    """Return the generation settings of a model with a head."""
     config = network.generation_config
     alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
     return GenerationDefaults(
@@ -67,17 +67,17 @@ def write(
     source: Sequence[int] | None = None,
     around: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Iterator[Step]:
-    """Writes on, until the text ends, `writing.tokens` are written or the model can read no more.
+    """Generate tokens until the text ends, or `writing.tokens` or the model's maximum length is reached.
 
-    Keys and values of what was read before are kept, so that every step reads one token only.
+    Keys and values are cached, so that each step processes only one token.
 
     Args:
-        ids: the tokens so far: a text, or the token with which a decoder starts.
-        writing: how many tokens, and how each is drawn.
-        limit: the most tokens that the model reads.
-        source: what the encoder of an encoder–decoder reads; None for a model without one.
-        around: entered around every pass. Then nothing is kept from pass to pass, and each reads all again:
-            a change may concern any token.
+        ids: the tokens so far: a text, or the decoder's start token.
+        writing: the number of tokens, and how each is sampled.
+        limit: the maximum length of the model's input.
+        source: the encoder's tokens in an encoder–decoder, else None.
+        around: a context for each forward pass. Nothing is then cached, and each pass processes all tokens
+            again: an edit may concern any token.
 
     Yields:
         The steps, in order; the last may be the token that ends a text.
@@ -113,11 +113,10 @@ def drawn_one_by_one(
     limit: int,
     habits: GenerationDefaults,
 ) -> Iterator[Step]:
-    """`write` for any model.
+    """Generate tokens as `write` does, for any model.
 
     Args:
-        scores: takes the tokens since its last call, and returns the scores [vocabulary] of what
-            follows the last one.
+        scores: takes the tokens since its last call, and returns the scores [vocabulary] of the next token.
         ids, writing, limit: as for `write`.
     """
     generator = torch.Generator().manual_seed(writing.seed)
@@ -135,16 +134,16 @@ def drawn_one_by_one(
 
 
 def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place: int) -> Tensor:
-    """The probabilities by which the next token is drawn.
+    """Return the sampling probabilities of the next token.
 
-    First the scores are divided by the temperature, then only the `top_k` largest are kept, then only the
-    fewest that together have the probability `top_p` (Holtzman et al. 2020, section 3.1), as transformers
-    does it; what is left is scaled to sum to 1. Temperature 0 leaves the likeliest token alone.
+    The scores are divided by the temperature, then all but the `top_k` largest are removed, then all but the
+    smallest set with a total probability of `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
+    the rest is scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
         scores: [vocabulary], the model's, before the softmax.
-        habits: tokens that the model must not write get 0, and one that it must write 1.
-        place: the place of the token, from 0; a decoder's start token has place 0.
+        habits: its `never` tokens get probability 0, its `first` token 1 at position 1.
+        place: the position of the token, from 0; a decoder's start token has position 0.
 
     Returns:
         [vocabulary].
@@ -161,7 +160,7 @@ def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place
         scores[scores < least] = -torch.inf
     if writing.top_p < 1:
         rising, order = scores.sort()
-        unlikely = rising.softmax(-1).cumsum(-1) <= 1 - writing.top_p  # together no more than what may go
+        unlikely = rising.softmax(-1).cumsum(-1) <= 1 - writing.top_p  # their sum is at most 1 − top_p
         unlikely[-1] = False
         scores[order[unlikely]] = -torch.inf
     return scores.softmax(-1)
@@ -175,14 +174,14 @@ def next_tokens(
     written: int = 0,
     end: int | None = None,
 ) -> tuple[Prediction, ...]:
-    """What a decoder expects to follow at every place, by one pass over all tokens.
+    """Predict the next token at every position, in one pass over all tokens.
 
     Args:
-        inputs: what it is called with, each [1, token]; the tokens that it expects something after are
-            `decoder_input_ids` where there are any, else `input_ids`.
-        writing: how it wrote the last tokens, if it wrote any.
-        written: how many of the last tokens it wrote.
-        end: the token that ended the text, which is not among those tokens, since it is never read.
+        inputs: the arguments of the forward pass, each [1, token]; predictions are for the tokens of
+            `decoder_input_ids` if there are any, else of `input_ids`.
+        writing: the settings with which the last tokens were generated, or None.
+        written: the number of generated tokens at the end.
+        end: the token that ended the text; it is not part of the inputs.
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     with torch.inference_mode(), exactly(network.device):
@@ -199,11 +198,12 @@ def expected_next(
     written: int,
     end: int | None,
 ) -> tuple[Prediction, ...]:
-    """`next_tokens` of any model.
+    """Return the predictions as `next_tokens` does, for any model.
 
     Args:
-        logits: [token, vocabulary], the scores of what follows each token.
-        readable: what a token of the vocabulary is, as a person reads it.
+        logits: [token, vocabulary], the scores of each token's next token.
+        read: the ids of these tokens.
+        readable: returns the readable text of a token id.
         writing, written, end: as for `next_tokens`.
     """
     ids = read if end is None else [*read, end]
@@ -221,11 +221,11 @@ def expected_next(
 def masked_tokens(
     network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any], masked: Sequence[int]
 ) -> tuple[Prediction, ...]:
-    """What a model like BERT expects behind every masked token.
+    """Predict every masked token, with a model like BERT.
 
     Args:
-        inputs: what it is called with, each [1, token].
-        masked: the tokens, from 0.
+        inputs: the arguments of the forward pass, each [1, token].
+        masked: the positions of the masked tokens, from 0.
     """
     with torch.inference_mode(), exactly(network.device):
         expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)

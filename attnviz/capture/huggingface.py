@@ -1,4 +1,4 @@
-"""A transformers model as a source of traces, its attention equal to transformers' own."""
+"""A transformers model as a source of traces with the same weights as transformers' own attention."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 
 LIKELIEST = Writing(tokens=40)
-"""How an encoder–decoder writes when it is given no target."""
+"""The generation settings of an encoder–decoder without a target."""
 
-_CACHED = 32  # inputs with generated tokens that are kept: a trace and its predictions share them
-_SAMPLE = 11  # tokens that a model is checked with
+_CACHED = 32  # inputs kept with their generated tokens: a trace and its predictions share them
+_SAMPLE = 11  # tokens in the sample with which a model is checked
 _SAMPLE_OF_A_DECODER = 7
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedInput:
-    """What a model reads in one forward pass, after it has written what it was to write.
+    """The tokens of one forward pass, including those that the model generated before it.
 
     Attributes:
         source: the tokens of the encoder, or of the only stack.
-        type_ids: which sentence each of them belongs to.
-        text: their text.
-        second: the second sentence, if it is a pair.
-        target: the decoder's tokens in an encoder–decoder, else none.
-        target_text: the text of those.
-        writing: how the last tokens were written.
-        written: how many of the last tokens the model wrote.
-        end: the token that ended the text, typed or generated; it is never read.
+        type_ids: the segment of each source token, 0 or 1.
+        text: the text of the source tokens.
+        second: the second sentence of a pair, or None.
+        target: the decoder's tokens in an encoder–decoder, else empty.
+        target_text: the text of the target tokens.
+        writing: the settings with which the last tokens were generated.
+        written: the number of generated tokens at the end.
+        end: the token that ended the text, typed or generated; it is not part of the input.
     """
 
     source: tuple[Token, ...]
@@ -71,14 +71,14 @@ class TokenizedInput:
 
 
 class HuggingFaceModel(Model):
-    """A loaded model that reads texts; safe to share among threads.
+    """A loaded text model, safe to share among threads.
 
     Args:
         network: as `open_network` returns it; not shared.
-        owned_by: The caller's model object, which shares its parameters with the network; inspected once.
+        owned_by: the caller's object of which `network` is a second module tree; it is inspected once.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly.
+        ModelNotSupported: its attention cannot be recorded exactly.
     """
 
     def __init__(
@@ -111,17 +111,17 @@ class HuggingFaceModel(Model):
             )
         )
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
-        self._lock = threading.Lock()  # held for moments only
+        self._lock = threading.Lock()  # never held during a forward pass
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
+        """Return the input tokens of the model, or of its encoder; errors as `TextTokenizer.tokenized`."""
         given = self._supported(text)
         if given.ids is not None:
             return self.tokenizer.of_ids(given.ids)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass over the text, and over what the model has written; see `Model.trace`."""
+        """Trace one forward pass over the text and the generated tokens; see `Model.trace`."""
         given = self._supported(text)
         read = self._tokenized(given, edits, long=given.writing is None)
         if not self._takes_vectors(read, edits, selection):
@@ -129,10 +129,10 @@ class HuggingFaceModel(Model):
         return self._trace(read, self._blocks(read, edits, selection), edits)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
-        """As `Model.traces`; what is only read, together, and what is written, one by one.
+        """Yield the traces; see `Model.traces`. Texts are batched unless tokens are generated.
 
-        One by one also if only some have token types: passing them for the others may change the result. So
-        are long texts, of which no weights are kept.
+        Texts are also traced one by one if only some have token types, since passing token types for the
+        others may change the result, and if one is too long for its weights to be stored.
         """
         read = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in read]
@@ -167,7 +167,7 @@ class HuggingFaceModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What the model expects, place by place; see `Model.predictions`."""
+        """Return the predictions at each position; see `Model.predictions`."""
         read = self._tokenized(self._supported(text), edits)
         positions = self._positions(read)
         if not positions:
@@ -183,7 +183,7 @@ class HuggingFaceModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out for each variant; what the unchanged model writes, all of them read."""
+        """Return the outcome of each variant, all with the tokens that the unchanged model generates."""
         if self._expects is None:
             self.refuse_prediction(position)
         read = self._tokenized(self._supported(text))
@@ -203,11 +203,11 @@ class HuggingFaceModel(Model):
         )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """The tokens, from 0, at which it can be asked what it expects; see `Model.prediction_positions`."""
+        """Return the token positions, from 0, with a prediction; see `Model.prediction_positions`."""
         return self._positions(self._tokenized(self._supported(text)))
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
+        """Return the readable texts of token ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
     def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
@@ -223,20 +223,20 @@ class HuggingFaceModel(Model):
         return forward.blocks(self.network, self.layers, inputs, *texts, edits, selection, vectors=vectors)
 
     def _sizes(self, read: TokenizedInput) -> list[tuple[int, int, int]]:
-        """The number of each layer, and how many heads and queries it has."""
+        """Return each layer's number, number of heads and number of query tokens."""
         lengths = forward.sides(len(read.source), len(read.target or read.source))
         return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
 
     def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:
-        """Whether queries and keys are kept in place of weights.
+        """Return whether queries and keys are stored in place of weights.
 
         Raises:
-            ModelNotSupported: they should be, and the attention is changed.
+            ModelNotSupported: vectors are requested together with edits.
         """
         if edits or selection.store == "weights":
             if selection.store == "vectors":
                 raise ModelNotSupported(
-                    'Changed weights do not follow from queries and keys. Use store="weights" with edits.'
+                    'store="vectors" does not support edits, which change the weights. Use store="weights".'
                 )
             return False
         sides = forward.sides(len(read.source), len(read.target or read.source))
@@ -256,10 +256,10 @@ class HuggingFaceModel(Model):
         return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
 
     def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
-        """What it reads, cached for a while: nothing is written twice.
+        """Return the input, from a cache of recent ones, so that nothing is generated twice.
 
         Args:
-            long: whether it may be longer than a text of which weights are kept.
+            long: allow inputs that are too long for their weights to be stored.
         """
         key = given, tuple(edits)
         with self._lock:
@@ -267,7 +267,7 @@ class HuggingFaceModel(Model):
         if found is None:
             found = self._tokenized_and_written(given, edits)
             self._refuse_misfits(edits, found)
-            if all(isinstance(edit, Edit) for edit in edits):  # given vectors may be large: they are not kept
+            if all(isinstance(edit, Edit) for edit in edits):  # replacement vectors may be large: not cached
                 with self._lock:
                     self._inputs[key] = found
                     while len(self._inputs) > _CACHED:
@@ -305,7 +305,7 @@ class HuggingFaceModel(Model):
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
-        # The target without its end, shifted by one: the decoder never reads the end.
+        # The target without its end token, shifted by one: the decoder never reads the end token.
         taught = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
@@ -314,21 +314,21 @@ class HuggingFaceModel(Model):
         return read if given.writing is None else self._written(read, given.writing, edits)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
-        """Some tokenizers have got tokens after their model had learned its own."""
+        """Raise if a token has no embedding: some tokenizers were extended after their model was trained."""
         rows = vocabulary_rows(self.network)
         unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
             raise ModelNotSupported(
-                f"There is a token {quoted(unknown.text)} here, number {unknown.id}, but {quoted(self.name)} "
-                f"has no vector for it: its numbers are 0 to {rows - 1}. Tokenizer and model do not belong "
-                "together."
+                f"Token {quoted(unknown.text)} has id {unknown.id}, but {quoted(self.name)} "
+                f"has embeddings only for ids 0 to {rows - 1}. The tokenizer does not belong to this "
+                "model."
             )
 
     def _written(self, read: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:
-        """The same after the decoder has written on; the token that ended its text is not read."""
+        """Return the input with the tokens that the decoder generates, without the one that ends the text."""
         if self._expects != "next":
             raise ModelNotSupported(
-                f"{quoted(self.name)} was saved without the part that writes. Give its decoder a "
+                f"{quoted(self.name)} has no language-model head to generate with. Give its decoder a "
                 "text to read (a target)."
             )
         before = read.target or read.source
@@ -353,7 +353,7 @@ class HuggingFaceModel(Model):
         return replace(read, source=tokens, text=text, type_ids=(*read.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:
-        """The token with which every text of the decoder begins."""
+        """Return the token with which the decoder starts."""
         configs = (getattr(self.network, "generation_config", None), self.network.config)
         for name in ("decoder_start_token_id", "bos_token_id"):
             for config in configs:
@@ -361,8 +361,8 @@ class HuggingFaceModel(Model):
                 if isinstance(number, int):
                     return self.tokenizer.special(number)
         raise ModelNotSupported(
-            f"{quoted(self.name)} does not say with which token its decoder begins "
-            "(decoder_start_token_id in its config)."
+            f"The config of {quoted(self.name)} has no decoder_start_token_id or "
+            "bos_token_id, so its decoder has no start token."
         )
 
     def _start_of(self, taught: tuple[Token, ...]) -> Token:
@@ -376,7 +376,7 @@ class HuggingFaceModel(Model):
             return self._start()
 
     def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
-        """What the network is called with."""
+        """Return the arguments of the forward pass."""
         inputs = {"input_ids": _ids(read.source)}
         if self._has_segment_ids and any(read.type_ids):
             inputs["token_type_ids"] = torch.tensor([read.type_ids])
@@ -385,7 +385,7 @@ class HuggingFaceModel(Model):
         return {name: numbers.to(self.network.device) for name, numbers in inputs.items()}
 
     def _sample(self) -> Mapping[str, Tensor]:
-        """Tokens for the check at load: not the first rows, which mean padding and the like."""
+        """Return a sample input for the check at load, without the first ids: padding and other specials."""
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}

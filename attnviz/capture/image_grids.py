@@ -1,4 +1,4 @@
-"""Where the image tokens of a vision-language model lie in its pictures: by its processor and its config."""
+"""Positions of a vision-language model's image tokens, from its processor and its config."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _BESIDE: Mapping[str, tuple[str, ...]] = {
     "deit": ("[CLS]", "[distillation]"),
     **dict.fromkeys(_MERGES, ()),
 }
-"""What encoders of whole pictures read before the patches, by family."""
+"""Tokens before the patches in encoders of whole images, by family."""
 
 
 class Layout(NamedTuple):
-    """What a model makes of its pictures.
+    """The image tokens and patches of a model's images.
 
     Attributes:
-        tokens: the image tokens of the text, in order; None for one that is no part of a picture, such as
+        tokens: the image tokens of the text, in order; None for a token that is not a patch, such as
             the end of a row of patches.
-        sequences: what the vision encoder reads, separately, in order: patches.
+        sequences: the patches of each sequence that the vision encoder processes separately, in order.
     """
 
     tokens: list[Patch | None]
@@ -47,13 +47,13 @@ class Layout(NamedTuple):
 def layout(
     network: Any, processor: Any, pictures: Sequence[Image.Image], inputs: Mapping[str, Tensor], name: str
 ) -> Layout:
-    """Return where the tokens of these pictures lie.
+    """Return the layout of these images.
 
     Args:
         network: the whole model.
-        pictures: as a person sees them.
-        inputs: what the processor made of them.
-        name: what a message calls the model.
+        pictures: the images, upright.
+        inputs: the processor's output.
+        name: the model's name, for messages.
 
     Raises:
         ModelNotSupported: the family, or a setting of the processor, is unknown.
@@ -75,29 +75,28 @@ def layout(
         return _packed(network, inputs, side)
     if getattr(images, "do_pan_and_scan", False):
         raise ModelNotSupported(
-            "This image processor crops pictures at places that depend on the picture (do_pan_and_scan). "
-            "Switch it off."
+            "This image processor crops images depending on their content (do_pan_and_scan). Switch it off."
         )
     boxes = [_cropped(images, picture) for picture in pictures]
     of_text = side if family == "llava" else isqrt(processor.image_seq_length)
     found = _tiled([(0, 0)] * len(pictures), of_text, side, boxes)
-    if getattr(processor, "vision_feature_select_strategy", None) == "full":  # [CLS] is an image token, too
+    if getattr(processor, "vision_feature_select_strategy", None) == "full":  # includes [CLS]
         found = found._replace(tokens=[token for tile in found.sequences for token in (None, *tile)])
     return found
 
 
 def _vision_side(settings: Any, name: str) -> int:
-    """How many patches a side of a tile has in the vision encoder."""
+    """Return the number of patches per side of a tile in the vision encoder."""
     (height, width), (rows, columns) = (
         config.pair(settings.vision_config, attribute, name) for attribute in ("image_size", "patch_size")
     )
     if height // rows != width // columns:
-        raise ModelNotSupported(f"The tiles of {name} are no squares of patches.")
+        raise ModelNotSupported(f"The tiles of {name} are not squares of patches.")
     return height // rows
 
 
 def _grid(picture: int, view: int, rows: int, columns: int, box: Box) -> list[list[Patch]]:
-    """[row][column]: the patches of a view, which covers a box of the picture."""
+    """Return [row][column], the patches of a view that covers a box of the image."""
     left, top, right, bottom = box
     across, down = (right - left) / columns, (bottom - top) / rows
     return [
@@ -111,7 +110,7 @@ def _grid(picture: int, view: int, rows: int, columns: int, box: Box) -> list[li
 
 
 def _cut(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
-    """The patches of each tile, row by row; tiles are cut row by row, too."""
+    """Return the patches of each tile, row by row; tiles are also in row order."""
     height, width = len(grid) // tiles[0], len(grid[0]) // tiles[1]
     return [
         [patch for row in grid[a * height : (a + 1) * height] for patch in row[b * width : (b + 1) * width]]
@@ -120,10 +119,11 @@ def _cut(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
 
 
 def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes: Sequence[Box]) -> Layout:
-    """Pictures as (rows, columns) of tiles, and then as a whole; without tiles (0, 0) as a whole alone.
+    """Return the layout of images cut into (rows, columns) of tiles, each followed by the whole image.
 
     Args:
-        of_text, of_vision: tokens in a side of a tile, in the text and in the vision encoder.
+        tiles: (rows, columns) per image; (0, 0): only the whole image.
+        of_text, of_vision: tokens per side of a tile, in the text and in the vision encoder.
     """
     found = Layout([], [])
     for picture, ((rows, columns), box) in enumerate(zip(tiles, boxes, strict=True)):
@@ -139,21 +139,21 @@ def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes
 def of_encoder(
     settings: Any, images: Any, picture: Image.Image, size: Sequence[int], name: str
 ) -> tuple[tuple[str, ...], list[Patch]]:
-    """Return what an encoder of whole pictures reads: tokens that are no part of it, and patches.
+    """Return the input tokens of an encoder of whole images: the special ones, and the patches.
 
     Args:
         settings: its config.
-        picture: as the image processor gets it.
-        size: (height, width) of what that makes of it.
-        name: what a message calls the model.
+        picture: the image processor's input.
+        size: (height, width) of the image processor's output.
+        name: the model's name, for messages.
 
     Raises:
         ModelNotSupported: the family is unknown.
     """
     if (beside := _BESIDE.get(settings.model_type)) is None:
         raise ModelNotSupported(
-            f"The encoder of {name} is of the family “{settings.model_type}”, and attnviz does not know "
-            f"where its patches lie. It knows {', '.join(_BESIDE)}."
+            f"The encoder of {name} is of the family “{settings.model_type}”, for which attnviz cannot "
+            f"locate patches. Supported families: {', '.join(_BESIDE)}."
         )
     sides = config.pair(settings, "patch_size", name)
     counts = [length / side for length, side in zip(size, sides, strict=True)]
@@ -169,7 +169,7 @@ def of_encoder(
 
 
 def turned(images: Any, picture: Image.Image) -> Image.Image:
-    """A picture as Donut's image processor may turn it: its longer side along that of the canvas."""
+    """Return an image as Donut's processor may rotate it: its longer side along that of the canvas."""
     if getattr(images, "do_align_long_axis", False):
         upright, wide = images.size["width"] - images.size["height"], picture.width - picture.height
         return picture.transpose(Image.Transpose.ROTATE_270) if upright * wide < 0 else picture
@@ -177,7 +177,7 @@ def turned(images: Any, picture: Image.Image) -> Image.Image:
 
 
 def _cropped(images: Any, picture: Image.Image) -> Box:
-    """What an image processor leaves of a picture when it cuts its edges off."""
+    """Return the box that remains after an image processor's centre crop."""
     if not getattr(images, "do_center_crop", False):
         return WHOLE
     whole, left = (
@@ -190,7 +190,7 @@ def _cropped(images: Any, picture: Image.Image) -> Box:
 
 
 def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, int]]:
-    """How InternVL cuts each picture into tiles; (0, 0): it does not."""
+    """Return InternVL's (rows, columns) of tiles for each image; (0, 0): no tiles."""
     if not images.crop_to_patches:
         return [(0, 0)] * len(pictures)
     size = images.size["height"], images.size["width"]
@@ -204,7 +204,7 @@ def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, i
 
 
 def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
-    """Qwen's: blocks of merge × merge patches become one token each (Wang et al. 2024)."""
+    """Return the layout of Qwen: blocks of merge × merge patches become one token (Wang et al. 2024)."""
     vision = settings.vision_config
     merge = vision.spatial_merge_size
     found = Layout([], [])
@@ -221,7 +221,7 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
         found.tokens.extend(
             patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE) for patch in row
         )
-    if family == "qwen2_5_vl":  # its vision encoder takes the blocks window by window
+    if family == "qwen2_5_vl":  # its vision encoder processes the blocks window by window
         order, _ = get_vision_window_index(grids, merge, vision.window_size, vision.patch_size)
         patches = [patch for each in found.sequences for patch in each]
         blocks = [patches[start : start + merge**2] for start in range(0, len(patches), merge**2)]
@@ -230,11 +230,11 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
 
 
 def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
-    """LLaVA-OneVision's: a picture as a whole, and its tiles without their margin, each row with an end."""
+    """Return the layout of LLaVA-OneVision: a whole image, and its tiles without margin, rows with an end."""
     sizes = inputs["image_sizes"]
     found = Layout([], [])
     for picture, (height, width) in enumerate(sizes.tolist()):
-        if len(sizes) > 1:  # several pictures are not cut into tiles, but made square
+        if len(sizes) > 1:  # several images are not tiled, but padded to squares
             square = (max(height, width),) * 2
             grid = _grid(picture, 0, side, side, _around((height, width), square))
             found.sequences.extend(_cut(grid, (1, 1)))
@@ -242,7 +242,7 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
             continue
         settings = network.config
         pixels = settings.vision_config.image_size
-        best = get_anyres_image_grid_shape(  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+        best = get_anyres_image_grid_shape(  # type: ignore[no-untyped-call]  # untyped in transformers
             (height, width), settings.image_grid_pinpoints, pixels
         )
         canvas = best[0] * pixels, best[1] * pixels
@@ -250,7 +250,7 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
         scaled = min(ceil(height * scale), canvas[0]), min(ceil(width * scale), canvas[1])
         fine = _grid(picture, 1, best[0] * side, best[1] * side, _around(scaled, canvas))
         found.sequences.extend([*_cut(_grid(picture, 0, side, side, WHOLE), (1, 1)), *_cut(fine, best)])
-        # The model's own function packs the edges of patches in place of their features.
+        # The model's own function is applied to the edges of patches in place of their features.
         edges = torch.tensor([[patch.box for patch in tile] for tile in found.sequences], dtype=torch.float64)
         newline = torch.full((4,), torch.nan, dtype=torch.float64)
         [packed], _ = network.base_model.pack_image_features(
@@ -272,10 +272,10 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
 
 
 def _around(size: tuple[int, int], canvas: tuple[int, int]) -> Box:
-    """The edges of a canvas, as parts of the picture in its middle.
+    """Return the edges of a canvas, relative to the image centred in it.
 
     Args:
-        size, canvas: (height, width) of the picture and of the canvas.
+        size, canvas: (height, width) of the image and of the canvas.
     """
     top, left = ((outer - inner) // 2 for outer, inner in zip(canvas, size, strict=True))
     return -left / size[1], -top / size[0], (canvas[1] - left) / size[1], (canvas[0] - top) / size[0]

@@ -1,4 +1,4 @@
-"""Which attention layers a model has: found in one forward pass, and compared with transformers' own."""
+"""Finds a model's attention layers in one forward pass and compares them with transformers' own attention."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
+"""The largest difference from transformers' own weights; most families are equal bit by bit."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
-"""How far two ways to compute one thing may be apart, as a share of its largest number."""
+"""The largest difference between two computations of one tensor, relative to its largest absolute value."""
 
 _known: WeakKeyDictionary[
     PreTrainedModel, tuple[int, list[tuple[AttentionLayer, str | None, str | None]]]
 ] = WeakKeyDictionary()
-"""Of a caller's object, how it was built and what was found, with the names of the modules in its tree."""
+"""For each caller's object: a hash of its structure, the layers found, and their module names."""
 
-_MAX_QUOTED = 200  # characters of an error of torch that ours repeats
+_MAX_QUOTED = 200  # characters of a torch error that ours repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -52,11 +52,11 @@ class AttentionLayer:
     """One attention layer of a model.
 
     Attributes:
-        module: what computes it; ALBERT's one module computes many layers.
-        kind, layer: which one it is; the layer counts from 0.
-        heads: how many it has.
-        mixer: the linear layer with its W_O, or None where it was not found.
-        sample: what that layer was given when the model was inspected.
+        module: the module that computes it; ALBERT's single module computes all layers.
+        kind, layer: the kind of attention, and the layer's index from 0.
+        heads: the number of heads.
+        mixer: the linear layer with its W_O; None if it was not found.
+        sample: the input of `mixer` during the inspection.
     """
 
     module: nn.Module
@@ -68,7 +68,7 @@ class AttentionLayer:
 
     @cached_property
     def projection(self) -> OutputProjection | None:
-        """W_O as its heads' slices, the model's own weight; None where it was not found."""
+        """W_O, split into one slice per head, sharing the model's memory; None if it was not found."""
         if self.mixer is None:
             return None
         weight = vars(self.mixer)["_parameters"].get("weight")
@@ -81,10 +81,10 @@ class AttentionLayer:
 
 
 def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
-    """W_O, [head · d_head, d_model], of a layer with adapters or with weights that are stored otherwise.
+    """Return W_O, [head · d_head, d_model], of a layer with adapters or with quantized weights.
 
-    It is what the layer makes of unit vectors, if that explains what it makes of a sample: a layer that
-    rounds its input to 8 bits is no matrix.
+    It is the layer's output for unit vectors, checked against its output for a sample: a layer that
+    rounds its input to 8 bits is not linear. None if they differ.
     """
     if sample is None:
         return None
@@ -95,7 +95,7 @@ def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
             rows: Tensor = mixer(units).float() - bias
             whole = mixer(sample).float()
             off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
-    except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
+    except Exception:  # noqa: BLE001 - quantized layers may raise anything for other inputs
         return None
     return rows if off <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
@@ -106,18 +106,18 @@ def inspected(
     entry: Entry,
     owned_by: PreTrainedModel | None = None,
 ) -> tuple[AttentionLayer, ...]:
-    """Every attention layer, in the order in which they run, if transformers returns the same weights.
+    """Return every attention layer, in execution order, after a comparison with transformers' weights.
 
-    Only for a model that is not shared yet.
+    The network must not be shared between threads yet.
 
     Args:
-        inputs: what the network is called with; two tokens or more.
-        owned_by: The caller's model object, which shares its parameters with the network. The result is
-            cached as long as the object exists with the same modules; parameter values may change.
+        inputs: the arguments of a forward pass over two tokens or more.
+        owned_by: the caller's object of which `network` is a second module tree. The result is cached for
+            the lifetime of this object, until its structure changes; the values of its weights may change.
 
     Raises:
-        ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
-            weights that transformers returns.
+        ModelNotSupported: an attention was not recorded, or softmax(q·k·scale + bias + mask) differs from
+            the weights that transformers returns.
     """
     built = None if owned_by is None else _built(owned_by)
     if owned_by is not None and (known := _known.get(owned_by)) is not None and known[0] == built:
@@ -142,7 +142,7 @@ def inspected(
         _compare_all(type(network).__name__, layers, records, expected, entry)
     if owned_by is not None and built is not None:
         names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
-        bare = nn.Module()  # so that no second tree is kept
+        bare = nn.Module()  # so that the cache does not keep the second tree alive
         _known[owned_by] = (
             built,
             [
@@ -154,7 +154,7 @@ def inspected(
 
 
 def _built(network: PreTrainedModel) -> int:
-    """A hash of all that decides how a model computes, but for the values of its weights."""
+    """Return a hash of all that determines the computation except the values of the weights."""
     configs = {id(own): own for each in network.modules() if (own := vars(each).get("config")) is not None}
     parts: list[object] = [str(vars(config)) for config in configs.values()]
     for name, module in network.named_modules():
@@ -168,19 +168,18 @@ def _built(network: PreTrainedModel) -> int:
 
 
 def exactly(device: torch.device) -> torch.autocast:
-    """In this block numbers keep their precision, also where a caller has autocast on."""
+    """Return a context that turns off a caller's autocast."""
     return torch.autocast(device.type, enabled=False)
 
 
 def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:
-    """One forward pass.
+    """Run one forward pass.
 
     Args:
-        returning: whether the weights are in what it returns. They always are where the model computes
-            attention in a way of its own.
+        returning: include the weights in the result. A model with custom attention always includes them.
 
     Raises:
-        ModelNotSupported: it fails.
+        ModelNotSupported: the forward pass failed.
     """
     wanted = returning or custom_attention.has(network.config.model_type)
     try:
@@ -188,7 +187,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
             return network(**inputs, **({"output_attentions": True} if wanted else {}))
     except (AttnvizError, StopForward):
         raise
-    except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
+    except Exception as error:  # a model's own code, or a hook of its owner, may raise anything
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
             f"{str(error).strip()[:_MAX_QUOTED]}"
@@ -196,59 +195,59 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
 
 
 def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
-    """Of what a model returned, each layer's weights of one kind; none, if it returned none."""
+    """Return each layer's weights of one kind from a model's result; empty if it has none."""
     return next((found for key in _RETURNED[kind] if (found := getattr(returned, key, None))), ())
 
 
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
-    """`weights_of` those layers that have weights; some models return something for the others, too."""
+    """Return `weights_of` for layers that have weights; some models return other tensors for the rest."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 
 
 def compare(record: Record, weights: Tensor, where: str) -> None:
-    """Whether softmax(q·k·scale + bias + mask) of what was recorded is the weights that the model returned.
+    """Compare softmax(q·k·scale + bias + mask) of a record with the weights that the model returned.
 
     Raises:
-        ModelNotSupported: they differ by more than `TOLERANCE`.
+        AttentionNotRead: they differ by more than `TOLERANCE`.
     """
     with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
         formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
-    if not off <= TOLERANCE:  # not a number is no equality either
+    if not off <= TOLERANCE:  # also true for NaN
         raise AttentionNotRead(
-            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}."
+            f"The recorded queries and keys do not give the weights of {where}: difference up to {off:.1g}."
         )
 
 
 def refuse_other_modules(
     network: PreTrainedModel, ran: Sequence[nn.Module], layers: Sequence[AttentionLayer]
 ) -> None:
-    """Whether the attention modules that ran are those that ran when the model was inspected.
+    """Raise unless the attention modules that ran are those of the inspection.
 
     Raises:
-        ModelNotSupported: they are not.
+        ModelNotSupported: they differ.
     """
     if list(ran) != [layer.module for layer in layers]:
         raise ModelNotSupported(
             f"{type(network).__name__} ran {len(ran)} attentions, but {len(layers)} when it was loaded. "
-            "What cannot be shown exactly is not shown."
+            "attnviz cannot trace a model that skips or adds layers."
         )
 
 
 def kinds_and_layers(
     network: PreTrainedModel, records: Sequence[Record], others: Collection[int] = ()
 ) -> tuple[tuple[Kind, int], ...]:
-    """(kind, layer) of each record of one forward pass, in the order in which they ran.
+    """Return (kind, layer) of each record of one forward pass, in execution order.
 
-    The kind follows from the module's name; in a model of one stack, from its masks: one that lets no token
-    attend forwards is a decoder. The layer follows from the order, since one module may serve several layers
-    (ALBERT), among those that have attention weights.
+    The kind follows from the module's name; in a model of one stack, from its masks: a stack without
+    attention to later tokens is a decoder. The layer follows from the order among layers with attention
+    weights, since one module may serve several layers (ALBERT).
 
     Args:
-        records: of two tokens or more.
-        others: the numbers of those that have none.
+        records: of a pass over two tokens or more.
+        others: indices of layers without attention weights.
     """
     names = {id(module): name for name, module in network.named_modules()}
     single: Kind = "decoder" if all(map(_is_causal, records)) else "encoder"
@@ -262,9 +261,9 @@ def kinds_and_layers(
 
 @contextmanager
 def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
-    """Collects (layer, its input) of every linear layer that runs inside.
+    """Collect (layer, its input) of every linear layer that runs inside.
 
-    Only for a model that is not shared yet: every thread's calls are collected.
+    The network must not be shared between threads yet: calls of all threads are collected.
     """
     calls: list[tuple[nn.Module, Tensor]] = []
 
@@ -285,33 +284,33 @@ def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Te
 
 
 def inner_layer(module: nn.Module) -> object:
-    """The layer inside of an adapter, as peft makes them (LoRA: Hu et al. 2022); without one, the layer."""
+    """Return the layer that a peft adapter wraps (LoRA: Hu et al. 2022), or the layer itself."""
     return getattr(module, "base_layer", module)
 
 
 def mixer_of(
     record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
 ) -> tuple[nn.Module, Tensor] | tuple[None, None]:
-    """The linear layer that holds an attention's W_O, which mixes its heads again, and what it was given.
+    """Return the linear layer that holds an attention's W_O, and its input.
 
-    Its input was the concatenated head outputs (Vaswani et al. 2017, section 3.2.2), so no
-    list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
-    something else with them first.
+    This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
+    without a list of module names. (None, None) if no layer has exactly this input: the model then transforms
+    the head outputs first.
     """
     concatenated = record.concatenated().float()
     for layer, given in calls:
         if given.shape != concatenated.shape:
             continue
-        # An adapter's own layers may compute in other numbers than the model (LoRA: in float32).
+        # An adapter's own layers may compute in another dtype than the model (LoRA: float32).
         if torch.allclose(given.float(), concatenated, atol=TOLERANCE, rtol=0):
             return layer, given
     return None, None
 
 
 def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
-    """What the model returns with transformers' own attention."""
+    """Return the result of the model with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
-        return run(network, inputs)  # it was loaded so
+        return run(network, inputs)  # it was loaded with its own attention
     compute_with(network, "eager")
     try:
         return run(network, inputs, returning=True)
@@ -329,8 +328,8 @@ def _compare_all(
         ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
         if not len(ours) == len(returned) == len(numbers):
             raise AttentionNotRead(
-                f"By its config {name} has {len(numbers)} layers of {kind} attention, but attnviz could "
-                f"record {len(ours)} computations of it, and transformers returned the weights of "
+                f"By its config {name} has {len(numbers)} layers of {kind} attention, but attnviz "
+                f"recorded {len(ours)} computations of it, and transformers returned the weights of "
                 f"{len(returned)}."
             )
         for number, record, weights in zip(numbers, ours, returned, strict=True):
@@ -338,7 +337,7 @@ def _compare_all(
 
 
 def kind_by_name(module: str) -> Kind:
-    """The kind of an attention in a model of an encoder and a decoder."""
+    """Return the kind of an attention module in an encoder–decoder."""
     parts = set(module.split("."))
     if parts & _CROSS:
         return "cross"

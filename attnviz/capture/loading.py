@@ -1,4 +1,4 @@
-"""Loads models, one at a time, and keeps those that were used last for everybody."""
+"""Loads models, one at a time, and caches the most recently used ones for all threads."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from attnviz.trained.storyteller.storyteller import Storyteller
 
 MAX_MODELS = 8
-"""How many loaded models are kept; the one that was not used for longest goes first.
+"""The largest number of cached models; the least recently used one is evicted first.
 
-All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept where
-they would together take more than `limits.max_bytes`.
+All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept if
+they would take more than `limits.max_bytes` together.
 """
 
 gate = importing.gate
 """Hold this around any first import of torch or transformers; see `importing.gate`."""
 
 OnProgress = Callable[[str, float], None]
-"""What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
+"""Receives the current step of `open_model` and its progress (0 to 1)."""
 
-_IN_MEMORY = " in memory: "  # no folder and no id has such a name
+_IN_MEMORY = " in memory: "  # cannot occur in an id, nor be mistaken for a folder
 
-_LOADING = 0.9  # how much of an opening is done when the download is
+_LOADING = 0.9  # the progress when the download is complete
 
 _borrowed: dict[str, Model] = {}
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
-_lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
+_lock = threading.Lock()  # never held while a model loads, so that cached models stay available
 
 
 def _ignore_progress(doing: str, done: float) -> None:
@@ -56,10 +56,10 @@ def _ignore_progress(doing: str, done: float) -> None:
 def load(name: str) -> Model:
     """Return the model of that name; concurrent calls wait for one load.
 
-    The first call imports torch (and transformers) and takes some seconds. A server does well to call
-    `torch.set_num_threads` of half the cores and `gc.collect(); gc.freeze()` after it.
+    The first call imports torch (and transformers) and takes some seconds. A server should call
+    `torch.set_num_threads` with half the cores and `gc.collect(); gc.freeze()` after it.
 
-    A folder in which a file has changed since is loaded again.
+    A folder with a changed file is loaded again.
 
     Raises:
         AttnvizError: there is no such model, or it is not supported; the message explains what to do.
@@ -68,17 +68,17 @@ def load(name: str) -> Model:
 
 
 def opened(entry: catalogue.Entry) -> Model:
-    """Return the model of this entry, whose files are on this machine; loads it if it is not in memory.
+    """Return the model of this entry, from the cache or loaded from its files on this machine.
 
     Raises:
-        AttnvizError: its files are missing or damaged, or its attention cannot be shown.
+        AttnvizError: its files are missing or damaged, or its attention cannot be recorded exactly.
     """
     model = in_memory(entry)
     if model is None:
         with gate:
             import torch
 
-            with torch.inference_mode(False):  # weights read in that mode could not be used out of it
+            with torch.inference_mode(False):  # weights loaded in that mode are unusable outside of it
                 model = in_memory(entry) or _open(entry)
             with _lock:
                 _models[entry.name] = entry, model
@@ -87,11 +87,11 @@ def opened(entry: catalogue.Entry) -> Model:
 
 
 def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.Entry:
-    """Download, load and list a model that a visitor requested.
+    """Download, load and list a model that a user requested.
 
     Args:
-        name: as `resolve.entry` takes it.
-        report: receives the progress; an error that it raises ends the opening.
+        name: as for `resolve.entry`.
+        report: receives the progress; if it raises an error, `open_model` stops with this error.
 
     Raises:
         AttnvizError: the model is not supported; the message explains what to do.
@@ -101,18 +101,18 @@ def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
     entry = downloaded(name, report)
     report("Loading the weights", _LOADING)
     load(name)
-    report("Ready", 1.0)  # raises if the visitor has stopped it
+    report("Ready", 1.0)  # raises if the user has stopped it
     allowed.remember(name)
     return entry
 
 
 @contextmanager
 def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) -> Iterator[str]:
-    """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
+    """Yield a name under which attnviz finds the caller's model object inside the block.
 
-    attnviz changes nothing about the object. Its own hooks run along, also in two short runs over tokens that
-    nobody gave, by which it is checked when the first block begins: an object that is still built like that
-    is not checked again. `capture.borrowed` says what it may be, and raises what is wrong.
+    attnviz does not modify the object, but runs its hooks, also in two short checks on sample tokens when the
+    first block begins. They are not repeated until the object's structure changes. See `capture.borrowed`
+    for supported objects and errors.
     """
     with gate:
         from attnviz.capture.borrowed import borrowed as opened
@@ -127,24 +127,24 @@ def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) ->
 
 
 def load_translator(name: str) -> TranslatorModel:
-    """`load`, for those who need what only a translator can do.
+    """Return the translator of that name, loaded as by `load`.
 
     Raises:
         UnknownModel: the catalogue has no such name.
-        ModelNotSupported: the model of that name is no translator.
+        ModelNotSupported: the model of that name is not a translator.
         ModelFilesDamaged: the files are missing or changed.
     """
     if resolve.entry(name).engine != "translator":
         raise ModelNotSupported(f"{name} reads one text and does not translate it; “translator” does.")
-    model = load(name)  # imports torch, if need be, in safety
+    model = load(name)  # imports torch, if necessary, while it holds `gate`
     from attnviz.capture.translator import TranslatorModel
 
-    assert isinstance(model, TranslatorModel)  # noqa: S101 - the catalogue says so; for the type checker
+    assert isinstance(model, TranslatorModel)  # noqa: S101 - by the catalogue; for the type checker
     return model
 
 
 def load_storyteller(name: str) -> Storyteller:
-    """The storyteller of that name in the catalogue, loaded as by `load`.
+    """Return the storyteller of that name in the catalogue, loaded as by `load`.
 
     Raises:
         ModelFilesDamaged: its file is missing or damaged.
@@ -152,12 +152,12 @@ def load_storyteller(name: str) -> Storyteller:
     model = load(name)
     from attnviz.capture.storyteller import StorytellerModel
 
-    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
+    assert isinstance(model, StorytellerModel)  # noqa: S101 - by the catalogue; for the type checker
     return model.storyteller
 
 
 def trace(name: str, given: ModelInput, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-    """One forward pass of the model of that name, with these changes in its attention; see `Model.trace`.
+    """Trace one forward pass of the model of that name, with these edits; see `Model.trace`.
 
     Raises:
         AttnvizError: the model, the text or an edit is invalid.
@@ -166,11 +166,11 @@ def trace(name: str, given: ModelInput, edits: Edits = (), selection: Selection 
 
 
 def look(name: str, picture: Picture, called: str) -> Trace:
-    """One forward pass of a model that sees pictures.
+    """Trace one forward pass of a vision model.
 
     Args:
-        name: the model's; its entry `sees`.
-        picture: as `SeeingModel.look` takes it.
+        name: the name of a model, the entry of which `sees`.
+        picture: as for `SeeingModel.look`.
 
     Raises:
         AttnvizError: the model or the picture is invalid.
@@ -179,37 +179,37 @@ def look(name: str, picture: Picture, called: str) -> Trace:
 
 
 def seen(name: str, picture: Picture) -> SeenPicture:
-    """What a model sees of a picture; see `look`."""
+    """Return the image as the model receives it; arguments and errors as for `look`."""
     return _seeing(name).seen(picture)
 
 
 def _seeing(name: str) -> SeeingModel:
     model = load(name)
-    with gate:  # our own models come without transformers
+    with gate:  # the bundled models do not need transformers
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(
-            f"{quoted(name)} sees no pictures without a text. Give it one: attnviz.trace(text, model), or "
+            f"{quoted(name)} reads no images without a text. Give it a text: attnviz.trace(text, model), or "
             "attnviz.trace(text, model, images=[…]) if it reads both."
         )
     return model
 
 
 def ready(name: str) -> bool:
-    """True if a model of that name is in memory. Loads nothing and reads no file."""
+    """Return whether a model of that name is in memory. Loads nothing and reads no file."""
     with _lock:
         return name in _models
 
 
 def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
-    """The tokens that this model, or its encoder, would read, without loading it.
+    """Return the input tokens of this model, or of its encoder, without loading it.
 
-    It takes some milliseconds, and no torch where the tokenizer is in `tokenizer.json`.
+    This takes some milliseconds, and does not import torch if the tokenizer is in `tokenizer.json`.
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
-        UnknownWords: a word is not in the vocabulary of a model of whole words.
+        UnknownWords: a word is not in the vocabulary of a word-level model.
     """
     if name in _borrowed:
         return _borrowed[name].tokens(text)
@@ -251,7 +251,7 @@ def in_memory(entry: catalogue.Entry) -> Model | None:
 
 
 def _make_room() -> None:
-    """Drop the models that were not used for longest, until those that are left are few and small enough."""
+    """Evict the least recently used models until the rest is within the limits of number and size."""
     while len(_models) > MAX_MODELS or (
         len(_models) > 1
         and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())

@@ -1,4 +1,4 @@
-"""Encoders that compute weights of near tokens only: what they return, as [query, key] of all tokens."""
+"""Local attention of encoders: converts the returned weights to [query, key] over all tokens."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-NOTE = (
-    "Cells outside of the pattern of its encoder are not computed by this model. Here they count as masked."
-)
+NOTE = "This model does not compute weights outside of its encoder's sparse pattern. They count as masked."
 REPEATED = (
-    "BigBird's random blocks are its first block here. A weight of a token there is the sum of all times "
+    "BigBird's random blocks are its first block here. A weight of a token in it is the sum over all times "
     "that it is attended to."
 )
-SUMMARIES = "What rows of its encoder lack of 1 goes to summaries of blocks, which are no tokens."
+SUMMARIES = "Rows of its encoder may sum to less than 1: the rest goes to summaries of blocks, not to tokens."
 
 
 def whole(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> list[Tensor]:
-    """[batch, head, query, key] of each layer, 0 where nothing is computed.
+    """Return [batch, head, query, key] of each layer, 0 where nothing is computed.
 
     Args:
         config: of a model of one of `families.LOCAL`.
-        layers: what it returns in place of them.
-        returned: all that it returns.
-        tokens: how many it read.
+        layers: the weights in the model's own layout.
+        returned: the model's complete output.
+        tokens: the number of input tokens.
     """
     if config.model_type == "longt5":
         return [_of_blocks(each, tokens) for each in layers]
@@ -38,7 +36,7 @@ def whole(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> 
 
 
 def mask(config: Any, layer: int, tokens: int, returned: Any) -> Tensor:
-    """[query, key], True where a layer of an encoder computes a weight; arguments as of `whole`."""
+    """Return [query, key], True where an encoder layer computes a weight; arguments as for `whole`."""
     places = torch.arange(tokens)
     if config.model_type == "big_bird":
         block = places // (config.block_size if is_sparse(config, tokens) else tokens)
@@ -55,20 +53,20 @@ def mask(config: Any, layer: int, tokens: int, returned: Any) -> Tensor:
 
 
 def is_sparse(config: Any, tokens: int) -> bool:
-    """Whether BigBird computes weights of some blocks only: of short texts it computes all."""
+    """Return whether BigBird computes weights of some blocks only: for short texts it computes all."""
     sparse: bool = config.attention_type == "block_sparse" and tokens > longest_whole(config)
     return sparse
 
 
 def longest_whole(config: Any) -> int:
-    """The most tokens of which BigBird computes all weights."""
+    """Return the largest number of tokens for which BigBird computes all weights."""
     return int((5 + 2 * config.num_random_blocks) * config.block_size)
 
 
 def read_by_length(network: Any) -> None:
-    """Let a BigBird attend to each text as its length demands, in threads side by side.
+    """Let a BigBird choose its attention for each text by its length, safely in several threads.
 
-    In transformers it exchanges its modules at the first short text, and then keeps those.
+    In transformers it replaces its modules at the first short text, and keeps the new ones.
     """
     base, most = network.base_model, longest_whole(network.config)
     _exchange(base, "block_sparse")
@@ -85,17 +83,17 @@ def read_by_length(network: Any) -> None:
 
 
 def _exchange(base: Any, attention: str) -> None:
-    """Exchange the modules of a BigBird, and let transformers listen to the new ones."""
+    """Replace the attention modules of a BigBird, and let transformers capture the new ones' outputs."""
     if base.attention_type != attention:
         base.set_attention_type(attention)
-        base._output_capturing_hooks_installed = False  # noqa: SLF001 - it would take no notice of them
+        base._output_capturing_hooks_installed = False  # noqa: SLF001 - else it would ignore them
 
 
 def _of_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
-    """BigBird's (Zaheer et al. 2020), which transformers returns with padding.
+    """Return BigBird's weights (Zaheer et al. 2020) without padding.
 
-    Its random blocks are the first block unless it is trained. So all but global queries attend to each key
-    there several times, with a weight that is returned once.
+    In evaluation mode, its random blocks are the first block. All but global queries therefore attend to
+    each of its keys several times, with a weight that is returned once.
     """
     if not is_sparse(config, tokens):
         return weights
@@ -105,13 +103,13 @@ def _of_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:
-    """The weights of global tokens, [batch, head, key, query], which are the first ones of a text."""
+    """Return the weights of global tokens, [batch, head, key, query], which are the first in a text."""
     names = ("encoder_global_attentions", "global_attentions")
     return next((found for name in names if (found := getattr(returned, name, None))), None)
 
 
 def _of_windows(weights: Tensor, every: Tensor | None) -> Tensor:
-    """Longformer and LED: behind those of the global tokens, each row has the weights of its window."""
+    """Return Longformer's and LED's weights; each row has global keys first, then those of its window."""
     batch, heads, tokens, _ = weights.shape
     first = 0 if every is None else every.shape[-1]
     window = weights[..., first:]
@@ -129,9 +127,9 @@ def _of_windows(weights: Tensor, every: Tensor | None) -> Tensor:
 
 
 def _of_blocks(weights: Tensor, tokens: int) -> Tensor:
-    """LongT5: [batch, block, head, query, key], of a block's queries and of its and two more blocks' keys.
+    """Return LongT5's weights, from [batch, block, head, query, key] with keys of a block and its neighbours.
 
-    Behind these keys there may be summaries, which are no tokens.
+    Further keys may follow, the summaries, which are not tokens.
     """
     batch, blocks, heads, size, _ = weights.shape
     found = weights.new_zeros(batch, heads, blocks * size, (blocks + 2) * size)

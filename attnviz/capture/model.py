@@ -1,4 +1,4 @@
-"""What a model is given, what it answers, and what every loaded model can do; all of it without torch."""
+"""The inputs, outputs and interface of loaded models; importable without torch."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ if TYPE_CHECKING:
     from transformers import BaseImageProcessor, PreTrainedTokenizerBase, ProcessorMixin
 
     Text = str | Sequence[int] | NDArray[np.integer[Any]] | Tensor | Mapping[str, Any]
-    """A text, the ids of its tokens, or what a tokenizer of transformers returns."""
+    """A text, its token ids, or the output of a transformers tokenizer."""
 
     Network = str | Path | Module
-    """A model's name, its folder, or an object of transformers."""
+    """The name or folder of a model, or a transformers object."""
 
     Precision = str | torch.dtype
-    """In which numbers a model runs."""
+    """The dtype in which a model runs."""
 
     Device = str | torch.device
-    """Where it runs."""
+    """The device on which it runs."""
 
     Tokenizer = PreTrainedTokenizerBase | Callable[[str], Any]
-    """Of transformers, or a function from a text to ids with the method `convert_ids_to_tokens`."""
+    """A transformers tokenizer, or a function from text to ids with the method `convert_ids_to_tokens`."""
 
     Picture = Image.Image | Path | bytes
-    """A picture of Pillow's, a file, or what is in one."""
+    """A Pillow image, a file, or the bytes of an image file."""
 
     Processor = BaseImageProcessor | ProcessorMixin
-    """What prepares images for a model."""
+    """An image processor, or a processor of images and text."""
 
 MAX_NEW_TOKENS = 100
-"""The most tokens that a model is asked to write."""
+"""The largest number of tokens that a model may generate."""
 
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10.0
-"""What scores may be divided by, besides 0 for no chance at all."""
+"""The range of the temperature, besides 0 for greedy decoding."""
 
 MAX_SEED = 2**32 - 1
-"""The largest number that random numbers may start from."""
+"""The largest random seed."""
 
 MAX_NUMBERS = 2**25
-"""How many numbers one batch of variants may need in memory: 128 MB."""
+"""The largest number of float32 elements in one batch of variants: 128 MB."""
 
 MAX_VARIANTS = 64
-"""How many variants one batch has at most; more would not be faster."""
+"""The largest number of variants per batch; larger batches are not faster."""
 
 OcclusionMethod = Literal["mask vector", "mean vector", "deleted"]
 """How a token is removed: its embedding is replaced with that of the mask token or with the mean of all
@@ -70,25 +70,25 @@ embeddings; or it is deleted from the sequence."""
 OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
 """All occlusion methods."""
 
-_MAX_QUOTED = 30  # characters of a wrong number that its error message repeats
-_VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included
-_MATRICES = 4  # of [query, key] numbers for each head: scores, masked scores, weights, and changed ones
+_MAX_QUOTED = 30  # characters of an invalid number that its error message repeats
+_VECTORS = 12  # vectors of d_model elements that a layer, with its feed-forward network, needs per token
+_MATRICES = 4  # [query, key] matrices per head: scores, masked scores, weights, and edited weights
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a decoder chooses the tokens that it writes (the same seed gives the same tokens).
+    """How a decoder generates tokens; the same seed gives the same tokens.
 
     Attributes:
-        tokens: how many it writes at most, 0 to `MAX_NEW_TOKENS`; it may end its text earlier.
-        temperature: what its scores are divided by; 0: it always takes the likeliest token.
-        top_k: it chooses among so many of the likeliest; 0: among all (Fan et al. 2018).
-        top_p: it chooses among the likeliest that together have this probability; 1: among all
+        tokens: the largest number of new tokens, 0 to `MAX_NEW_TOKENS`; generation may end earlier.
+        temperature: divides the scores; 0: greedy decoding.
+        top_k: sample from the k most likely tokens; 0: from all (Fan et al. 2018).
+        top_p: sample from the most likely tokens with this total probability; 1: from all
             (Holtzman et al. 2020).
-        seed: of the random numbers.
+        seed: the random seed.
 
     Raises:
-        AttnvizError: a number is out of its range.
+        AttnvizError: a number is out of range.
     """
 
     tokens: int
@@ -109,20 +109,20 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """What a model reads, and what it is to write: a key of the caches.
+    """The input of a model and its generation settings; used as a cache key.
 
     Attributes:
-        text: what the model reads (an encoder–decoder: its encoder). For a model that sees pictures, the
-            picture's name; "" where its tokens are given.
-        second: a second sentence that a model like BERT reads together with the first; None for none.
-        target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
-        writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
-            likeliest token each time).
-        ids: the tokens of the text, rows of the vocabulary, in place of it; special tokens included.
-        images: what a vision-language model reads with the text: files, their bytes, or pictures of Pillow's.
+        text: the input (of the encoder, in an encoder–decoder). For a vision model, the name of the image;
+            "" if `ids` is given.
+        second: a second sentence, for models like BERT that read pairs; or None.
+        target: the decoder's input in an encoder–decoder; None: the model generates it.
+        writing: how the decoder continues the text; None: it does not (an encoder–decoder without a target
+            uses greedy decoding).
+        ids: token ids, including special tokens, in place of the text.
+        images: the images for a vision-language model: files, their bytes, or Pillow images.
 
     Raises:
-        TypeError: something is of another type.
+        TypeError: an argument has the wrong type.
     """
 
     text: str
@@ -143,20 +143,20 @@ class ModelInput:
 
 
 def as_model_input(text: str | ModelInput) -> ModelInput:
-    """A text alone is read as it is."""
+    """Return a ModelInput, also from a plain text."""
     return ModelInput(text) if isinstance(text, str) else text
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate for a place.
+    """A candidate token at one position.
 
     Attributes:
-        text: as a person reads it (" dog" for GPT-2's "Ġdog").
-        id: its row in the vocabulary.
-        probability: of the softmax over the whole vocabulary, before any filter.
-        share: what it is after temperature, top-k and top-p, by which it is or would be drawn; equal to
-            `probability` where the model does not write.
+        text: the readable text (" dog" for GPT-2's "Ġdog").
+        id: the row in the vocabulary.
+        probability: the softmax over the whole vocabulary, before any filter.
+        share: the sampling probability after temperature, top-k and top-p; equal to `probability` if the
+            model does not generate.
     """
 
     text: str
@@ -166,14 +166,14 @@ class Candidate:
 
 
 class ExpectedToken(NamedTuple):
-    """The token with the measured probability.
+    """The predicted or actual token at one position.
 
     Attributes:
-        id: its row in the vocabulary.
-        text: as a person reads it.
-        probability: that the model gives it.
-        kind: "next", what follows the chosen token, or "masked", what was masked there.
-        actual: whether it is the token in that place; else it is the most probable one.
+        id: the row in the vocabulary.
+        text: the readable text.
+        probability: its probability under the model.
+        kind: "next", the token after the chosen one, or "masked", the token behind a mask.
+        actual: True for the actual token of the text; False for the most probable token.
     """
 
     id: int
@@ -185,15 +185,14 @@ class ExpectedToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model expects at one place.
+    """A model's prediction at one position.
 
     Attributes:
-        position: the token, from 0, at whose place the model expects this: a token after which something
-            follows, or a masked token.
-        expects: "next", the token that follows there, or "masked", the token that was masked there.
-        candidates: the likeliest ones, likeliest first.
-        actual: the token that really follows (typed, or drawn by the model); None after the last one, unless
-            the text ended there, and for a masked token.
+        position: the token, from 0, at which the model predicts: its next token, or what it masks.
+        expects: "next", the next token, or "masked", the masked token.
+        candidates: the most likely tokens, in descending order of probability.
+        actual: the next token of the text (typed, or generated by the model); None for a masked token, and
+            after the last token unless the text ended there.
     """
 
     position: int
@@ -204,14 +203,14 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What comes out of a model that reads a text once for each variant of its attention.
+    """The outputs of a model for several variants of its attention.
 
     Attributes:
-        states: [variant, token, d_model], what the last layer puts out; the decoder's, where there is one
-            beside an encoder.
-        source: [variant, token, d_model], the encoder output that such a decoder attends to, else None.
+        states: [variant, token, d_model], the output of the last layer (of the decoder, in an
+            encoder–decoder).
+        source: [variant, token, d_model], the encoder output in an encoder–decoder, else None.
         probabilities: [variant, vocabulary], the prediction at the requested position; None
-            where none was.
+            if no position was requested.
     """
 
     states: Floats
@@ -222,12 +221,12 @@ class Outcomes:
     def of_batches(
         variants: Sequence[Edits], each: int, run: Callable[[Sequence[Edits]], Outcomes]
     ) -> Outcomes:
-        """The outcomes of all variants, some at a time, so that memory stays bounded however many there are.
+        """Compute all outcomes in batches of bounded memory.
 
         Args:
-            variants: the edits of each.
-            each: how many numbers one of them needs in memory; see `numbers_of_variant`.
-            run: reads the text with some of the variants in one batch.
+            variants: the edits of each variant.
+            each: the number of elements that one variant needs in memory; see `numbers_of_variant`.
+            run: returns the outcomes of one batch of variants.
         """
         size = max(1, min(MAX_VARIANTS, MAX_NUMBERS // each))
         parts = [run(variants[first : first + size]) for first in range(0, len(variants), size)]
@@ -239,28 +238,28 @@ class Outcomes:
 
 
 def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 0) -> int:
-    """How many numbers one variant of a model needs in memory at once, about.
+    """Estimate the number of elements that one variant of a model needs in memory.
 
     Args:
-        tokens: that it reads.
+        tokens: the length of its input.
         heads, d_model: the sizes of a layer.
-        vocabulary: how many tokens it predicts probabilities of at every position; 0: none.
+        vocabulary: the number of output probabilities per position; 0: none.
     """
     return tokens * (_MATRICES * heads * tokens + _VECTORS * d_model + 2 * vocabulary)
 
 
 class Model(ABC):
-    """A loaded model: safe to share among threads.
+    """A loaded model, safe to share among threads.
 
-    A text alone means `ModelInput(text)`. What a model cannot do (a second sentence, a target, writing
-    on) it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
+    A plain text means `ModelInput(text)`. Every method raises ModelNotSupported for an input that the model
+    does not support (a second sentence, a target, generation), and another AttnvizError for an invalid text.
 
     Attributes:
-        name: what it is called, in links and messages.
-        dtype: in which numbers it runs.
-        device: where it runs, as torch calls it.
-        weights_alone: why it gives its weights and nothing else of its attention; None: it gives all.
-        notes: sentences for each of its traces, such as inside of what a caller's model was found.
+        name: the name in links and messages.
+        dtype: the dtype in which it runs.
+        device: the device on which it runs, in torch's notation.
+        weights_alone: the reason why only its weights can be recorded; None: all can.
+        notes: sentences for each of its traces, such as the path of the model inside the caller's object.
     """
 
     name: str
@@ -270,51 +269,51 @@ class Model(ABC):
     notes: tuple[str, ...] = ()
 
     def need_vectors(self) -> None:
-        """Refuse what is computed from queries, keys, values or masks.
+        """Raise if the model has no queries, keys, values or masks.
 
         Raises:
-            ModelNotSupported: it gives its weights alone.
+            ModelNotSupported: only its weights can be recorded.
         """
         if self.weights_alone is not None:
             raise ModelNotSupported(self.weights_alone)
 
     @abstractmethod
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """What the model, or its encoder, reads; see `loading.tokens`."""
+        """Return the input tokens of the model, or of its encoder; see `loading.tokens`."""
 
     @abstractmethod
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass; a model that is to write does so first.
+        """Trace one forward pass, after any generation.
 
         Args:
-            text: what it reads; what it writes, it writes with the same edits.
-            edits: changes to its attention. The trace shows the weights that it went on with. Of a head
-                whose output was replaced it shows the head's own weights, values and output; its `edits`
+            text: the input; tokens are generated with the same edits.
+            edits: changes to the attention. The trace has the edited weights. A head with a
+                replaced output keeps its own weights, values and output in the trace; the trace's `edits`
                 name the head.
-            selection: what is kept of it.
+            selection: the layers, heads and queries to keep.
 
         Raises:
-            EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
-            ModelNotSupported: this model cannot do what is asked.
-            InvalidEdit, InvalidTrace: the model or the text has no such place.
+            EmptyText, TextTooLong, UnreadableText, UnknownWords: a text is invalid for this model.
+            ModelNotSupported: the model does not support this input.
+            InvalidEdit, InvalidTrace: the model or the text has no such layer, head or token.
         """
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
-        """The traces of many texts, in their order, read together where the model can."""
+        """Yield the traces of several texts, in order, in batches if the model supports them."""
         return (self.trace(text, selection=selection) for text in texts)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects, place by place, in the same forward pass; empty without a language-model head."""
+        """Return the prediction at each position; empty without a language-model head."""
         self.tokens(text)
         if edits:
-            self.trace(text, edits=edits)  # it may refuse them
+            self.trace(text, edits=edits)  # raises for invalid edits
         return ()
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """The tokens, from 0, at which it expects something: what follows, or what is masked.
+        """Return the token positions, from 0, with a prediction: of the next token, or of a masked token.
 
-        They are tokens of its decoder, where it has one. None where it has no head for tokens, or where
-        nothing is masked.
+        In an encoder–decoder, they are positions in the decoder's input. Empty without a language-model head
+        and without masked tokens.
         """
         self.tokens(text)
         return ()
@@ -323,19 +322,18 @@ class Model(ABC):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out if it reads a text once for each variant of its attention.
+        """Return the output of each variant of the model's attention for one text.
 
-        All variants read the same tokens. What a model writes itself, it writes unchanged: only then does
-        nothing differ but the changes.
+        All variants have the same input tokens: those that the unchanged model generates, if any.
 
         Args:
-            variants: the edits of each; () is the model as it is.
-            position: one of `prediction_positions`, for which it is asked; None: it is not asked.
+            variants: the edits of each variant; () is the unchanged model.
+            position: one of `prediction_positions`, at which to return probabilities; None: return none.
         """
 
     @abstractmethod
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
+        """Return the readable texts of token ids."""
 
     def supported(
         self,
@@ -347,43 +345,43 @@ class Model(ABC):
         ids: bool = False,
         images: bool = False,
     ) -> ModelInput:
-        """What is given, if the model can do it all: read two sentences, a target, or tokens, and write on.
+        """Return the input, if the model supports it.
 
         Raises:
-            ModelNotSupported: the model has no such ability; the message names those it has.
+            ModelNotSupported: the input needs something that the model does not support.
         """
         given = as_model_input(text)
         for asked, can, otherwise in (
-            (given.second, pairs, "reads one text, not two sentences together. Leave the second one out."),
-            (given.target, targets, "has no decoder that could read a second text. Leave it out."),
-            (given.writing, writes, "only reads, and writes nothing. Ask it to read without writing on."),
-            (given.ids, ids, "reads a text, not its tokens. Give it the text."),
-            (given.images or None, images, "reads no pictures together with a text. Leave images out."),
+            (given.second, pairs, "reads one text, not two sentences together. Omit the second one."),
+            (given.target, targets, "has no decoder that could read a second text. Omit it."),
+            (given.writing, writes, "cannot generate text. Trace it without generation."),
+            (given.ids, ids, "reads a text, not token ids. Give it the text."),
+            (given.images or None, images, "does not read images together with a text. Omit the images."),
         ):
             if asked is not None and not can:
                 raise ModelNotSupported(f"{quoted(self.name)} {otherwise}")
         return given
 
     def need_processor(self) -> None:
-        """Refuse what is computed on the processor alone, if it runs elsewhere.
+        """Raise if the model does not run on the CPU, which the caller's computation requires.
 
         Raises:
-            ModelNotSupported: it does.
+            ModelNotSupported: it runs on another device.
         """
         if self.device != "cpu":
             raise ModelNotSupported(
-                f"{quoted(self.name)} runs on {self.device}, and this is computed on the processor. Leave "
-                "the device out, or call model.cpu()."
+                f"{quoted(self.name)} runs on {self.device}, and this is computed on the CPU. Omit "
+                "the device, or call model.cpu()."
             )
 
     def refuse_prediction(self, position: int | None) -> None:
-        """Raise, since the model predicts no tokens.
+        """Raise if a position is given: this model predicts no tokens.
 
         Raises:
             ModelNotSupported: a position is given.
         """
         if position is not None:
-            raise ModelNotSupported(f"{quoted(self.name)} expects no tokens. Ask it for its vectors alone.")
+            raise ModelNotSupported(f"{quoted(self.name)} predicts no tokens. Request its vectors only.")
 
 
 def _with_type(found: object) -> str:
@@ -391,7 +389,7 @@ def _with_type(found: object) -> str:
 
 
 def _check(what: str, number: object, kind: type[int | float], most: float) -> None:
-    """Refuse what is no number of this kind from 0 to `most`."""
+    """Raise unless `number` is of this kind and from 0 to `most`."""
     if isinstance(number, bool) or not isinstance(number, int | kind) or not 0 <= number <= most:
         called = "a whole number" if kind is int else "a number"
         raise AttnvizError(f"{what} must be {called} from 0 to {most:,}, not {number!r:.{_MAX_QUOTED}}.")

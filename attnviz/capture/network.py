@@ -39,8 +39,8 @@ from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_MAX_QUOTED = 200  # characters of an error of transformers that ours repeats
-# A layer behind the last one of an encoder, which many files omit, and no attention depends on.
+_MAX_QUOTED = 200  # characters of a transformers error that ours repeats
+# A layer after the last one of an encoder, which many files omit, and no attention depends on.
 _UNUSED = ("pooler.", "encoder.pooler.")
 
 
@@ -75,7 +75,7 @@ def open_network(
             families.refuse_local(config.model_type)
         attention = implementation(config.model_type, weights_alone=weights_alone)
         network, missing = _load(_with_head(config), folder, config, dtype, attention)
-        if missing:  # the file may be the model alone, under the name of the model with its head
+        if missing:  # the file may have the base model only, but name the class with a head
             network, missing = _load(AutoModel, folder, config, dtype, attention)
     missing = {name for name in missing if not (name.startswith(_UNUSED) or _computed(network, name))}
     if missing:
@@ -88,8 +88,8 @@ def open_network(
     if custom_attention.has(network.config.model_type) and not weights_alone:
         custom_attention.listen(network)
     try:
-        network.to(device)  # type: ignore[arg-type]  # a device's name is one, too
-    except (RuntimeError, AssertionError) as error:  # torch was built without it, or there is no room
+        network.to(device)  # type: ignore[arg-type]  # accepts a device's name too
+    except (RuntimeError, AssertionError) as error:  # torch was built without it, or lacks memory
         raise ModelNotSupported(
             f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Omit {device} to run "
             "it on the CPU."
@@ -112,20 +112,20 @@ def implementation(family: str, *, weights_alone: bool) -> str:
 
 
 def refuse_rounding(family: str, name: str, dtype: str) -> None:
-    """Refuse a number format in which attention of this family cannot be shown.
+    """Raise for a dtype in which attention of this family cannot be recorded exactly.
 
     Raises:
-        ModelNotSupported: it cannot be shown.
+        ModelNotSupported: the dtype is not supported.
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} has a custom attention, and can be shown in float32 only, not "
+            f"{quoted(name)} has a custom attention, and can be traced in float32 only, not "
             f"in {dtype}: omit {dtype}, or call model.float()."
         )
     if dtype not in BYTES_PER_PARAMETER:
         raise ModelNotSupported(
-            f"{quoted(name)} computes in {dtype}; attnviz shows {', '.join(BYTES_PER_PARAMETER)}. Convert "
-            "it: model.float()."
+            f"{quoted(name)} computes in {dtype}; attnviz supports {', '.join(BYTES_PER_PARAMETER)}. Use "
+            "model.float()."
         )
 
 
@@ -138,13 +138,13 @@ def expects(network: PreTrainedModel) -> Expects | None:
 
 
 def vocabulary_rows(network: PreTrainedModel) -> int:
-    """How many tokens the model has a vector for; adapters and quantized tables have no `weight` to count."""
+    """Return the number of embeddings; adapters and quantized tables have no `weight` to count."""
     rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
     return rows if isinstance(rows, int) else int(network.config.vocab_size)
 
 
 def _with_head(config: PreTrainedConfig) -> Any:
-    """The Auto class of transformers for the model with the head that it was saved with."""
+    """Return the Auto class of transformers for the model with the head that it was saved with."""
     family, saved = config.model_type, config.architectures or ()
     if encodes_alone(config):
         return AutoModelForTextEncoding
@@ -183,7 +183,7 @@ def _load(
 def quiet() -> Iterator[None]:
     """Disable progress bars and reports, which would clutter a server's log."""
     verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # untyped in transformers
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # and this too
     try:
         yield
@@ -193,7 +193,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def in_our_words(folder: Path, name: str) -> Iterator[None]:
-    """Turn errors of transformers and safetensors into messages for visitors."""
+    """Turn errors of transformers and safetensors into messages for users."""
     try:
         yield
     except (ModelNotSupported, ModelFilesDamaged):
@@ -204,14 +204,14 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
             "them again."
         ) from error
     except KeyError as error:
-        if error.args != (IMPLEMENTATION,):  # the family looks up its attention by our name
+        if error.args != (IMPLEMENTATION,):  # else: the family looks up its attention by our name
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."
             ) from error
         raise AttentionNotRead(
             f"{quoted(name)} has a custom attention, which attnviz cannot read."
         ) from error
-    except Exception as error:  # what a model class raises differs by family
+    except Exception as error:  # model classes raise different errors
         raise ModelNotSupported(
             f"transformers cannot build the model {quoted(name)}: {_first_line(error, folder)}"
         ) from error

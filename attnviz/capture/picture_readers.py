@@ -1,4 +1,4 @@
-"""A model with cross-attention from its text to the patches of a picture: TrOCR, Donut, BLIP's captions."""
+"""Models with cross-attention from text to the patches of an image: TrOCR, Donut, BLIP captioning."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from attnviz.trace import Block, Kind, Token
 from attnviz.transformer.multi_head import split_heads
 
 _CLASSES = frozenset({"VisionEncoderDecoderModel", "BlipForConditionalGeneration"})
-_SAMPLE = 7  # tokens that it is inspected with
+_SAMPLE = 7  # tokens in the sample input for the inspection
 
 ENCODER_NOT_SHOWN = (
-    "The attention of its encoder is not shown: it is computed in windows of patches, and each stage merges "
-    "the patches of the one before."
+    "The attention of its encoder is not recorded: it is computed in windows of patches, and each stage "
+    "merges the patches of the stage before."
 )
 
 
 class PictureReader(VisionLanguageModel):
-    """A loaded model of an encoder that reads one picture, and a decoder that writes what is on it.
+    """A loaded model with an encoder of one image and a decoder that describes or transcribes it.
 
-    Its text is what the decoder reads: a transcript, the prompt of a task, the beginning of a caption. Of no
-    text, the model writes it. Blocks of the decoder are of the kinds "decoder" and "cross", those of the
-    encoder of the kind "vision".
+    The text is the decoder's input: a transcript, the prompt of a task, the beginning of a caption. An empty
+    text lets the model generate it. Blocks of the decoder have the kinds "decoder" and "cross", those of the
+    encoder the kind "vision".
     """
 
     _returning = True  # TrOCR's modules return weights on demand
@@ -47,8 +47,8 @@ class PictureReader(VisionLanguageModel):
         settings: Any = self.network.config
         if not {type(self.network).__name__, *(settings.architectures or ())} <= _CLASSES:
             raise ModelNotSupported(
-                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz shows "
-                "BlipForConditionalGeneration alone, which writes captions."
+                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz supports "
+                "only BlipForConditionalGeneration, which generates captions."
             )
         self._paired = bool(settings.is_encoder_decoder)
         self._text_input = "decoder_input_ids" if self._paired else "input_ids"
@@ -59,7 +59,7 @@ class PictureReader(VisionLanguageModel):
                 module.register_forward_hook(reading(read), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
-        """The token with which every text of the decoder begins."""
+        """Return the decoder's start token."""
         if not self._paired:
             return int(settings.text_config.bos_token_id)
         for each in (self.network.generation_config, settings, settings.decoder):
@@ -67,8 +67,8 @@ class PictureReader(VisionLanguageModel):
                 if isinstance(number := getattr(each, name, None), int):
                     return number
         raise ModelNotSupported(
-            f"{quoted(self.name)} does not say with which token its decoder begins "
-            "(decoder_start_token_id in its config)."
+            f"The config of {quoted(self.name)} has no decoder_start_token_id or "
+            "bos_token_id, so its decoder has no start token."
         )
 
     def _habits(self) -> GenerationDefaults:
@@ -80,7 +80,7 @@ class PictureReader(VisionLanguageModel):
         given = self.supported(text, writes=True, images=True)
         if len(given.images) != 1:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads one picture. Give it one: attnviz.trace(text, model, images=[…])."
+                f"{quoted(self.name)} reads one image. Give it one: attnviz.trace(text, model, images=[…])."
             )
         if given.text.strip():
             return given
@@ -94,13 +94,13 @@ class PictureReader(VisionLanguageModel):
         )
         typed = self.tokenizer.tokens(given.text) if given.text else ()
         words = [token for token in typed if not token.special]
-        # As in `generate` of transformers: Donut's prompts begin with a token of their own.
+        # As in transformers' `generate`: Donut's prompts begin with their own start token.
         begun = words and ("donut" in self._of_encoder.model_type or words[0].id == self._start.id)
         tokens = tuple(words) if begun else (self._start, *words)
         if unknown := [token for token in tokens if token.id >= vocabulary_rows(self.network)]:
             raise ModelNotSupported(
-                f"{quoted(self.name)} has no vector for the token {quoted(unknown[0].text)}: tokenizer and "
-                "model do not belong together."
+                f"{quoted(self.name)} has no embedding for the token {quoted(unknown[0].text)}: the "
+                "tokenizer does not belong to this model."
             )
         source = (
             *(Token(name, 0, 0, 0, None, special=True) for name in beside),
@@ -138,7 +138,7 @@ class PictureReader(VisionLanguageModel):
             for number, record in enumerate(of_kind, 1):
                 compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
             seen = kind == "vision"
-            # Of BLIP's decoder, transformers returns none; those of its modules were recorded.
+            # transformers returns no weights of BLIP's decoder; those of its modules were recorded.
             own = [record.weights for record in of_kind]
             returned = weights_of(expected, "encoder" if seen else kind) if seen or self._paired else own
             self._compare_with(of_kind, returned, len(returned) if seen else self.entry.decoder_layers)
@@ -196,7 +196,7 @@ def _across(
     scale: float,
     weights: Tensor,
 ) -> Record:
-    """A record of an attention to `across`, or where that is None, to the tokens themselves."""
+    """Return the record of a cross-attention to `across`, or of a self-attention if it is None."""
     states = inputs["hidden_states"]
     sides = states, *(states if across is None else across,) * 2
     query, key, value = (
@@ -218,4 +218,4 @@ _READS: Mapping[str, Read] = {
     "BlipTextSelfAttention": _blip_text,
     "BlipAttention": _blip_vision,
 }
-"""Classes that compute attention in ways of their own, and what reads their steps."""
+"""Classes with custom attention, and the functions that record them."""

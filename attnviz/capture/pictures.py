@@ -1,4 +1,4 @@
-"""A model that sees pictures as a source of traces: every patch of the picture is a token."""
+"""Vision models as a source of traces: every patch of an image is a token."""
 
 from __future__ import annotations
 
@@ -34,18 +34,16 @@ from attnviz.trace import Token, Trace
 
 MAX_BYTES = 20_000_000
 MAX_PIXELS = 12_500_000
-"""A small file can claim to be a picture that fills all memory; its size is read before it is unpacked.
+"""The largest number of pixels; it is checked before decompression, since a small file can claim any size.
 
-A telephone's picture of 12 million pixels takes 37 MB, and several times that until it has been read.
+A smartphone photo of 12 million pixels takes 37 MB, and several times that while it is decoded.
 """
 
-_UNPACKING = (
-    threading.Lock()
-)  # one at a time: several visitors' large pictures would fill the memory together
+_UNPACKING = threading.Lock()  # one at a time, to limit memory
 
 Picture = Image.Image | Path | bytes
 
-# By the beginnings of their classes' names. They differ in their defaults.
+# By the prefixes of their class names. They differ in their defaults.
 _PROCESSORS: Mapping[str, type[Any]] = {
     "Bit": BitImageProcessorPil,
     "Blip": BlipImageProcessorPil,
@@ -58,11 +56,11 @@ _PROCESSORS: Mapping[str, type[Any]] = {
 
 
 class SeenPicture(NamedTuple):
-    """What a model saw of a picture.
+    """The input of a vision model as an image.
 
     Attributes:
-        picture: the part that its patches cover, before its colours are scaled.
-        brought_to: (width, height) in pixels of the whole picture, before its edges were cut off.
+        picture: the part that the patches cover, before normalization.
+        brought_to: (width, height) in pixels of the resized image, before cropping.
     """
 
     picture: Image.Image
@@ -70,14 +68,14 @@ class SeenPicture(NamedTuple):
 
 
 class SeeingModel(Model):
-    """A loaded model that sees pictures; safe to share among threads.
+    """A loaded vision model, safe to share among threads.
 
     Args:
         network: as `open_network` returns it; not shared.
-        owned_by: The caller's model object, which shares its parameters with the network; inspected once.
+        owned_by: the caller's object of which `network` is a second module tree; it is inspected once.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
+        ModelNotSupported: its attention cannot be recorded exactly, or the processor makes other sizes.
     """
 
     def __init__(
@@ -98,7 +96,7 @@ class SeeingModel(Model):
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, owned_by)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """Those beside the picture, and the patches: the same of every picture."""
+        """Return the special tokens and the patches, which are the same for every image."""
         self.supported(text)
         return self._tokens
 
@@ -106,10 +104,10 @@ class SeeingModel(Model):
         self,
         text: str | ModelInput,
         *,
-        edits: Edits = (),  # noqa: ARG002 - as every model's
-        selection: Selection = EVERYTHING,  # noqa: ARG002 - as every model's
+        edits: Edits = (),  # noqa: ARG002 - same signature as for every model
+        selection: Selection = EVERYTHING,  # noqa: ARG002 - as above
     ) -> NoReturn:
-        """Always an error: a text is no image.
+        """Raise: the model reads images, not text.
 
         Raises:
             ModelNotSupported: always.
@@ -120,24 +118,24 @@ class SeeingModel(Model):
     def outcomes(
         self,
         text: str | ModelInput,
-        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
-        position: int | None = None,  # noqa: ARG002 - as every model's
+        variants: Sequence[Edits],  # noqa: ARG002 - same signature as for every model
+        position: int | None = None,  # noqa: ARG002 - as above
     ) -> NoReturn:
-        """Always an error, as `trace`."""
+        """Raise: the model reads images, not text."""
         self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """No word, however many numbers there are: its tokens are patches."""
+        """Return no words: the tokens are patches."""
         return tuple("" for _ in ids)
 
     def look(self, picture: Picture, name: str) -> Trace:
-        """One forward pass over a picture, which is brought to the size that the model was trained with.
+        """Trace one forward pass over an image, resized as in the model's training.
 
         Args:
-            picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
+            picture: a Pillow image, or a file of one of `PICTURE_FORMATS`, or its bytes.
 
         Raises:
-            UnreadablePicture: it is no picture, larger than `MAX_BYTES` or `MAX_PIXELS`, or cannot be opened.
+            UnreadablePicture: it is not an image, exceeds `MAX_BYTES` or `MAX_PIXELS`, or cannot be opened.
         """
         inputs = self._inputs(opened(picture))
         return Trace(
@@ -147,10 +145,10 @@ class SeeingModel(Model):
         )
 
     def seen(self, picture: Picture) -> SeenPicture:
-        """What is left of a picture when it is brought to the model's size, and cut.
+        """Return the image after resizing and cropping, as the model receives it.
 
         Raises:
-            UnreadablePicture: as `look`.
+            UnreadablePicture: as for `look`.
         """
         upright_picture = upright(opened(picture))
         whole = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
@@ -164,26 +162,26 @@ class SeeingModel(Model):
         if tuple(pixels.shape[2:]) != self._size:
             made, taken = (f"{height} × {width}" for height, width in (pixels.shape[2:], self._size))
             raise ModelNotSupported(
-                f"The image processor of {quoted(self.name)} makes pictures {made} pixels high and wide, and "
+                f"The image processor of {quoted(self.name)} makes images {made} pixels high and wide, but "
                 f"the model takes {taken}. Give it the processor with which it was saved."
             )
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
     def _prepared(self, picture: Image.Image, **changed: bool) -> Tensor:
-        """[1, colour, row, column]: by transformers' own processor, without some of its steps."""
+        """Return [1, colour, row, column] from transformers' own processor, without some of its steps."""
         pixels: Tensor = self._processor(picture, return_tensors="pt", **changed)["pixel_values"]
         return pixels
 
 
 def opened(picture: Picture) -> Image.Image:
-    """The picture, unpacked; see `SeeingModel.look`."""
+    """Return the decoded image; arguments and errors as for `SeeingModel.look`."""
     if isinstance(picture, Image.Image):
         return _check_image_size(picture)
     try:
         size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
         if size > MAX_BYTES:
             raise UnreadablePicture(
-                f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Take a smaller one."
+                f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Choose a smaller one."
             )
         data = picture if isinstance(picture, bytes) else picture.read_bytes()
     except OSError as error:
@@ -194,7 +192,7 @@ def opened(picture: Picture) -> Image.Image:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", Image.DecompressionBombWarning
-            )  # we ask for less than Pillow does
+            )  # our limit is lower than Pillow's
             found = _check_image_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
             with _UNPACKING:
                 found.load()
@@ -202,14 +200,13 @@ def opened(picture: Picture) -> Image.Image:
         raise
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise UnreadablePicture(
-            "This is no picture that can be read. Take a file of one of these kinds: "
-            f"{', '.join(PICTURE_FORMATS)}."
+            f"This file is not a readable image. Use one of these formats: {', '.join(PICTURE_FORMATS)}."
         ) from error
     return found
 
 
 def upright(picture: Image.Image) -> Image.Image:
-    """As a person sees it: rotated by its EXIF orientation, in colours, what is transparent on white."""
+    """Return an upright RGB image: rotated by its EXIF orientation, on a white background."""
     turned = ImageOps.exif_transpose(picture)
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
@@ -222,18 +219,18 @@ def _check_image_size(picture: Image.Image) -> Image.Image:
     width, height = picture.size
     if width * height > MAX_PIXELS:
         raise UnreadablePicture(
-            f"This picture has {width:,} × {height:,} pixels; it may have {MAX_PIXELS / 1e6:,.0f} million "
-            "together. Make it smaller."
+            f"This image has {width:,} × {height:,} pixels; the limit is {MAX_PIXELS / 1e6:,.0f} million "
+            "in total. Make it smaller."
         )
     return picture
 
 
 def processor_in(folder: Path, name: str) -> BaseImageProcessor:
-    """How the pictures of the model in a folder are prepared: transformers' own way, without torchvision.
+    """Load the image processor of the model in a folder, without torchvision.
 
     Raises:
-        ModelFilesDamaged: no file has it, or its values are invalid.
-        ModelNotSupported: it is unknown to attnviz.
+        ModelFilesDamaged: its file is missing, or its values are invalid.
+        ModelNotSupported: attnviz does not support it.
     """
     settings = config.image_processor(folder, name)
     own = settings.get("image_processor_type") or settings.get("feature_extractor_type")
@@ -241,14 +238,13 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
     kind = re.sub(r"(ImageProcessor(Fast|Pil)?|FeatureExtractor)$", "", called)
     if kind not in _PROCESSORS:
         raise ModelNotSupported(
-            f"The image processor of {quoted(name)} is none of those that attnviz knows: {quoted(called)}. "
-            f"It knows {', '.join(f'{each}ImageProcessor' for each in _PROCESSORS)}."
+            f"The image processor of {quoted(name)} is not supported: {quoted(called)}. "
+            f"Supported: {', '.join(f'{each}ImageProcessor' for each in _PROCESSORS)}."
         )
     try:
         processor: BaseImageProcessor = _PROCESSORS[kind].from_dict(settings)
     except (ValueError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"{config.OF_PICTURES[-1]} of {quoted(name)} holds values that make no sense. Save or download "
-            "it again."
+            f"{config.OF_PICTURES[-1]} of {quoted(name)} has invalid values. Save or download it again."
         ) from error
     return processor

@@ -18,9 +18,9 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
 IMPLEMENTATION = "attnviz"
-"""What a model is loaded with, `attn_implementation=IMPLEMENTATION`, so that it can be recorded."""
+"""The `attn_implementation` with which a model must be loaded to be recorded."""
 
-# What models pass along and `eager` does not use either: the mask holds it already, or other kernels want it.
+# Arguments that `eager` ignores too: already contained in the mask, or meant for other kernels.
 _HARMLESS = {
     *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
     *("output_attentions", "output_hidden_states", "output_router_logits", "logits_to_keep"),
@@ -31,20 +31,21 @@ _SHOWN = {torch.float32, torch.bfloat16, torch.float16}
 
 
 class Record(NamedTuple):
-    """What one attention module was given; of a recording of weights alone, the vectors are empty.
+    """The inputs and weights of one attention module.
 
-    Of a recording of vectors, the mask and the bias are rules, and the weights are empty.
+    In a recording of vectors, `mask` and `bias` are rules and `weights` is empty. In a recording of weights
+    alone, `query`, `key` and `value` are empty.
 
     Attributes:
         query: [batch, head, token, d_head].
         key, value: [batch, head or group of heads, token, d_head].
-        mask: [batch, 1, query, key], added to the scores, or None, or a rule.
-        scale: what q·k is multiplied by.
-        bias: [batch, head, query, key], added to the scaled scores, or None, or a rule.
-        weights: [batch, head, query, key], with which the module went on.
-        cap: what the scores are squeezed between before the mask is added, −cap and cap, or None.
-        sinks: [head], a score of each head that belongs to no token, or None.
-        autocast: the dtype of the automatic mixed precision in which it ran, or None.
+        mask: [batch, 1, query, key], added to the scores; or a rule, or None.
+        scale: the factor applied to q·k.
+        bias: [batch, head, query, key], added to the scaled scores; or a rule, or None.
+        weights: [batch, head, query, key], as multiplied with the values.
+        cap: the bound of the soft cap, cap · tanh(score / cap), applied before the mask; or None.
+        sinks: [head], an extra score per head that belongs to no token; or None.
+        autocast: the dtype of automatic mixed precision during the attention; or None.
     """
 
     module: nn.Module
@@ -60,11 +61,11 @@ class Record(NamedTuple):
     autocast: torch.dtype | None = None
 
     def precision(self) -> torch.autocast:
-        """In this block numbers have the precision in which the attention ran."""
+        """Return a context with the precision in which the attention ran."""
         return torch.autocast(self.query.device.type, self.autocast, enabled=self.autocast is not None)
 
     def compact(self) -> Record:
-        """The same without what its vectors are views of: a query may be a third of a larger tensor."""
+        """Return a record that does not keep larger tensors alive: a query may be a view of fused QKV."""
         vectors = {name: getattr(self, name) for name in ("query", "key", "value")}
         views = {
             name: each for name, each in vectors.items() if each.untyped_storage().nbytes() > each.nbytes
@@ -72,12 +73,12 @@ class Record(NamedTuple):
         return self._replace(**{name: each.clone() for name, each in views.items()})
 
     def without_tensors(self) -> Record:
-        """Which module ran, and nothing else."""
+        """Return a record of the module alone."""
         nothing = self.query.new_empty(0)
         return Record(self.module, nothing, nothing, nothing, None, self.scale, None, nothing)
 
     def of(self, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Record:
-        """Copies of what belongs to some heads and queries; None: to all of them."""
+        """Return a copy for some heads and queries; None selects all of them."""
         if heads is None and queries is None:
             return self
         chosen: Any = slice(None) if heads is None else torch.tensor(heads, device=self.query.device)
@@ -103,36 +104,36 @@ class Record(NamedTuple):
         )
 
     def on_processor(self) -> Record:
-        """The same with its queries, keys, values and bias on the processor."""
+        """Return the record with its queries, keys, values and bias in CPU memory."""
         bias = None if self.bias is None else self.bias.cpu()
         return self._replace(query=self.query.cpu(), key=self.key.cpu(), value=self.value.cpu(), bias=bias)
 
     def concatenated(self) -> Tensor:
-        """[batch, token, head · d_head]: what the heads read, side by side."""
+        """Return the concatenated head outputs, [batch, token, head · d_head]: the input of W_O."""
         value = per_head(self.value, self.weights.shape[1])
         with self.precision():
             return (self.weights @ value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
 
 
 def per_head(groups: Tensor, heads: int) -> Tensor:
-    """Keys or values of groups of heads, [batch, group, token, d_head], once for each head."""
+    """Repeat keys or values, [batch, group, token, d_head], to one per head."""
     each = heads // groups.shape[1]  # grouped-query attention: one key serves several heads
     return groups.repeat_interleave(each, dim=1) if each > 1 else groups
 
 
 class StopForward(Exception):
-    """Every attention has been seen."""
+    """Raised to end the forward pass after the last attention to record."""
 
 
 @dataclass
 class Recording:
-    """What is recorded of one forward pass.
+    """The state of one recording.
 
     Attributes:
-        records: of the modules that have run.
-        end: after so many modules the forward pass ends, if any.
-        part: what is kept of the record of each, by its number.
-        vectors: whether weights are neither computed nor recorded.
+        records: one per module that has run.
+        end: the number of modules after which the forward pass is stopped; None: never.
+        part: trims a record, given the module's number in the pass.
+        vectors: record queries and keys, and do not compute weights.
     """
 
     records: list[Record]
@@ -141,7 +142,7 @@ class Recording:
     vectors: bool
 
 
-# A context variable, because one model serves many threads: each call sees its own recording.
+# A context variable, because one model serves many threads: each call has its own recording.
 _recording: ContextVar[Recording | None] = ContextVar("attnviz_recording", default=None)
 
 
@@ -153,12 +154,12 @@ def _all(_: int, record: Record) -> Record:
 def recording(
     end: int | None = None, part: Callable[[int, Record], Record] = _all, *, vectors: bool = False
 ) -> Iterator[list[Record]]:
-    """Collects a record per attention module that runs inside, in their order, in this thread alone.
+    """Collect one record per attention module that runs inside, in order, in this thread only.
 
     Args:
-        end: end the forward pass after so many modules: what comes after the last weights (the probabilities
-            of all words, for instance) changes none of them. None: it ends by itself.
-        part: what is kept of a record, from the module's number in the pass and the record.
+        end: stop the forward pass after this many modules: later computations (the probabilities of the whole
+            vocabulary, for instance) do not change the weights. None: do not stop it.
+        part: trims a record before it is stored, given the module's number in the pass.
         vectors: let the model run PyTorch's fast attention, and record rules in place of masks and biases.
     """
     records: list[Record] = []
@@ -172,12 +173,12 @@ def recording(
 
 
 def listening() -> bool:
-    """Whether this thread is recording."""
+    """Return whether this thread is recording."""
     return _recording.get() is not None
 
 
 def takes_rules() -> bool:
-    """Whether this thread is recording vectors, with rules in place of masks and biases."""
+    """Return whether this thread is recording vectors, with rules in place of masks and biases."""
     return (now := _recording.get()) is not None and now.vectors
 
 
@@ -192,10 +193,10 @@ def attend_fast(
     cap: float | None = None,
     sinks: Tensor | None = None,
 ) -> Tensor:
-    """The heads' outputs, [1, head, query, d_head], in a recording of vectors, which are kept.
+    """Return the head outputs, [1, head, query, d_head], and record the vectors.
 
     Raises:
-        ModelNotSupported: the mask or the bias is no rule, or precision is mixed automatically.
+        ModelNotSupported: the mask or the bias is not a rule, or automatic mixed precision is on.
     """
     if isinstance(mask, Tensor) or isinstance(bias, Tensor):
         raise ModelNotSupported(f"{type(module).__name__} has a mask or a bias for which there is no rule.")
@@ -208,11 +209,11 @@ def attend_fast(
 
 
 def keep(record: Record) -> None:
-    """Adds a record, if this thread is recording."""
+    """Add a record, if this thread is recording."""
     if (now := _recording.get()) is None:
         return
     device = record.query.device.type
-    if torch.is_autocast_enabled(device):  # by the model itself, as Accelerate wraps it
+    if torch.is_autocast_enabled(device):  # turned on by the model itself, as Accelerate wraps it
         record = record._replace(autocast=torch.get_autocast_dtype(device))
     now.records.append(now.part(len(now.records), record))
     if len(now.records) == now.end:
@@ -228,19 +229,19 @@ def attend(
     cap: float | None = None,
     sinks: Tensor | None = None,
 ) -> Tensor:
-    """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
+    """Compute softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does.
 
-    Of bfloat16 or float16 the softmax is taken in float32 and rounded, as Llama and most others do; with
-    sinks it is not, as in GPT-OSS.
+    For bfloat16 and float16, the softmax is computed in float32 and rounded, as in Llama and most other
+    models; with sinks it is not, as in GPT-OSS.
 
     Args:
         query: [batch, head, query, d_head].
         key: [batch, head or group of heads, key, d_head].
-        mask: what is added to the scores: 0 where a query may look, else the smallest number of the dtype.
-        scale: what q·k is multiplied by.
+        mask: added to the scores: 0 where a query may attend, else the smallest number of the dtype.
+        scale: the factor applied to q·k.
         bias: [batch, head, query, key] or None.
-        cap: scores become cap · tanh(score / cap); None: they stay.
-        sinks: [head], one more score in each row, with a weight that is not returned; None: there is none.
+        cap: the scores become cap · tanh(score / cap); None: no cap.
+        sinks: [head], an additional score in each row, the weight of which is not returned; or None.
 
     Returns:
         The weights, [batch, head, query, key].
@@ -252,7 +253,7 @@ def attend(
     if cap is not None:
         scores = torch.tanh(scores / cap) * cap
     if mask is not None:
-        # A mask of another dtype, as under autocast, changes the scores' own.
+        # The sum takes the dtype of a mask that has another one, as under autocast.
         scores = scores.add_(mask) if mask.dtype == scores.dtype else scores + mask
     if sinks is None:
         return nn.functional.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
@@ -274,9 +275,9 @@ def _recorded_attention(
     s_aux: Tensor | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """The attention function that transformers calls; its signature is theirs.
+    """Compute attention for transformers, with the signature of its attention functions.
 
-    Masks and biases are tensors, or in a recording of vectors rules.
+    Masks and biases are tensors, or rules in a recording of vectors.
     """
     _check_unknown_arguments(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
@@ -299,7 +300,7 @@ def _check_unknown_arguments(module: nn.Module, query: Tensor, dropout: float, m
         )
     if dropout:
         raise ModelNotSupported(
-            f"{name} is in training mode: it would drop weights at random. Call eval() first."
+            f"{name} is in training mode, with dropout of attention weights. Call eval() first."
         )
     if query.dtype not in _SHOWN:
         raise ModelNotSupported(
@@ -308,10 +309,10 @@ def _check_unknown_arguments(module: nn.Module, query: Tensor, dropout: float, m
 
 
 def _mask(**given: Any) -> Tensor | MaskRule | None:
-    """What transformers calls for each mask of a forward pass."""
+    """Make each mask of a forward pass, with the signature of transformers' mask functions."""
     return MaskRule(given) if takes_rules() else eager_mask(**given)
 
 
 AttentionInterface.register(IMPLEMENTATION, _recorded_attention)
-# Without this second line nothing fails, and every mask silently vanishes.
+# Without this line nothing fails, but no mask is applied.
 AttentionMaskInterface.register(IMPLEMENTATION, _mask)

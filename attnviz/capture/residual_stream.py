@@ -1,4 +1,4 @@
-"""A token's residual stream in any model, and what the token's output is the sum of."""
+"""A token's residual stream in any model, and the decomposition of its output into contributions."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TOLERANCE = 1e-5
-"""How far what is put together may be from the model's own, as a share of its largest number (at least 1)."""
+"""The largest reconstruction error, relative to the largest absolute value of the original (at least 1)."""
 
-_MAX_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
+_MAX_RESIDUAL = 1e-4  # the same for a whole output, which is a sum of many contributions
 _NO_LOGITS = (
-    "This model has no logits here, or computes them by more than one matrix, so they are no sum of the same "
-    "parts. Its output is."
+    "There are no logits to decompose: the model has none here, or computes them by more than one matrix. "
+    "Its output can be decomposed."
 )
-_NOT_EXACT = "What cannot be put together exactly from its parts is not shown."
+_NOT_EXACT = "An exact decomposition is not possible."
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """One token's output as a sum; every norm is taken as it was, with its divisor kept.
+    """One token's output as a sum; each norm is linearized by keeping its divisor fixed.
 
-    Each number that is linear in the output is a sum of the same parts: for any `direction` [d_model],
+    Every linear function of the output is a sum over the same parts: for any `direction` [d_model],
     `output @ direction` is the sum of all `part.vectors @ direction` (Elhage et al. 2021, direct logit
     attribution).
 
     Attributes:
-        tokens: of the token's text.
+        tokens: the tokens of the stack's input.
         place: the token, from 0.
         output: [d_model], the model's own, after the last layer and its norm.
         parts: see `analysis.decomposition.Part`.
-        residual: how far the sum of all parts is from the output, in its worst number.
+        residual: the largest absolute difference between the sum of all parts and the output.
     """
 
     tokens: tuple[Token, ...]
@@ -62,10 +62,10 @@ class Decomposition:
     _unembedding: _Unembedding | None
 
     def logit(self, token_id: int) -> tuple[Floats, float]:
-        """The direction w, [d_model], and the bias b with which the token's logit is output · w + b.
+        """Return the direction w, [d_model], and the bias b such that the token's logit is output · w + b.
 
         Args:
-            token_id: its row in the vocabulary.
+            token_id: the row in the vocabulary.
 
         Raises:
             AttnvizError: there is no such row.
@@ -78,12 +78,12 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """What a token's vector would predict, were it read out after each layer already.
+    """A token's predictions, if its vector were unembedded after each layer (logit lens).
 
     Attributes:
         tokens, place: as in `Decomposition`.
-        logits: [layer + 1, vocabulary]: of the embeddings, after the first layer, …, and the model's own. A
-            model that norms its vectors only at the end does so here after each layer.
+        logits: [layer + 1, vocabulary], after the embeddings, the first layer, …, and the last layer (the
+            model's own). A final norm is applied after each layer.
     """
 
     tokens: tuple[Token, ...]
@@ -92,12 +92,12 @@ class LogitLens:
 
 
 def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None) -> LogitLens:
-    """Read a token's vector out after each layer, by the model's last norm and matrix (Nostalgebraist 2020).
+    """Unembed a token's vector after each layer by the model's last norm and matrix (Nostalgebraist 2020).
 
-    Arguments and errors as in `decomposition`.
+    Arguments and errors as for `decomposition`.
 
     Raises:
-        ModelNotSupported: the model has no logits here, too, or computes them by more than one matrix.
+        ModelNotSupported: also if the model has no logits here, or computes them by more than one matrix.
     """
     recorded = _recorded(model, text, kind)
     tokens = recorded.blocks[0].query_tokens
@@ -115,16 +115,16 @@ def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kin
 def decomposition(
     model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None
 ) -> Decomposition:
-    """One token's output, taken apart.
+    """Decompose one token's output into contributions.
 
     Args:
-        text: what the model reads.
-        place: the token, from 0, or as text where it is there once.
-        kind: "encoder" or "decoder", the stack of the output; None: the decoder's, if there is one.
+        text: the model's input.
+        place: the token, from 0, or its text if it occurs once.
+        kind: "encoder" or "decoder", the stack of the output; None: the decoder, if there is one.
 
     Raises:
-        AttnvizError: the model cannot read the text, has no such token or output, or the text is too long.
-        ModelNotSupported: the model does more to a token's vector than to add to it and to norm it.
+        AttnvizError: the text is invalid or too long, or there is no such token or output.
+        ModelNotSupported: the model applies other operations to a token's vector than additions and norms.
     """
     recorded = _recorded(model, text, kind)
     tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
@@ -132,25 +132,25 @@ def decomposition(
     numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
     if numbers > MAX_NUMBERS:
         raise AttnvizError(
-            f"This output has parts with {numbers:,} numbers; {MAX_NUMBERS:,} may be. Shorten the text."
+            f"This output has parts with {numbers:,} numbers; the limit is {MAX_NUMBERS:,}. Shorten the text."
         )
     parts, output = decompose(recorded.stream(place), place), owned(recorded.output[place])
     whole = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
     residual = float(np.abs(whole - output).max())
     if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
-            f"The parts of an output of {quoted(model.name)}, added, are off by {residual:.1g}. {_NOT_EXACT}"
+            f"The parts of an output of {quoted(model.name)} differ in sum by {residual:.1g}. {_NOT_EXACT}"
         )
     return Decomposition(tokens, place, output, parts, residual, _unembedding(recorded))
 
 
 def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind) -> ResidualStream:
-    """What happens to one token's vector; arguments and errors as in `decomposition`."""
+    """Return the history of one token's vector; arguments and errors as for `decomposition`."""
     return _recorded(model, text, kind).stream(place)
 
 
 class _Call(NamedTuple):
-    """One linear layer or norm that ran, on vectors [token, width]; of the final output, no module."""
+    """A call of a linear layer or norm, with its input and output [token, width]; module None: the output."""
 
     module: Any
     given: Tensor
@@ -158,7 +158,7 @@ class _Call(NamedTuple):
 
 
 class _Unembedding(NamedTuple):
-    """How logits are made of outputs: output · weightᵀ · scale + bias."""
+    """The unembedding: logits = output · weightᵀ · scale + bias."""
 
     weight: Tensor
     scale: Tensor
@@ -168,7 +168,7 @@ class _Unembedding(NamedTuple):
         return outputs @ self.weight.T * self.scale + self.bias
 
     def row(self, token: int) -> tuple[Floats, float]:
-        """See `Decomposition.logit`."""
+        """Return the direction and the bias of a token's logit; see `Decomposition.logit`."""
         if token not in range(len(self.weight)):
             raise AttnvizError(
                 f"There is no token {token} in the vocabulary: its last row is {len(self.weight) - 1}."
@@ -180,12 +180,12 @@ class _Recorded(NamedTuple):
     """One forward pass through one stack.
 
     Attributes:
-        name: the model's.
-        blocks: the stack's attentions, in the order in which they ran.
-        calls: its linear layers and norms likewise.
+        name: the model's name.
+        blocks: the stack's attentions, in execution order.
+        calls: its linear layers and norms, in execution order.
         output: [token, d_model], the model's own.
-        network: what ran.
-        logits: what it made of the output, if it has a head for tokens.
+        network: the network that ran.
+        logits: the model's logits, if it has a language-model head.
     """
 
     name: str
@@ -196,10 +196,10 @@ class _Recorded(NamedTuple):
     logits: Tensor | None
 
     def stream(self, place: int) -> ResidualStream:
-        """What happened to one token's vector, found by what is given to what, as W_O is.
+        """Return the history of one token's vector, by comparing inputs and outputs of the calls.
 
-        What a norm is given is the vector after the norm before it, or what that one was given in turn
-        (models that norm what their parts read), and what linear layers have added since.
+        The input of a norm is the output of the norm before it, or the input of that norm (for pre-norm
+        models), plus the outputs of linear layers in between.
         """
         shape = self.output.shape
         calls = [call for call in self.calls if shape in (call.given.shape, call.returned.shape)]
@@ -227,7 +227,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """A token's vector before each layer, ready to be read out; the last layer's is the output."""
+        """Return a token's vector before each layer, ready for unembedding; the last one is the output."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -246,9 +246,9 @@ class _Recorded(NamedTuple):
     def _explained(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """The norm that the vector has gone through, and the linear layers that added to it.
+        """Return the norm that was applied to the vector, and the linear layers that added to it.
 
-        Two at once add to it where attention and feed-forward network are parallel (GPT-J).
+        Two layers add to it at once if attention and feed-forward network are parallel (GPT-J).
         """
         options = [
             (float((given - sum((one.returned for one in added), value)).abs().max()), norm, added)
@@ -262,7 +262,7 @@ class _Recorded(NamedTuple):
         return norm, added
 
     def _frozen(self, call: _Call, place: int) -> FrozenNorm:
-        """The norm as it was at a token: with the mean taken off or without; Gemma's keeps γ − 1."""
+        """Return the norm with its divisor at one token: LayerNorm or RMSNorm; Gemma stores γ − 1."""
         weight, shift = call.module.weight.detach(), getattr(call.module, "bias", None)
         shift = torch.zeros_like(weight) if shift is None else shift.detach()
         for centred, gain in ((True, weight), (False, weight), (False, 1 + weight)):
@@ -275,8 +275,8 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} does more to a token’s vector than to add what attention and feed-forward "
-            f"networks make, and to norm the sum. {_NOT_EXACT}"
+            f"{quoted(self.name)} applies other operations to a token’s vector than adding the outputs of "
+            f"attention and feed-forward networks, and norms. {_NOT_EXACT}"
         )
 
 
@@ -284,17 +284,17 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
     if model.dtype != "float32":
         raise ModelNotSupported(
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
-            f"its parts. Leave {model.dtype} out, or call model.float()."
+            f"its parts. Omit {model.dtype}, or call model.float()."
         )
     model.need_processor()
     model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":
-        raise AttnvizError("What cross-attention reads ends in the decoder’s output. Ask for that.")
+        raise AttnvizError("Cross-attention contributes to the decoder’s output. Request that output.")
     blocks = trace.of_kind(kind)
     if kind == "decoder":
-        blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # as they ran
+        blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # in execution order
     source = outcomes.source if kind == "encoder" else None
     output = torch.tensor(outcomes.states[0] if source is None else source[0])
     own, stack, go = _opened(model, trace, kind)
@@ -302,7 +302,7 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
 
     def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
         if given[0].shape[:-1].numel() == len(output):
-            # A copy: Falcon adds to what its feed-forward network returned, in place.
+            # A copy: Falcon adds in place to the output of its feed-forward network.
             calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2).clone()))
 
     for module in stack.modules():
@@ -314,7 +314,7 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
 
 
 def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[[], object]]:
-    """A copy of the network, which hooks may be set in; its stack; and how it reads what the trace read."""
+    """Return a copy of the network for hooks, its stack, and a function that runs it on the trace's input."""
     ids = {block.kind: torch.tensor([token.id for token in block.query_tokens]) for block in trace.blocks}
     own: Any
     if isinstance(model, HuggingFaceModel):
@@ -333,11 +333,11 @@ def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[
     if isinstance(model, StorytellerModel):
         own = twin(model.storyteller.model)
         return own, own, lambda: own(ids["decoder"])
-    raise ModelNotSupported("This model reads no words.")
+    raise ModelNotSupported("This model reads no text.")
 
 
 def _unembedding(recorded: _Recorded) -> _Unembedding | None:
-    """None if the logits are anything else."""
+    """Return the unembedding; None if the logits are not linear in the output."""
     own, output = recorded.network, recorded.output
     if recorded.logits is None:
         return None
@@ -346,7 +346,7 @@ def _unembedding(recorded: _Recorded) -> _Unembedding | None:
         last = own.table
     else:
         last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
-    if last is None:  # they are of classes
+    if last is None:  # the logits of a classifier
         return None
     logits, weight = recorded.logits.flatten(0, -2), last.weight.detach()
     if weight.shape != (logits.shape[-1], output.shape[-1]):
@@ -361,7 +361,7 @@ def _unembedding(recorded: _Recorded) -> _Unembedding | None:
 
 
 def _side_by_side(block: Block) -> Tensor:
-    """[token, head · d_head], what an attention's W_O is given."""
+    """Return [token, head · d_head], the input of an attention's W_O."""
     return torch.tensor(block.output).transpose(0, 1).flatten(1)
 
 

@@ -1,4 +1,4 @@
-"""Which layers, heads and queries of a trace are kept, and in which form."""
+"""The selection of layers, heads and queries that a trace keeps, and in which form."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from attnviz.text import joined
 from attnviz.trace import Block, Token, selected, whole
 
 Store = Literal["auto", "weights", "vectors"]
-"""What is kept of a layer: its weights, its queries and keys, or what fits into memory."""
+"""What is stored for a layer: its weights, its queries and keys, or whichever fits into memory."""
 
 Numbers = SupportsIndex | Iterable[SupportsIndex] | None
-"""One number, several, or None for all; from 0."""
+"""One index, several, or None for all; from 0."""
 
 MAX_WEIGHT_BYTES = 10**9
-"""How many bytes weights may take by default."""
+"""The default limit for weights, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is kept of one forward pass.
+    """The parts of a forward pass that a trace keeps.
 
     Attributes:
-        layers: by number, of each kind of attention; None: all.
-        heads: of each of these layers; None: all.
-        queries: the places of the query tokens, of each kind of attention; None: all.
+        layers: the layers of each kind of attention, by index; None: all.
+        heads: the heads of each of these layers; None: all.
+        queries: the positions of the query tokens, in each kind of attention; None: all.
         store: "weights", "vectors", or "auto".
-        max_weight_bytes: how many bytes weights may take.
+        max_weight_bytes: the limit for weights, in bytes.
     """
 
     layers: tuple[int, ...] | None = None
@@ -39,14 +39,14 @@ class Selection:
     max_weight_bytes: int = MAX_WEIGHT_BYTES
 
     def keeps(self, layer: int) -> bool:
-        """Whether a layer of this number is kept."""
+        """Return whether a layer with this index is kept."""
         return self.layers is None or layer in self.layers
 
     def of(self, blocks: Sequence[Block], model: str) -> tuple[Block, ...]:
-        """What is kept of blocks with all weights.
+        """Return the selected parts of blocks with all weights.
 
         Args:
-            model: its name, for messages.
+            model: the model's name, for messages.
 
         Raises:
             InvalidTrace: there is no such layer, head or query.
@@ -58,10 +58,10 @@ class Selection:
         return tuple(selected(block, self.heads, self.queries) for block in kept)
 
     def check(self, layers: Iterable[tuple[int, int, int]]) -> None:
-        """Refuse numbers that a model or a text does not have.
+        """Raise for indices that a model or a text does not have.
 
         Args:
-            layers: the number of each, and how many heads and queries it has.
+            layers: each layer's index, number of heads and number of queries.
 
         Raises:
             InvalidTrace: there is no such layer, head or query.
@@ -78,11 +78,11 @@ class Selection:
                 )
 
     def tokens(self, queries: tuple[Token, ...]) -> tuple[Token, ...]:
-        """The query tokens that are kept."""
+        """Return the selected query tokens."""
         return queries if self.queries is None else tuple(queries[place] for place in self.queries)
 
     def refuse_vectors(self, model: str) -> None:
-        """Refuse a model whose weights do not follow from queries, keys and rules.
+        """Raise for a model with weights that cannot be computed from queries, keys and rules.
 
         Raises:
             ModelNotSupported: `store` is "vectors".
@@ -90,7 +90,7 @@ class Selection:
         if self.store == "vectors":
             raise ModelNotSupported(
                 f'{quoted(model)} cannot be traced with store="vectors": attnviz has no rule for its masks '
-                'and biases. Use store="weights"; layers=, heads= and queries= make it smaller.'
+                'and biases. Use store="weights"; select layers=, heads= and queries= to save memory.'
             )
 
 
@@ -100,14 +100,14 @@ EVERYTHING = Selection(store="weights")
 def selection(
     layers: Numbers, heads: Numbers, queries: Numbers, store: Store, max_weight_bytes: SupportsIndex
 ) -> Selection:
-    """What a caller selects.
+    """Return a selection from a caller's arguments.
 
     Raises:
-        AttnvizError: nothing is selected, a number is below 0 or there twice, or there is no such store.
-        TypeError: a number is no whole one.
+        AttnvizError: nothing is selected, an index is negative or repeated, or `store` is unknown.
+        TypeError: an index is not an integer.
     """
     if store not in get_args(Store):
-        raise AttnvizError(f"There is no store {store!r:.30}; there are {joined([*get_args(Store)])}.")
+        raise AttnvizError(f"Unknown store {store!r:.30}; use one of {joined([*get_args(Store)])}.")
     if (limit := whole(max_weight_bytes, "max_weight_bytes")) < 0:
         raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
     chosen = {"layers": layers, "heads": heads, "queries": queries}
@@ -124,5 +124,5 @@ def _numbers(given: Numbers, name: str) -> tuple[int, ...] | None:
     several = given if isinstance(given, Iterable) else [given]
     found = tuple(whole(number, name) for number in several)
     if not found or min(found) < 0 or len({*found}) < len(found):
-        raise AttnvizError(f"{name} must be different numbers from 0, one or more, not {found}.")
+        raise AttnvizError(f"{name} must be one or more different indices from 0, not {found}.")
     return found

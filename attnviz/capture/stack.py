@@ -1,4 +1,4 @@
-"""A model's layers as a function of its word vectors, so that these can be changed."""
+"""A model's layers as a function of its word embeddings, so that the embeddings can be changed."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from attnviz.transformer.layers import Encoder
 from attnviz.transformer.masks import causal_mask
 
 TOLERANCE = 1e-5
-"""How far the outputs may be from those of the model when it reads the tokens themselves."""
+"""The largest difference from the outputs of the model when it reads token ids."""
 
 
 class StackForward(NamedTuple):
-    """What the layers made of one or several sentences.
+    """The results of the layers for one or several sentences.
 
     Attributes:
         output: [sentence, token, d_model], after the last layer.
-        weights: of each layer [sentence, head, query, key]: the very numbers that the output was made with.
-        logits: [sentence, token, vocabulary], the scores of what the model expects; None if it has no head.
+        weights: for each layer [sentence, head, query, key], part of the same autograd graph as the output.
+        logits: [sentence, token, vocabulary], from the language-model head; None without one.
     """
 
     output: Tensor
@@ -50,17 +50,17 @@ class StackForward(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """One text before the layers of one model; of an encoder–decoder, before its encoder's.
+    """One text and the layers of a model, or of its encoder in an encoder–decoder.
 
     Attributes:
-        tokens: what is read.
-        words: [token, d_word], their vectors in the model's table of words. Positions are added later.
-        stand_ins: [d_word] each, what takes a word's place in the ways that put something there.
-        run: from the words of some sentences, [sentence, token, d_word], to what the layers make of them.
-        expects: what the model's head predicts at a place, if anything.
-        mask_token: how the masked token is written, if there is one.
+        tokens: the input tokens.
+        words: [token, d_word], their word embeddings, before positions are added.
+        stand_ins: a replacement embedding, [d_word], for each occlusion method that uses one.
+        run: computes the layers for word embeddings of several sentences, [sentence, token, d_word].
+        expects: the kind of prediction of the model's head, if any.
+        mask_token: the text of the mask token, if there is one.
         mask_id: its row in the vocabulary.
-        spell: a token's row as a person reads it.
+        spell: returns the readable text of a token id.
     """
 
     tokens: tuple[Token, ...]
@@ -74,23 +74,21 @@ class Stack:
 
     @property
     def ways(self) -> tuple[OcclusionMethod, ...]:
-        """How a token can be removed."""
+        """The supported ways to remove a token."""
         return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "deleted"))
 
 
 def stack_of(model: Model, text: str | ModelInput) -> Stack:
-    """The layers of a loaded model, before a text or its tokens; safe beside other threads that use it.
+    """Return the layers of a loaded model for a text or its tokens; safe while other threads use the model.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
-        ModelNotSupported: the model cannot be given word vectors, or makes something else of them than of
-            the tokens.
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text is invalid for this model.
+        ModelNotSupported: the model does not take word embeddings as input, or their output differs from
+            that of the tokens.
     """
     model.need_processor()
     if as_model_input(text).second is not None:
-        raise ModelNotSupported(
-            "One text is needed here, not two sentences together. Leave the second one out."
-        )
+        raise ModelNotSupported("One text is needed here, not two sentences together. Omit the second one.")
     if isinstance(model, HuggingFaceModel):
         return _published(model, text)
     if isinstance(model, ScratchModel):
@@ -99,7 +97,7 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
         return _of_translator(model, text)
     if isinstance(model, StorytellerModel):
         return _of_storyteller(model, text)
-    raise ModelNotSupported("This model reads no words, so none can be left out.")
+    raise ModelNotSupported("This model reads no text, so no word can be removed.")
 
 
 def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
@@ -117,16 +115,16 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
         words = table(ids)
         try:
             off = (run(inputs_embeds=words).output - run(input_ids=ids).output).abs().max()
-        # Each family refuses word vectors with an error of its own; none of them has a name in common.
+        # Each family refuses word embeddings with a different error; they have no base class in common.
         except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
             raise ModelNotSupported(
-                f"{type(network).__name__} does not take word vectors in place of words, so none can be "
-                "bent or left out."
+                f"{type(network).__name__} does not accept word embeddings as input, so words cannot be "
+                "changed or removed."
             ) from error
         if not off <= TOLERANCE:
             raise ModelNotSupported(
-                f"{type(network).__name__} makes something else of its word vectors than of its words: its "
-                f"outputs differ by {off:.1g}. What cannot be shown exactly is not shown."
+                f"{type(network).__name__} computes different outputs from word embeddings than from token "
+                f"ids: they differ by {off:.1g}."
             )
     return Stack(
         tokens,
@@ -192,7 +190,7 @@ def _ran(encoder: Encoder, embedded: Tensor) -> StackForward:
 
 
 def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
-    """[MASK]'s vector where the model has one, and the mean of all word vectors."""
+    """Return the mask token's embedding, if the model has one, and the mean of all word embeddings."""
     with torch.no_grad():
         stand_ins: dict[OcclusionMethod, Tensor] = {
             "mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)
@@ -203,13 +201,13 @@ def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Te
 
 
 def expected(stack: Stack, place: int) -> ExpectedToken | None:
-    """The prediction at a token: the actual next token, or else the most probable one.
+    """Return the prediction at a token: the actual next token, or else the most probable one.
 
     Args:
         place: the token, from 0.
 
     Returns:
-        None where the model expects nothing: it has no head, or the token is not masked.
+        None without a prediction: the model has no head, or the token is not masked.
     """
     following = place + 1 < len(stack.tokens) and stack.expects == "next"
     if stack.expects is None or (stack.expects == "masked" and stack.tokens[place].id != stack.mask_id):

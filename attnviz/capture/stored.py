@@ -1,7 +1,7 @@
-"""The opening sentences, already traced: the first picture needs neither torch nor the model.
+"""Stored traces of the opening sentences: the first page needs neither torch nor the model.
 
-`python -m attnviz.capture.stored` makes the files again; a test compares them with a fresh trace.
-They are without each head's slice of W_O (`Block.projection` is None), which would be nine tenths of them.
+`python -m attnviz.capture.stored` creates the files; a test compares them with a fresh trace.
+They omit each head's slice of W_O (`Block.projection` is None), which would be nine tenths of the size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILES = {
 
 
 def find(model: str, text: str) -> Trace | None:
-    """The stored trace of this model over exactly this text, or None."""
+    """Return the stored trace of this model for exactly this text, or None."""
     return _read(FILES[text]) if model == MODEL and text in FILES else None
 
 
@@ -30,7 +30,7 @@ def _read(name: str) -> Trace:
 
 
 def store() -> None:
-    """Trace the opening sentences and write them."""
+    """Trace the opening sentences and write the files."""
     from attnviz.capture import loading
 
     FOLDER.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Our storyteller as a source of traces: what it reads, what it expects next, what it writes."""
+"""The storyteller as a source of traces, predictions and generated text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HABITS = GenerationDefaults(ends=frozenset([_END]), never=tuple(VOCABULARY.ids(
 
 
 class _Read(NamedTuple):
-    """What it reads after it has written what it was to write; `end` as in `expected_next`."""
+    """The input of a forward pass after generation; `end` as in `expected_next`."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -41,7 +41,7 @@ class _Read(NamedTuple):
 
 
 class StorytellerModel(Model):
-    """A trained storyteller; safe to share among threads.
+    """A trained storyteller, safe to share among threads.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
@@ -53,11 +53,11 @@ class StorytellerModel(Model):
         self._projections = [*output_projections(self.storyteller.model).values()]
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """[START] and the words of a text; see `reading.tokens` for the errors."""
+        """Return [START] and the words of a text; see `reading.tokens` for the errors."""
         return reading.tokens(self._supported(text).text)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass over a text, and over what was written behind it; see `Model.trace`."""
+        """Trace one forward pass over a text and the generated words; see `Model.trace`."""
         read = self._read(text, edits)
         steps = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ())
         return Trace(
@@ -71,19 +71,19 @@ class StorytellerModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects to follow each token; see `Model.predictions`."""
+        """Return the predictions after each token; see `Model.predictions`."""
         read = self._read(text, edits)
         logits = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ()).logits
         return expected_next(logits, read.ids, VOCABULARY.word, _HABITS, read.writing, read.written, read.end)
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """Every token: each is followed by something."""
+        """Return all positions: each token has a next one."""
         return tuple(range(len(self._read(text).tokens)))
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out for each variant; what the unchanged model writes, all of them read."""
+        """Return the outcome of each variant, all with the words that the unchanged model generates."""
         read = self._read(text)
         for edits in variants:
             validate_edits(edits, len(read.tokens), len(read.tokens))
@@ -99,7 +99,7 @@ class StorytellerModel(Model):
         return Outcomes.of_batches(variants, each, run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """The words of these numbers."""
+        """Return the words with these ids."""
         return tuple(map(VOCABULARY.word, ids))
 
     def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Read:
@@ -112,13 +112,13 @@ class StorytellerModel(Model):
         return read
 
     def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:
-        """The same after it has written on; what ended the text it does not read."""
+        """Return the input with the generated words, without the one that ends the text."""
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
 
         def scores(unread: Sequence[int]) -> Tensor:
             nonlocal before
-            if edits:  # they may concern any token, so nothing is kept
+            if edits:  # they may concern any token, so nothing is cached
                 so_far.extend(unread)
                 return self.storyteller.steps(torch.tensor(so_far), [edits]).logits[-1]
             before = self.storyteller.model(torch.tensor(unread), before)

@@ -1,4 +1,4 @@
-"""Our translator as a source of traces: both texts, all three kinds of attention, edited or not."""
+"""The translator as a source of traces: both texts, all three kinds of attention, edited or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 
 
 class TranslatorModel(Model):
-    """A trained translator; safe to share among threads.
+    """A trained translator, safe to share among threads.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
@@ -32,13 +32,13 @@ class TranslatorModel(Model):
         self._projections = output_projections(self.translator.model)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""
+        """Return the encoder's tokens of a text, [END] included; see `reading.tokens` for the errors."""
         return reading.tokens(self._supported(text).text)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """What comes out for each variant; the French of the unchanged model, all of them read."""
+        """Return the outcome of each variant, all with the French that the unchanged model generates."""
         source, following = self._texts(text)
 
         def run(some: Sequence[Edits]) -> Outcomes:
@@ -56,16 +56,16 @@ class TranslatorModel(Model):
         return Outcomes.of_batches(variants, each, run)
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """The French words, from 0 ([START]), after which it can be asked what follows: all."""
+        """Return the positions of all French words, from 0 ([START]): each has a next word."""
         _, following = self._texts(text)
         return tuple(range(len(following) + 1))
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """The French words of these numbers."""
+        """Return the French words with these ids."""
         return tuple(FRENCH.word(number) for number in ids)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass over an English sentence and its French, the model's own if none is given."""
+        """Trace one pass over an English sentence and its given or generated French; see `Model.trace`."""
         given = self._supported(text)
         source, target = self.tokens(given), given.target
         if target is None:
@@ -97,7 +97,7 @@ class TranslatorModel(Model):
         )
 
     def _texts(self, text: str | ModelInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The English words and the French ones, without [START] and [END]."""
+        """Return the English and the French words, without [START] and [END]."""
         given = self._supported(text)
         source = words(self.tokens(given))
         if given.target is None:
@@ -109,14 +109,14 @@ class TranslatorModel(Model):
 
 
 def words(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """The words among the tokens: without [START] and [END]."""
+    """Return the words among the tokens, without [START] and [END]."""
     return tuple(token.text for token in tokens if not token.special)
 
 
 def spelled(french: Sequence[str], text: str) -> tuple[Token, ...]:
-    """[START] and the words of a translation, with their places in `written(french)`.
+    """Return [START] and the words of a translation, with their places in `written(french)`.
 
-    Any words will do: an edited or barely trained model may write nothing at all, or very much.
+    Accepts any words: an edited or barely trained model may generate an empty or a very long text.
     """
     places: list[tuple[int, int]] = []
     end = 0

@@ -1,4 +1,4 @@
-"""Weights that are computed from queries and keys when they are read, and attention that keeps no weights."""
+"""Weights computed on demand from queries and keys, and attention that does not store its weights."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats
 
 MAX_TILE = 2**24
-"""How many scores are computed at once."""
+"""The largest number of scores computed at once."""
 
 _FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, eq=False)
 class MaskRule:
-    """Which keys a query may attend to, as transformers defines it: by a function of two places.
+    """A mask as a function of query and key position, as transformers defines it.
 
     Attributes:
-        arguments: what `sdpa_mask` of transformers takes, for all queries.
+        arguments: the arguments of transformers' `sdpa_mask`, for all queries.
     """
 
     arguments: dict[str, Any]
 
     @staticmethod
     def causal(tokens: int, device: torch.device, window: int | None = None) -> MaskRule:
-        """The rule of a decoder: a token attends to itself and to those before it.
+        """Return the causal mask: a token attends to itself and to earlier tokens.
 
         Args:
-            tokens: how many there are.
-            device: where masks are made.
-            window: how many tokens at most a token sees, itself included; None: all.
+            tokens: the number of tokens.
+            device: the device of the masks.
+            window: the number of tokens that a token may attend to, itself included; None: no limit.
         """
         sees = causal_mask_function if window is None else sliding_window_causal_mask_function(window)
         return MaskRule(
@@ -61,14 +61,14 @@ class MaskRule:
 
     @property
     def is_causal(self) -> bool:
-        """Whether it is the rule of a decoder, and nothing else."""
+        """Return whether the mask is causal without further restrictions."""
         known = self.arguments
         square = known["q_length"] == known["kv_length"] and not known.get("kv_offset")
         return square and known["mask_function"] is causal_mask_function and self._padding is None
 
     @property
     def allows_all(self) -> bool:
-        """Whether every query may attend to every key."""
+        """Return whether every query may attend to every key."""
         return self.arguments["mask_function"] is bidirectional_mask_function and self._padding is None
 
     @property
@@ -95,18 +95,18 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 class Bias(Protocol):
-    """What is added to the scaled scores, by a rule."""
+    """A rule for what is added to the scaled scores."""
 
     def of(self, heads: list[int]) -> Bias:
-        """The same for some of the heads."""
+        """Return the bias of some of the heads."""
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these places of queries."""
+        """Return [head, query, key] for these query positions."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeyBias:
-    """A bias of each head that depends on the key's place alone: ALiBi of a decoder (Press et al. 2022).
+    """A bias per head that depends only on the key's position: ALiBi in a decoder (Press et al. 2022).
 
     Attributes:
         line: [head, key].
@@ -115,39 +115,77 @@ class KeyBias:
     line: Tensor
 
     def of(self, heads: list[int]) -> KeyBias:
-        """The same for some of the heads."""
+        """Return the bias of some of the heads."""
         return KeyBias(self.line[heads])
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these places of queries."""
+        """Return [head, query, key] for these query positions."""
         return self.line[:, None].expand(-1, len(queries), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceBias:
-    """A bias of each head that depends on how far the key is from the query: T5's (Raffel et al. 2020).
+    """A bias per head that depends on the distance from query to key: T5 (Raffel et al. 2020).
 
     Attributes:
-        line: [head, distance], from −(queries − 1) to keys − 1.
-        queries: how many there are.
+        line: [head, distance], for distances from −(queries − 1) to keys − 1.
+        queries: the number of queries.
     """
 
     line: Tensor
     queries: int
 
     def of(self, heads: list[int]) -> DistanceBias:
-        """The same for some of the heads."""
+        """Return the bias of some of the heads."""
         return replace(self, line=self.line[heads])
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these places of queries."""
+        """Return [head, query, key] for these query positions."""
         first = self.queries - 1 - queries
         keys = torch.arange(self.line.shape[1] - self.queries + 1, device=self.line.device)
         return self.line[:, first[:, None] + keys]
 
     def any(self) -> Tensor:
-        """Whether there is a number other than 0, as of a tensor."""
+        """Return whether any entry differs from 0, like `Tensor.any`."""
         return self.line.any()
+
+
+@dataclass(frozen=True, eq=False)
+class DisentangledBias:
+    """DeBERTa's bias, of the words and of the distance between them (He et al. 2021, eq. 4).
+
+    Attributes:
+        query, key: [head, token, d_head].
+        position_key, position_query: [head, bucket, d_head], scaled; None where the model has none.
+        buckets: [distance], from −(tokens − 1) to tokens − 1.
+    """
+
+    query: Tensor
+    key: Tensor
+    position_key: Tensor | None
+    position_query: Tensor | None
+    buckets: Tensor
+
+    def of(self, heads: list[int]) -> DisentangledBias:
+        """The same for some of the heads."""
+        position_key, position_query = (
+            None if each is None else each[heads] for each in (self.position_key, self.position_query)
+        )
+        return DisentangledBias(
+            self.query[heads], self.key[heads], position_key, position_query, self.buckets
+        )
+
+    def rows(self, queries: Tensor) -> Tensor:
+        """Return [head, query, key] for these places of queries."""
+        heads, keys, _ = self.key.shape
+        distances = queries[:, None] - torch.arange(keys, device=queries.device) + keys - 1
+        buckets = self.buckets[distances].expand(heads, -1, -1)
+        bias = self.query.new_zeros(heads, len(queries), keys)
+        if self.position_key is not None:
+            bias = bias + (self.query[:, queries] @ self.position_key.mT).gather(-1, buckets)
+        if self.position_query is not None:
+            bias = bias + (self.key @ self.position_query.mT).gather(-1, buckets.mT).mT
+        return bias
 
 
 Attend = Callable[..., Tensor]
@@ -155,17 +193,17 @@ Attend = Callable[..., Tensor]
 
 @dataclass(frozen=True, eq=False)
 class VectorWeights:
-    """The weights of a layer, [head, query, key], to be computed row by row, as the model's `eager` does it.
+    """A layer's weights, [head, query, key], computed on demand in rows as the model's `eager` does.
 
-    They agree with the weights that the model used up to rounding: it ran with another kernel.
+    They equal the weights that the model used up to rounding: it ran with another kernel.
 
     Attributes:
-        query: [head, query, d_head], in the model's numbers and on its device.
+        query: [head, query, d_head], with the model's dtype and device.
         key: [head or group of heads, key, d_head].
-        places: of the queries in the text.
+        places: the queries' positions in the text.
         mask, bias: rules, or None.
-        scale, cap, sinks: as `recorder.attend` takes them.
-        limit: how many bytes an array of all of them may take.
+        scale, cap, sinks: as for `recorder.attend`.
+        limit: the largest size of the full array, in bytes.
         attend: `recorder.attend`.
     """
 
@@ -182,11 +220,11 @@ class VectorWeights:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """[head, query, key]."""
+        """Return [head, query, key]."""
         return (*self.query.shape[:2], self.key.shape[1])
 
     def rows(self, head: int, queries: Sequence[int]) -> Floats:
-        """Return [query, key] of one head; both numbers are places in `query`."""
+        """Return [query, key] of one head; `head` and `queries` are indices into `query`."""
         places = [self.places[query] for query in queries]
         group = head // (len(self.query) // len(self.key))
         device = self.query.device
@@ -204,13 +242,13 @@ class VectorWeights:
         return found
 
     def allowed(self, queries: Sequence[int]) -> NDArray[np.bool_]:
-        """Return where some queries, places in `query`, may attend: [query, key]."""
+        """Return bool [query, key], True where a query may attend; `queries` are indices into `query`."""
         if self.mask is None:
             return np.ones((len(queries), self.shape[2]), np.bool_)
         return self.mask.rows([self.places[query] for query in queries]).numpy(force=True)
 
     def refuse(self) -> None:
-        """Refuse an array as large as all of them.
+        """Raise if the full array is too large.
 
         Raises:
             InvalidTrace: it would take more memory than the limit.
@@ -218,7 +256,7 @@ class VectorWeights:
         refuse_above(self.limit, self.shape, _FLOAT_BYTES)
 
     def numpy(self) -> Floats:
-        """Return all of them; raises as `refuse`."""
+        """Return the full array, [head, query, key]; raises as `refuse`."""
         self.refuse()
         heads, queries, keys = self.shape
         found = np.empty((heads, queries, keys), np.float32)
@@ -232,13 +270,13 @@ class VectorWeights:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """An array that a rule gives, to be computed when it is read.
+    """An array that is computed when it is read.
 
     Attributes:
-        shape: the array's.
-        compute: makes it.
-        item: how many bytes a number takes.
-        limit: how many bytes the array may take.
+        shape: its shape.
+        compute: returns it as a tensor.
+        item: bytes per element.
+        limit: the largest size of the array, in bytes.
     """
 
     shape: tuple[int, ...]
@@ -258,14 +296,14 @@ class Computed:
 
 
 def refuse_above(limit: int, shape: tuple[int, ...], item: int) -> None:
-    """Refuse an array that would take too much memory.
+    """Raise if an array would be too large.
 
     Args:
-        limit: how many bytes it may take.
-        item: how many bytes each number takes.
+        limit: the largest size, in bytes.
+        item: bytes per element.
 
     Raises:
-        InvalidTrace: it would take more.
+        InvalidTrace: it would take more memory than the limit.
     """
     if (needed := int(np.prod(shape, dtype=np.int64)) * item) > limit:
         sizes = " × ".join(f"{size:,}" for size in shape)
@@ -277,7 +315,7 @@ def refuse_above(limit: int, shape: tuple[int, ...], item: int) -> None:
 
 
 def additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """A mask as what is added to the scores: 0, or the smallest number of this dtype."""
+    """Return a mask to add to the scores: 0 where allowed, else the smallest number of the dtype."""
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(
         ~allowed, torch.finfo(dtype).min
     )
@@ -294,10 +332,10 @@ def fast_attention(
     sinks: Tensor | None,
     attend: Attend,
 ) -> Tensor:
-    """The heads' outputs, [1, head, query, d_head], by PyTorch's fast kernels, without all weights at once.
+    """Return the head outputs, [1, head, query, d_head], by PyTorch's fast kernels, without storing weights.
 
-    Where a rule is more than causal, queries are taken some at a time, each with the keys that they may
-    attend to. Caps and sinks, which the kernels do not know, are computed as `eager` does.
+    If a rule is more than causal, queries are processed in tiles, each with the keys that they may
+    attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
 
     Args:
         query, key, value: [1, head or group of heads, token, d_head].
@@ -334,14 +372,16 @@ def fast_attention(
 
 
 def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
-    """Let modules that compute T5's bias return a rule in its place.
+    """Let modules that compute T5's or MPNet's bias return a rule in its place.
 
-    Only for a network that is not shared yet.
+    The network must not be shared between threads yet.
 
     Args:
-        wanted: whether this forward pass takes a rule.
+        wanted: returns whether the current forward pass takes a rule.
     """
     for module in network.modules():
+        if hasattr(module, "compute_position_bias"):
+            setattr(module, "compute_position_bias", _ruled_mpnet(module, wanted))  # noqa: B010 - as below
         if hasattr(module, "compute_bias") and hasattr(module, "relative_attention_bias"):
             setattr(module, "compute_bias", _ruled(module, wanted))  # noqa: B010 - for the type checker
 
@@ -359,3 +399,19 @@ def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | Di
         return DistanceBias(line, query_length)
 
     return compute_bias
+
+
+def _ruled_mpnet(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
+    compute, known = type(module).compute_position_bias, weakref.ref(module)
+
+    def compute_position_bias(states: Tensor, *more: Any, **named: Any) -> Tensor | DistanceBias:
+        encoder: Any = known()
+        if not wanted():
+            found: Tensor = compute(encoder, states, *more, **named)
+            return found
+        tokens = states.shape[1]
+        distances = torch.arange(1 - tokens, tokens, device=states.device)
+        buckets = encoder.relative_position_bucket(distances)
+        return DistanceBias(encoder.relative_attention_bias(buckets).T, tokens)
+
+    return compute_position_bias

@@ -1,4 +1,4 @@
-"""A model that reads pictures together with a text, as a source of traces: some of its tokens are patches."""
+"""Vision-language models as a source of traces: some of their tokens are image patches."""
 
 from __future__ import annotations
 
@@ -54,22 +54,24 @@ from attnviz.models.tokenizer import TextTokenizer, nothing_to_read
 from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 
 SHOWN_SIDE = 512
-"""The most pixels of a side of the pictures in a trace."""
+"""The largest side, in pixels, of the images in a trace."""
 
 _WITHOUT_RULES = frozenset({"paligemma"})
-"""Families that give their decoder a mask which they have made themselves, and no rule for it."""
+"""Families that pass a ready-made mask, not a rule, to their decoder."""
 
 _EACH_TOKEN = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""What a processor returns of each token of the text, and what it is of one that the model has written."""
+"""Processor outputs with one value per token, and the value for a generated token."""
 
 
 @dataclass(frozen=True, eq=False)
 class Separate:
-    """The weights of sequences that a layer reads separately, [head, query, key] of all of them; 0 elsewhere.
+    """The weights of sequences that a layer processes separately, as one array [head, query, key].
+
+    Weights between sequences are 0.
 
     Attributes:
-        parts: of each sequence, [head, token, token].
-        limit: how many bytes an array of all of them may take.
+        parts: one [head, token, token] per sequence.
+        limit: the largest size of the full array, in bytes.
     """
 
     parts: Sequence[Tensor | VectorWeights]
@@ -77,7 +79,7 @@ class Separate:
 
     @cached_property
     def starts(self) -> list[int]:
-        """The place of the first token of each sequence, and the number of all."""
+        """The position of the first token of each sequence, and the total number of tokens."""
         return [*accumulate((part.shape[1] for part in self.parts), initial=0)]
 
     @property
@@ -98,34 +100,34 @@ class Separate:
         return found
 
     def numpy(self) -> Floats:
-        """Return all of them.
+        """Return the full array, [head, query, key].
 
         Raises:
-            InvalidTrace: they would take more memory than the limit.
+            InvalidTrace: it would take more memory than the limit.
         """
         refuse_above(self.limit, self.shape, 4)
         return np.stack([self.rows(head, range(self.starts[-1])) for head in range(self.shape[0])])
 
     def mask(self) -> Tensor:
-        """Return bool [query, key], True inside of each sequence."""
+        """Return bool [query, key], True within each sequence."""
         blocks = [torch.ones(part.shape[1], part.shape[1], dtype=torch.bool) for part in self.parts]
-        found: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        found: Tensor = torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # untyped in torch
         return found
 
 
 @dataclass(frozen=True)
 class PreparedInput:
-    """What the model reads.
+    """The input of one forward pass.
 
     Attributes:
-        inputs: what it is called with.
-        text: without the pictures.
-        tokens: of the text and the pictures.
-        sequences: the patches that its vision encoder reads.
-        pictures: as PNG files.
-        written: how many of the last tokens it wrote.
-        end: the token that ended the text.
-        source: what a decoder's cross-attention attends to.
+        inputs: the arguments of the forward pass.
+        text: the text without image placeholders.
+        tokens: the tokens of the text and the images.
+        sequences: the patches of each sequence that the vision encoder processes separately.
+        pictures: the images, as PNG files.
+        written: the number of generated tokens at the end.
+        end: the token that ended the text, or None.
+        source: the tokens that a decoder's cross-attention attends to.
     """
 
     inputs: dict[str, Tensor]
@@ -139,22 +141,22 @@ class PreparedInput:
 
 
 class VisionLanguageModel(Model):
-    """A loaded model that reads pictures and text; safe to share among threads.
+    """A loaded vision-language model, safe to share among threads.
 
-    Its text decoder's blocks are of the kind "decoder", those of its vision encoder of the kind "vision".
+    Blocks of the text decoder have the kind "decoder", those of the vision encoder the kind "vision".
 
     Args:
         network: as `open_network` returns it; not shared.
-        processor: transformers' own of the model.
-        tokenizer: of its text, which spells tokens.
+        processor: the model's transformers processor.
+        tokenizer: the tokenizer of its text.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly.
+        ModelNotSupported: its attention cannot be recorded exactly.
     """
 
     _text_input = "input_ids"
     _returning = False
-    """Whether its modules return weights only where they are asked for them."""
+    """Whether its modules return weights only on request."""
 
     def __init__(
         self,
@@ -171,7 +173,7 @@ class VisionLanguageModel(Model):
         self._layers = self._inspected()
 
     def _prepare(self) -> None:
-        """Look up what it is to read besides its inputs."""
+        """Look up the constants that are needed to prepare inputs."""
         settings: Any = self.network.config
         self._image_id: int = settings.image_token_id
         self._placeholder: str = self._processor.image_token
@@ -179,16 +181,16 @@ class VisionLanguageModel(Model):
         self._around = "{}".join("" if end is None else self.tokenizer.spelled(end) for end in ends)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """Those of the text, with the patches of the pictures among them."""
+        """Return the tokens of the text and the images."""
         return self._read(self._given(text)).tokens
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """One forward pass over the pictures and the text, and over what the model has written.
+        """Trace one forward pass over the images, the text and the generated tokens.
 
-        Weights of the vision encoder are kept where all heads and queries are.
+        The weights of the vision encoder are included only if all heads and queries are selected.
 
         Raises:
-            ModelNotSupported: its attention is to be changed.
+            ModelNotSupported: edits are given.
         """
         if edits:
             self._refuse_edits()
@@ -206,7 +208,7 @@ class VisionLanguageModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects after the last token; of all others, there may be thousands."""
+        """Return the prediction after the last token only: there may be thousands of tokens."""
         if edits:
             self._refuse_edits()
         given = self._given(text)
@@ -220,15 +222,15 @@ class VisionLanguageModel(Model):
 
     def outcomes(
         self,
-        text: str | ModelInput,  # noqa: ARG002 - as every model's
+        text: str | ModelInput,  # noqa: ARG002 - same signature as for every model
         variants: Sequence[Edits],  # noqa: ARG002
         position: int | None = None,  # noqa: ARG002
     ) -> NoReturn:
-        """Always an error: its attention is not changed here."""
+        """Raise: edits are not supported."""
         self._refuse_edits()
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """What the tokens of these numbers are, as a person reads them."""
+        """Return the readable texts of token ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
     def _habits(self) -> GenerationDefaults:
@@ -236,7 +238,7 @@ class VisionLanguageModel(Model):
 
     def _refuse_edits(self) -> NoReturn:
         raise ModelNotSupported(
-            f"The attention of {quoted(self.name)}, which reads pictures, cannot be changed here. Trace it "
+            f"Edits are not supported for {quoted(self.name)}, a vision-language model. Trace it "
             "without edits."
         )
 
@@ -244,7 +246,7 @@ class VisionLanguageModel(Model):
         given = self.supported(text, writes=True, images=True)
         if not given.images:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads pictures and text. Give it both: "
+                f"{quoted(self.name)} reads images and text. Give it both: "
                 "attnviz.trace(text, model, images=[…])."
             )
         if not given.text.strip():
@@ -262,7 +264,7 @@ class VisionLanguageModel(Model):
             ValueError,
             IndexError,
             RuntimeError,
-        ) as error:  # as many placeholders as pictures, and the like
+        ) as error:  # for instance, if the numbers of placeholders and images differ
             raise UnreadableText(
                 f"The processor of {quoted(self.name)} cannot read this: {str(error).splitlines()[0]:.200}"
             ) from error
@@ -280,15 +282,15 @@ class VisionLanguageModel(Model):
         return PreparedInput(inputs, text, tokens, layout.sequences, shown)
 
     def _placed(self, ids: Sequence[int], patches: Sequence[Patch | None]) -> tuple[str, tuple[Token, ...]]:
-        """The text without its pictures, and all tokens.
+        """Return the text without image placeholders, and all tokens.
 
         Raises:
-            ModelNotSupported: there are more or fewer image tokens than patches.
+            ModelNotSupported: the numbers of image tokens and patches differ.
         """
         if (count := ids.count(self._image_id)) != len(patches):
             raise ModelNotSupported(
-                f"{quoted(self.name)} has {count} image tokens here, and by its config and its processor "
-                f"they should be {len(patches)}. What cannot be shown exactly is not shown."
+                f"{quoted(self.name)} has {count} image tokens here, but {len(patches)} by its config and "
+                f"its processor."
             )
         text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
         rest, of_pictures = iter(words), iter(patches)
@@ -307,9 +309,9 @@ class VisionLanguageModel(Model):
         return {(patch.picture, patch.view) for patch in patches if patch is not None}
 
     def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
-        """The same after the decoder has written on.
+        """Return the input with generated tokens.
 
-        Each step reads all again: where tokens are may depend on the pictures.
+        Each step processes the whole input again: token positions may depend on the images.
         """
         inputs = dict(read.inputs)
 
@@ -337,7 +339,7 @@ class VisionLanguageModel(Model):
         )
 
     def _longer(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
-        """What it is called with after these tokens have been written."""
+        """Return the arguments of a forward pass with these tokens appended."""
         longer = dict(inputs)
         for name in (self._text_input, *_EACH_TOKEN):
             if name in longer:
@@ -346,14 +348,14 @@ class VisionLanguageModel(Model):
         return longer
 
     def _lean(self, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
-        """What it is called with where neither keys nor the scores of all places are needed."""
+        """Return the arguments of a forward pass without a cache, with logits of the last token only."""
         lean = {"use_cache": False, "logits_to_keep": 1}
         return {**inputs, **{name: value for name, value in lean.items() if name in self._takes}}
 
     # ---- what is recorded
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Each attention module's layer, by the module's id; compared with transformers' own weights."""
+        """Return each attention module's layer, by `id`, after a comparison with transformers' weights."""
         inputs = self._sample()
         with torch.inference_mode(), exactly(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
@@ -385,7 +387,7 @@ class VisionLanguageModel(Model):
         return layers
 
     def _sample(self) -> dict[str, Any]:
-        """What it is inspected with."""
+        """Return a sample input for the inspection."""
         picture = Image.linear_gradient("L").resize((192, 128))
         return self._lean(self._read(ModelInput("a", images=(picture,))).inputs)
 
@@ -395,10 +397,10 @@ class VisionLanguageModel(Model):
         return found
 
     def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
-        """Whether the weights of each kind are those that transformers returns with `eager`.
+        """Compare the recorded weights of each kind with those that transformers returns with `eager`.
 
         Raises:
-            AttentionNotRead: they are not.
+            AttentionNotRead: they differ.
         """
         self._compare_with(records["decoder"], weights_of(expected, "decoder"), self.entry.decoder_layers)
 
@@ -411,7 +413,7 @@ class VisionLanguageModel(Model):
         pairs = zip(records, returned, strict=True)
         off = max(float((one.weights - other).abs().max()) for one, other in pairs)
         if not off <= TOLERANCE:
-            raise AttentionNotRead(f"{type(self.network).__name__} has other weights, by up to {off:.1g}.")
+            raise AttentionNotRead(f"{type(self.network).__name__}: weights differ by up to {off:.1g}.")
 
     def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
@@ -464,7 +466,7 @@ class VisionLanguageModel(Model):
 
 
 def _mixer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
-    """As `mixer_of`, of a module that ran once for each sequence."""
+    """Return `mixer_of` for a module that ran once per sequence."""
     together = torch.cat([record.concatenated()[0] for record in records]).float()
     for layer, given in calls:
         if given.shape == together.shape and torch.allclose(given.float(), together, atol=TOLERANCE, rtol=0):
@@ -475,7 +477,7 @@ def _mixer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor
 def _vision_block(
     layer: AttentionLayer, records: Sequence[Record], sequences: list[list[Patch]], selection: Selection
 ) -> Block:
-    """One layer of the vision encoder over all sequences that it reads."""
+    """Return one layer's block of the vision encoder, over all sequences."""
     weights: list[Tensor | VectorWeights] = []
     for record in records:
         for row in range(len(record.query)):
@@ -511,7 +513,7 @@ def _vision_block(
 
 
 def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
-    """The tokens of the vision encoder; a sequence may begin with [CLS], or be read in windows."""
+    """Return the vision encoder's tokens; a sequence may begin with [CLS], or consist of windows."""
     several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
     beside = 0
@@ -522,21 +524,20 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         found.extend(patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or beside not in (0, 1):
         raise ModelNotSupported(
-            f"The vision encoder read {sum(lengths)} tokens, and its pictures have {len(found)} patches. "
-            "What cannot be shown exactly is not shown."
+            f"The vision encoder read {sum(lengths)} tokens, but its images have {len(found)} patches."
         )
     return tuple(found)
 
 
 def patch_token(patch: Patch, number: int, several: bool) -> Token:
-    """A token called "row,column", from 1; of several pictures or views, with their numbers."""
+    """Return a token named "row,column", from 1; with image and view numbers if there are several."""
     place = f"{patch.row + 1},{patch.column + 1}"
     before = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
     return Token(f"{before}{place}", number, 0, 0, None, special=False, patch=patch)
 
 
 def as_png(picture: Image.Image) -> bytes:
-    """A picture as a trace keeps it."""
+    """Return an image as a PNG file of at most `SHOWN_SIDE` pixels per side."""
     small = picture.copy()
     small.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
     file = io.BytesIO()
@@ -545,7 +546,7 @@ def as_png(picture: Image.Image) -> bytes:
 
 
 def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
-    """The processor of the model in a folder, without torchvision, which transformers needs for videos alone.
+    """Load the processor of the model in a folder, without torchvision, which is needed only for videos.
 
     Raises:
         ModelFilesDamaged: its files are missing, or their values are invalid.
@@ -568,5 +569,5 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
 
 
 def without_videos(kind: type[Any]) -> type[Any]:
-    """A class of processors that takes None for the processor of videos, which needs torchvision."""
+    """Return a processor class that accepts None as video processor, which would need torchvision."""
     return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

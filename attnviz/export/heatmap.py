@@ -1,4 +1,4 @@
-"""One head as a heatmap to zoom into, point at and download: queries down, keys across."""
+"""An interactive heatmap of one head: queries in rows, keys in columns."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ def heatmap(
     left: Floats | None = None,
     hidden: str = "",
 ) -> go.Figure:
-    """A Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which gives it the page's own colours.
+    """Return a Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which applies the page's colours.
 
-    Colours grow with the square root of the size, as in `analysis.picture`.
+    Colour intensity grows with the square root of the size, as in `analysis.picture`.
 
-    Two pairs of axes lie on each other: the drawn one carries as many labels as fit, the hidden one all of
-    them, since that is where Plotly finds the names to show when a cell is pointed at.
+    There are two overlaid pairs of axes: the visible one has as many labels as fit, the hidden one has all,
+    because Plotly reads the names for hover texts from it.
 
     Args:
-        values: [query, key], as shown; −inf or NaN stays blank.
-        query_labels, key_labels: what the rows and the columns are.
+        values: [query, key], as shown; −inf and NaN are blank.
+        query_labels, key_labels: Labels of the rows and of the columns.
         kind: "sequential" (from 0) or "diverging" (around 0).
-        unit: "percent" and "signed percent" for shares of 1, "score" for plain numbers.
-        high: the end of the colour scale (of both ends, if diverging); None for the largest value.
-        caption: the picture's own caption, also in a saved file.
-        left: [query], how much of each row is shown, where rows are rescaled; None: everything.
-        hidden: what the rest went to.
+        unit: "percent" and "signed percent" for fractions, "score" for plain numbers.
+        high: Maximum of the colour scale (and −minimum, if diverging); None for the largest value.
+        caption: Caption of the picture, also in a saved file.
+        left: [query], the shown fraction of each row, if rows are rescaled; None for all of it.
+        hidden: Description of the hidden columns.
     """
     factor = np.float32(1 if unit == "score" else 100)
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
@@ -137,11 +137,11 @@ def heatmap_alt(
     unit: Unit = "percent",
     left: Floats | None = None,
 ) -> str:
-    """The heatmap for those who do not see it: its size, and its strongest cell in a row that is not faint.
+    """Return an alternative text: the size, and the strongest cell in a row that is not faint.
 
     Args:
         values: [query, key], as shown.
-        query_labels, key_labels, unit, left: as for `heatmap`.
+        query_labels, key_labels, unit, left: As in `heatmap`.
     """
     shown = values if left is None else faint(values, left)
     size = np.where(np.isfinite(shown), np.abs(shown), -1)
@@ -160,7 +160,7 @@ def heatmap_alt(
 
 
 def config(filename: str) -> dict[str, Any]:
-    """What `st.plotly_chart` needs in `config=`: SVG downloads under this name, and no TeX in labels."""
+    """Return the `config` for `st.plotly_chart`: SVG downloads with this name, and no TeX in labels."""
     return {
         "displaylogo": False,
         "typesetMath": False,
@@ -169,14 +169,14 @@ def config(filename: str) -> dict[str, Any]:
 
 
 def escaped(label: str) -> str:
-    """The label as Plotly shows it unchanged: Plotly obeys some HTML tags, entities, and $TeX$ in text."""
+    """Escape a label: Plotly interprets some HTML tags, entities, and $TeX$ in text."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
         label = label.replace(character, entity)
     return label
 
 
 def _named(labels: Sequence[str]) -> dict[str, Any]:
-    """An axis that has all its labels and draws none; numeric, as a category axis merges equal labels."""
+    """Return an axis with all labels, none drawn; numeric, because a category axis merges equal labels."""
     return {
         "type": "linear",
         "tickmode": "array",
@@ -190,7 +190,7 @@ def _named(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
-    """An axis with at most `MAX_TICKS` labels, evenly chosen, long ones cut short."""
+    """Return an axis with at most `MAX_TICKS` labels, evenly spaced; long ones are truncated."""
     step = -(-len(labels) // MAX_TICKS)
     chosen = range(0, len(labels), step)
     return _named(labels) | {

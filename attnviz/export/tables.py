@@ -1,8 +1,8 @@
 """A trace's weights as pandas tables, to sort, group and join.
 
-What a table shows counts from 1, as everything that a person reads: layers, heads, words, sentences, and the
+Values in tables count from 1, as on screen: layers, heads, words, sentences, and the
 numbers before the tokens ("2:dog"), which keep equal tokens apart. The arguments of these functions count
-from 0, as everything in Python.
+from 0, as usual in Python.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MAX_LINKS = 10**8
 
 
 def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
-    """One head's weights: a row for each query, a column for each key.
+    """Return one head's weights: a row for each query, a column for each key.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        layer, head: from 0.
+        layer, head: Indices from 0.
 
     Raises:
-        InvalidTrace: the model has no such attention, layer or head.
+        InvalidTrace: the trace has no such kind, layer or head.
         AttnvizError: pandas is not installed.
-        TypeError: it is no trace, or a number is no whole one.
+        TypeError: `trace` is not a trace, or a number is not an integer.
     """
     need_extra("notebook")
     import pandas as pd
@@ -48,21 +48,21 @@ def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFra
 
 
 def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
-    """Every weight of every head, one in a row, in the order that the model computed them.
+    """Return every weight of every head, one per row, in the order of computation.
 
     With `links = links_table(trace)`, `links.nlargest(10, "weight")` are the ten strongest links, and
     `links.query("layer == 4 and head == 2")` is head 4-2.
 
     Args:
-        kind: "encoder", "decoder" or "cross"; None: all that there are.
+        kind: "encoder", "decoder" or "cross"; None for all.
 
     Returns:
-        The columns are kind, layer, head, query, key and weight.
+        A table with the columns kind, layer, head, query, key and weight.
 
     Raises:
         InvalidTrace: the model has no such attention, or more than `MAX_LINKS` weights.
         AttnvizError: pandas is not installed.
-        TypeError: it is no trace.
+        TypeError: `trace` is not a trace.
     """
     need_extra("notebook")
     import pandas as pd
@@ -73,7 +73,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
             f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "
-            "Choose one kind, or for one head with weights_table."
+            "Choose one kind, or use weights_table for one head."
         )
     one_of_each = {block.kind: block for block in blocks}.values()
     labels = {label for block in one_of_each for side in _labels_of(trace, block) for label in side}
@@ -85,7 +85,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
 def _links(
     trace: Trace, block: Block, kinds: pd.CategoricalDtype, named: pd.CategoricalDtype
 ) -> pd.DataFrame:
-    """`links_table` of one block."""
+    """Return the `links_table` of one block."""
     import pandas as pd
 
     weights = block.weights
@@ -105,7 +105,7 @@ def _links(
 
 
 def _labels_of(trace: Trace, block: Block) -> tuple[list[str], list[str]]:
-    """What a block's queries and keys are called: each with its number, as in the CSV files of the app."""
+    """Return the labels of a block's queries and keys, each with its number, as in the app's CSV files."""
     shown = queries_and_keys(trace, block.kind)
     queries, keys = ([numbered(group) for group in side.groups] for side in (shown[0], shown[-1]))
     return queries, keys

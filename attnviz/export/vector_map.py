@@ -1,4 +1,4 @@
-"""Vectors of tokens as points of a map, to zoom into, point at and download."""
+"""An interactive map with the tokens' vectors as points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LINES = 3
 
 
 class MapToken(NamedTuple):
-    """What is shown of a token that is pointed at: its label and its sentence."""
+    """Hover text of a token: its label and its sentence."""
 
     label: str
     sentence: str
@@ -47,11 +47,11 @@ def vector_map(
     Args:
         vectors: [token, d_head].
         tokens: [token].
-        found: the tokens that were found, most similar first.
-        similarities: of each of those.
-        wanted: [d_head], the vector that was searched for, which is projected onto the axes of the others.
-        label: its token.
-        vector: what the vectors are; sets their colour.
+        found: Tokens found by the search, most similar first.
+        similarities: Similarity of each found token.
+        wanted: [d_head], the query vector of the search, projected onto the axes of the others.
+        label: Token of the query vector.
+        vector: Kind of the vectors; sets their colour.
     """
     components = principal_components(vectors)
     points = components.project(vectors)
@@ -106,7 +106,7 @@ def vector_map(
 
 
 def _points(points: Doubles, name: str, texts: Sequence[str], marker: dict[str, Any]) -> go.Scattergl:
-    """Return points of one kind; words of a visitor in `name` and `texts` are escaped."""
+    """Return points of one kind, with escaped `name` and `texts`."""
     x, y = points.T.astype(np.float32)
     return go.Scattergl(x=x, y=y, name=name, hovertext=texts, hoverinfo="text", mode="markers", marker=marker)
 

@@ -1,1 +1,1 @@
-"""Explore as static files: no server, and the bundled BERT runs in the visitor's browser."""
+"""A static site with Explore: the bundled BERT runs in the visitor's browser."""

@@ -51,7 +51,7 @@ export function forward(tensors, { layers, heads, epsilon }, words, allowed = nu
   return pass;
 }
 
-/** Writes the weights of a layer; returns what its heads read, [token, head × dimension]. */
+/** Writes the weights of a layer; returns its heads' outputs, [token, head × dimension]. */
 function attend({ weights, query, key, value }, layer, heads, count, size, allowed) {
   const read = new Float32Array(count * heads * size);
   const row = new Float64Array(count);
@@ -112,7 +112,7 @@ function linear(x, count, { rows, columns, values, scales }, bias) {
   return y;
 }
 
-/** Each token's vector with mean 0 and variance 1, scaled and shifted. */
+/** Normalizes each token's vector to mean 0 and variance 1, then scales and shifts it. */
 function layerNorm(x, weight, bias, epsilon) {
   const width = weight.length;
   const y = new Float32Array(x.length);

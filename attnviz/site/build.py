@@ -1,4 +1,4 @@
-"""The folder of static files: the page, what it shows first, and the model."""
+"""Build the folder of static files: the page, its initial contents, and the model."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ARRAYS = ("weights", "query", "key")
 
 
 def build(out: Path) -> None:
-    """Write the site; over an earlier one, of which nothing but the documentation stays.
+    """Write the site; replace an earlier one, except its documentation.
 
     Args:
-        out: a new or empty folder, an earlier site, or a folder with the documentation in `docs`.
+        out: A new or empty folder, an earlier site, or a folder with the documentation in `docs`.
 
     Raises:
-        AttnvizError: something else is in the folder.
+        AttnvizError: the folder contains something else.
     """
     _clear(out)
     model = entry(_MODEL)
@@ -50,16 +50,16 @@ def build(out: Path) -> None:
 
 
 def _clear(out: Path) -> None:
-    """Remove the model of an earlier site; refuse a folder of something else."""
+    """Remove the model of an earlier site; raise if the folder contains something else."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there - {_DOCUMENTATION.parts[0]} and _MARK not in there:
-        raise AttnvizError(f"{out} has other files in it. Choose a new folder.")
+        raise AttnvizError(f"{out} contains other files. Choose a new folder.")
     for folder in out.glob("model-*"):
         shutil.rmtree(folder)
 
 
 def _pages(out: Path, model: str) -> dict[str, bytes]:
-    """The pages, their scripts and their style sheet."""
+    """Return the pages, their scripts and their style sheet."""
     is_documented = (out / _DOCUMENTATION).is_file()
     lesson = document("masks")
     options = [
@@ -95,7 +95,7 @@ def _pages(out: Path, model: str) -> dict[str, bytes]:
 
 
 def _opening(model: Entry, folder: str) -> dict[str, bytes]:
-    """What the page shows before the model is there: the first example, computed here."""
+    """Return the contents before the model is loaded: the first example, computed here."""
     first = introduction(model)
     found = [stored.find(model.name, text) for text in (OPENING.text, OPENING.other)]
     traces = [trace for trace in found if trace]

@@ -5,7 +5,7 @@ import { element } from "../widgets/dom.js";
 import { Masks } from "./masks.js";
 import { find, Model, Site } from "./site.js";
 
-/** The sentences in the link; none where it has none.
+/** Returns the sentences in the link, if any.
  * @returns {[] | [string, string?]} */
 function linked() {
   const link = new URLSearchParams(location.hash.slice(1));

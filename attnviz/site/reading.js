@@ -6,7 +6,7 @@ import { percent } from "../widgets/numbers.js";
 /**
  * @typedef {import("./wordpiece.js").Token} Token
  * @typedef {{ text: string, mask?: string, allowed?: number[] | null, tokens: Token[], weights: Float32Array, query:
- *   Float32Array, key: Float32Array }} Run a text and what the model computed of it; arrays as in bert.js
+ *   Float32Array, key: Float32Array }} Run a text and the model's results; arrays as in bert.js
  * @typedef {{ model: string, layers: number, heads: number }} Sizes
  * @typedef {import("../export/report/report.js").Reading} Reading
  * @typedef {import("../export/report/report.js").Way} Way
@@ -17,7 +17,7 @@ const WIDE = 0.8;
 const MAX_QUOTED = 12; // characters of what the vocabulary lacks
 
 /**
- * Readings of one text, or of two and their difference, with all their numbers.
+ * Returns the readings of one text, or of two and their difference, with all their numbers.
  * @param {Run[]} runs
  * @param {Sizes} sizes
  * @returns {{ readings: Reading[], numbers: Float32Array }}
@@ -44,11 +44,11 @@ export function shown(runs, sizes) {
   return { readings, numbers };
 }
 
-/** Whether the mask of a run lets a cell be, of [layer, head, query, key].
+/** Returns whether a cell of [layer, head, query, key] is not masked in a run.
  * @param {{ allowed?: number[] | null }} run @param {number} at */
 const isOpen = ({ allowed }, at) => !allowed || allowed[at % allowed.length] > 0;
 
-/** The part of a reading that both one text and a difference have. */
+/** Returns the part of a reading that a text and a difference share. */
 function frame(text, count, { model, layers, heads }, weights, ways, high = null) {
   const kind = {
     kind: /** @type {"encoder"} */ ("encoder"),
@@ -96,7 +96,7 @@ function reading(run, sizes, add) {
   return frame(run.text, count, sizes, weights, { plain: way("plain"), hidden: way("hidden") });
 }
 
-/** The second text's weights minus the first's, token by token. */
+/** Returns the second text's weights minus the first's, token by token. */
 function change(runs, [first, second], sizes, add) {
   const count = runs[0].tokens.length;
   const tokens = runs[0].tokens.map((_, at) => {
@@ -135,7 +135,7 @@ function change(runs, [first, second], sizes, add) {
   return frame(text, count, sizes, 0, ways, high);
 }
 
-/** The weights among some tokens, each row divided by what is left of it, [layer × head × row]. */
+/** Returns the weights among some tokens, each row divided by its shown fraction, [layer × head × row]. */
 function rescaled(weights, { layers, heads }, count, rows) {
   const pictures = layers * heads;
   const left = new Float32Array(pictures * rows.length);
@@ -160,7 +160,7 @@ function labelled({ text, start, end, special }, whole) {
   return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
 }
 
-/** The rows or columns of a picture: a label that occurs twice has its token's number in its name. */
+/** Returns the rows or columns of a picture; the names of equal labels include the token's number. */
 function named(tokens) {
   const times = (label) => tokens.filter((token) => token.label === label).length;
   return tokens.map((token) => ({
@@ -173,7 +173,7 @@ function named(tokens) {
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** What each head attends to, as `facts` of analysis/behaviour.py says it. */
+/** Describes the attention of each head, like `facts` of analysis/behaviour.py. */
 function facts(weights, left, { layers, heads }, tokens) {
   const size = tokens.length;
   return Array.from({ length: layers * heads }, (_, head) => {
@@ -224,10 +224,10 @@ function largestMoves(moved, size, tokens) {
   });
 }
 
-// Why this number? ----------------------------------------------------------------------------------------
+// Arithmetic ----------------------------------------------------------------------------------------------
 
 /**
- * The numbers of one weight, as in analysis/arithmetic.py.
+ * Computes one weight step by step, as in analysis/arithmetic.py.
  * @param {Run} run
  * @param {Sizes & { layer: number, head: number, query: number, key: number, hide: boolean }} chosen layer and head
  *   from 1, tokens from 0

@@ -18,7 +18,7 @@ const CHANGE = "change";
  * @typedef {{
  *   sizes: import("./reading.js").Sizes, min_kept: number, head: [number, number], examples: Example[],
  *   labels: { before: string, masked: string }, runs: { text: string, tokens: import("./wordpiece.js").Token[] }[], model: string
- * }} Opening what build.py writes
+ * }} Opening the data that build.py writes
  */
 
 export const find = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -69,12 +69,12 @@ export class Site extends Report {
     return texts.map((text) => element("p", { text }));
   }
 
-  /** What a change is. */
+  /** Describes a change. */
   get difference() {
     return "second sentence minus first";
   }
 
-  /** Which of two runs is worked out. */
+  /** Returns the run to explain, one of two. */
   whose(at) {
     return `, in “${this.runs[at].text}”`;
   }
@@ -86,7 +86,7 @@ export class Site extends Report {
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
-  /** The names of the sentences: the one word in which they differ, as app/explore/reading.py has them. */
+  /** Returns the sentences' names: the single differing word, as in app/explore/reading.py. */
   get titles() {
     const texts = this.facts.readings.filter(({ kinds: [{ signed }] }) => !signed).map(({ texts: [{ typed }] }) => typed);
     const words = texts.map((text) => text.split(/\s+/).map((word) => word.replace(/^[.,;:!?]+|[.,;:!?]+$/g, "")));
@@ -113,7 +113,7 @@ export class Site extends Report {
     this.explain();
   }
 
-  /** Works the weight between the chosen tokens out: of a difference, in both sentences. */
+  /** Explains the weight between the chosen tokens; for a difference, in both sentences. */
   explain() {
     const { query, layer, heads, text } = this.state;
     const ready = query !== null && this.way.rows.includes(query - 1);
@@ -128,7 +128,7 @@ export class Site extends Report {
     });
   }
 
-  /** The chosen key, from 0, or the one at which the open head has its largest number. */
+  /** Returns the chosen key, from 0, or the key with the open head's largest number. */
   key() {
     const { key, query, layer, heads } = this.state;
     const { columns, weights = this.kind.weights } = this.way;
@@ -141,7 +141,7 @@ export class Site extends Report {
     return columns[largest];
   }
 
-  /** The token to begin with, from 1: the example's, a pronoun, or the last word. */
+  /** Returns the initial token, from 1: the example's, a pronoun, or the last word. */
   asked() {
     const [{ text, tokens }] = this.runs;
     const example = this.opening.examples.find((each) => each.text === text);
@@ -155,7 +155,7 @@ export class Site extends Report {
     this.linkTexts();
   }
 
-  /** Adds the sentences to the link, behind # where no server reads them. */
+  /** Adds the sentences to the link's fragment, which is not sent to a server. */
   linkTexts() {
     const texts = this.runs.map(({ text }, at) => `${at ? "other" : "sentence"}=${encodeURIComponent(text)}`);
     const choices = location.hash.slice(1).split("&").filter((each) => each && !/^(sentence|other)=/.test(each));
@@ -164,7 +164,7 @@ export class Site extends Report {
     for (const link of document.querySelectorAll("nav a[data-takes]")) link.setAttribute("href", `${link.getAttribute("data-takes")}#${texts[0]}`);
   }
 
-  /** @param {Run[]} runs two at most: of two sentences, or without and with a mask */
+  /** @param {Run[]} runs at most two: of two sentences, or without and with a mask */
   show(runs) {
     const same = runs[0].text === this.runs[0].text;
     this.runs = runs;
@@ -178,7 +178,7 @@ export class Site extends Report {
   }
 }
 
-/** The model in a worker, and what the page says of it. */
+/** The model in a worker, and its status on the page. */
 export class Model {
   #asked = ""; // of several quick requests the last one counts
 
@@ -207,7 +207,7 @@ export class Model {
     this.worker.postMessage({ folder, texts: [], masks: [] }); // for the next sentence, and for a day without a network
   }
 
-  /** Shows what the model does, or why it did not. */
+  /** Shows the model's status, or its error. */
   say(text, failed = false) {
     this.status.textContent = text;
     this.status.classList.toggle("failed", failed);

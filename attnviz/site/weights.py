@@ -31,7 +31,7 @@ _NAMES = {
 
 
 def tensors(bert: Bert) -> Iterator[tuple[str, Floats]]:
-    """Yield what bert.js computes with, under its names: matrices [row, column] and vectors.
+    """Yield the parameters of bert.js by its names: matrices [row, column] and vectors.
 
     The segment of a single sentence is added to the positions. What follows the last layer's weights is left
     out.
@@ -60,24 +60,24 @@ def words(bert: Bert) -> Floats:
 
 
 def rounded(matrix: Floats) -> tuple[NDArray[np.int16], Floats]:
-    """Return [row, column] as integers of 16 bits, and what each row of them is multiplied with."""
+    """Return [row, column] as 16-bit integers, and the scale of each row."""
     scales = np.abs(matrix).max(axis=1) / 32767
     scales[scales == 0] = 1
     return np.rint(matrix / scales[:, None]).astype("<i2"), scales.astype("<f4")
 
 
 def vocabulary(model: Path) -> str:
-    """Return the tokens in the order of their numbers, one in a line."""
+    """Return the tokens in the order of their ids, one per line."""
     numbers = json.loads((model / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
     return "".join(f"{token}\n" for token in sorted(numbers, key=numbers.__getitem__))
 
 
 def write(model: Path, out: Path) -> str:
-    """Write the model into a folder of its own, and return the folder's name, which is a digest of it.
+    """Write the model into a new folder; return the folder's name, a digest of its contents.
 
     Args:
-        model: the folder with its published files.
-        out: the folder of the site.
+        model: Folder with the published files.
+        out: Folder of the site.
     """
     bert, config = Bert.from_folder(model), read_config(model)
     contents = bytearray()
@@ -116,7 +116,7 @@ def digest(files: dict[str, bytes]) -> str:
 
 
 def _packed(tensor: Floats) -> bytes:
-    """A matrix as integers and its scales behind them; a vector in float32."""
+    """Pack a matrix as integers followed by its scales, or a vector as float32."""
     if tensor.ndim == 1:
         return tensor.astype("<f4").tobytes()
     values, scales = rounded(tensor)

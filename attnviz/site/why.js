@@ -12,7 +12,7 @@ const head = (...cells) => tr(...cells.map((cell) => element("th", { scope: "col
 const row = (name, ...cells) => tr(element("th", { scope: "row" }, name), ...cells.map((cell) => element("td", {}, cell)));
 const role = (name, text) => element("span", { class: `of-${name}`, text });
 
-/** The places of the largest values, in order of the places. */
+/** Returns the indices of the largest values, in ascending order. */
 const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 

@@ -8,19 +8,19 @@ const CHINESE =
 
 /**
  * @typedef {{ text: string, id: number, start: number, end: number, special: boolean }} Token a token, and its
- *   characters (code points) in the text: 0 and 0 where the tokenizer added it
- * @typedef {{ letter: string, at: number }} Letter a letter as the model reads it, and its character in the text
+ *   characters (code points) in the text: 0 and 0 if the tokenizer added it
+ * @typedef {{ letter: string, at: number }} Letter a normalized letter, and the index of its character in the text
  */
 
 export class WordPiece {
-  /** @param {string[]} vocabulary the tokens in order of their numbers */
+  /** @param {string[]} vocabulary the tokens in order of their ids */
   constructor(vocabulary) {
     /** @type {Map<string, number>} */
     this.ids = new Map(vocabulary.map((text, id) => [text, id]));
   }
 
   /**
-   * The tokens of a text, with [CLS] before and [SEP] behind them.
+   * Returns the tokens of a text, between [CLS] and [SEP].
    * @param {string} text
    * @returns {Token[]}
    */
@@ -52,7 +52,7 @@ export class WordPiece {
     return words(characters, from, to).flatMap((word) => this.#pieces(word));
   }
 
-  /** The longest pieces of a word, from its beginning; [UNK] if the vocabulary lacks one. */
+  /** Splits a word greedily into its longest pieces; [UNK] if the vocabulary lacks one. */
   #pieces(word) {
     const whole = this.#token("[UNK]", word[0].at, word.at(-1).at + 1);
     if (word.length > MAX_WORD) return [whole];
@@ -68,7 +68,7 @@ export class WordPiece {
 }
 
 /**
- * Letters without accents in lower case, divided by white space; a punctuation mark is a word.
+ * Splits lower-case letters without accents into words at white space; a punctuation mark is a word.
  * @param {string[]} characters
  * @returns {Letter[][]}
  */

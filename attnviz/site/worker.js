@@ -10,16 +10,16 @@ const MAX_CHARACTERS = 10_000;
  *   folder: string, tensors: { [name: string]: { at: number, rows: number, columns?: number } }, bytes: number,
  *   layers: number, heads: number, epsilon: number, width: number, max_tokens: number, vocabulary: number,
  *   shard_rows: number
- * }} Manifest what attnviz/site/weights.py writes
+ * }} Manifest the data that attnviz/site/weights.py writes
  */
 
 /** @type {Promise<Model> | undefined} */
 let opened;
 
-/** @type {import("./reading.js").Run[]} the latest answer: of two sentences a visitor mostly changes one */
+/** @type {import("./reading.js").Run[]} the latest result: a visitor usually changes one of two sentences */
 let last = [];
 
-/** The files of the model: kept, so that they are fetched once, also where there is no service worker yet. */
+/** The model's files, cached so that they are fetched once, even before a service worker is active. */
 async function file(folder, name, report = (_bytes) => {}) {
   const address = new URL(`${folder}/${name}`, self.location.href).href;
   const store = self.caches && (await caches.open(folder)); // only https and localhost have one
@@ -60,7 +60,7 @@ export class Model {
     );
   }
 
-  /** The embeddings of some neighbouring tokens of the vocabulary. */
+  /** Returns the embeddings of some adjacent tokens of the vocabulary. */
   shard(number) {
     const { shard_rows: size, vocabulary, width } = this.manifest;
     if (!this.shards.has(number)) {
@@ -114,7 +114,7 @@ async function open(folder) {
   return new Model(manifest, weights, lines, (name) => file(folder, name));
 }
 
-/** Fetches the rest, so that any sentence can be read without a network. */
+/** Fetches all remaining files, so that the model can read any sentence offline. */
 async function fetchAll(model) {
   const { vocabulary, shard_rows: size } = model.manifest;
   for (let number = 0; number * size < vocabulary; number++) await model.shard(number);

@@ -1,1 +1,1 @@
-"""The pictures of attention that app, notebook and report share: the browser's code, and what it is given."""
+"""Attention pictures shared by app, notebook and report: the browser's code and its data."""

@@ -1,4 +1,4 @@
-"""How arrays travel to the browser: one run of bytes, with nothing to unpack or to convert there."""
+"""Serialization of arrays for the browser, which needs no unpacking or conversion there."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Packed(NamedTuple):
     """Arrays as `store.js` reads them.
 
     Attributes:
-        id: the name of these very contents.
-        data: the bytes.
+        id: Digest of the contents.
+        data: The bytes.
     """
 
     id: str
@@ -26,14 +26,14 @@ class Packed(NamedTuple):
 
 
 def packed(key: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Packed:
-    """The arrays as one run of bytes (a float in JSON takes 20 of them, bytes in JSON become text).
+    """Pack arrays into bytes (in JSON, a float takes about 20 bytes, and bytes become text).
 
         length of the header (uint32, little endian) | header (JSON, UTF-8) | the arrays, one after the other
 
     Args:
-        key: of what these are the latest arrays; the browser keeps the two latest sets of each key.
-        arrays: by name; uint8 or float32, any shape.
-        facts: what the widgets need to know about the arrays; plain JSON values.
+        key: Name of this set of arrays; the browser keeps the two latest sets of each name.
+        arrays: Arrays by name; uint8 or float32, any shape.
+        facts: JSON values that describe the arrays to the widgets.
 
     Raises:
         TypeError: an array is neither uint8 nor float32.

@@ -78,18 +78,18 @@ class Atlas extends HeadGrid {
   pick(at) {
     if (at < 0) return;
     const { layer, head } = this.place(at);
-    // First the widgets of this page, in this very frame; then Python.
+    // Update the widgets of this page first, in the same frame; then Python.
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
     this.trigger("pick", { layer, head, ...unanswered("heads") });
   }
 
-  /** { values, shape: [picture, row, column], places: whose each picture is }; null before they come. */
+  /** { values, shape: [picture, row, column], places: head of each picture }; null until they arrive. */
   pictures() {
     const { pixels: id, kind } = this.data;
     const set = allData().get(id);
     if (!set) return null;
     const name = `${id} ${kind}`;
-    // Dimming and a new width draw again, but need not pool again.
+    // Dimming and a new width need redrawing, but no new pooling.
     if (this.small?.name !== name) {
       const { thumbnails, pixels } = set.arrays;
       const { values, shape } = thumbnails ?? pooled(/** @type {Pictures} */ (pixels), kind);
@@ -117,7 +117,7 @@ class Atlas extends HeadGrid {
     const pictures = this.pictures();
     this.root.toggleAttribute("data-waiting", !pictures);
     const ratio = window.devicePixelRatio || 1;
-    // A message that only moves the ring leaves the pictures as they are.
+    // A message that only changes the selection needs no redrawing.
     const drawing = [this.data.pixels, kind, dim, this.shape, cell, ratio, this.theme.background].join("|");
     if (!pictures || drawing === this.drawing) return;
     this.drawing = drawing;
@@ -131,7 +131,7 @@ class Atlas extends HeadGrid {
     // Whole device pixels, so that no picture is blurred at its edges.
     const edge = (at) => Math.round(at * ratio);
     const inset = Math.round((gap / 2) * ratio);
-    // One image of all pictures, one below the other: a canvas for each of them takes ten times as long.
+    // One image with all pictures, stacked: a canvas for each of them takes ten times as long.
     const [count, tall, wide] = pictures.shape;
     const image = levelsImage(pictures.values, count * tall, wide, palette);
     pictures.places.forEach((at, picture) => {

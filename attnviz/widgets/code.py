@@ -1,4 +1,4 @@
-"""What the browser runs: the bundles that `npm run build` makes from our JavaScript and CSS."""
+"""The browser's code: bundles that `npm run build` makes from the JavaScript and CSS."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ LOOK = Path(__file__).with_name("look.css").read_text("utf-8")
 
 @cache
 def bundle(name: Literal["app", "report", "site", "worker"]) -> str:
-    """The widgets and their styles for the app, a report or the static site; or that site's worker."""
+    """Return the bundle of the app, a report, the static site, or the site's worker."""
     return (Path(__file__).parent / "bundle" / f"{name}.js").read_text("utf-8")

@@ -1,11 +1,11 @@
 /* dom: makes elements; text only ever becomes text. */
 
 /**
- * A new element. Text only ever becomes textContent: tokens are what a visitor typed.
+ * Creates an element. Text only becomes textContent, because tokens are typed by visitors.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {{ [name: string]: any }} [attributes] `text` becomes the content, on… a handler; null, undefined and false
- *   are left out
+ *   are omitted
  * @param {...(Node | string | number)} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -20,19 +20,19 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** Whether the visitor points with a finger, which cannot hover. */
+/** Returns whether the visitor uses a touch screen, which cannot hover. */
 export const byFinger = () => matchMedia("(hover: none)").matches;
 
 /**
- * A line of a table.
+ * Creates a row of a table.
  * @param {...(Node | string | number)} cells
  */
 export const tr = (...cells) => element("tr", {}, ...cells);
 
 /**
- * A table of lines: its headings, its body, and what stands below.
- * @param {{ caption?: string, head: Node[], body: Node[], foot?: Node[] }} parts the caption is for those who do not
- *   see the table
+ * Creates a table with a head, a body and a foot.
+ * @param {{ caption?: string, head: Node[], body: Node[], foot?: Node[] }} parts the caption is for screen
+ *   readers
  * @param {{ [name: string]: any }} [attributes]
  */
 export const table = ({ caption, head, body, foot }, attributes) =>
@@ -46,14 +46,14 @@ export const table = ({ caption, head, body, foot }, attributes) =>
   );
 
 /**
- * A bar in its track.
- * @param {number} share of the track that it fills, 0 to 1
+ * Creates a bar in its track.
+ * @param {number} share the filled fraction of the track, 0 to 1
  */
 export const bar = (share) =>
   element("span", { class: "bar" }, element("span", { style: `width:${100 * share}%` }));
 
 /**
- * A new element of a picture in SVG.
+ * Creates an SVG element.
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {{ [name: string]: any }} attributes
@@ -68,7 +68,7 @@ export function drawing(tag, attributes, ...children) {
 }
 
 /**
- * Where the pointer is in a node, in the node's own pixels: a projector's view is zoomed.
+ * Returns the pointer's position in a node, in the node's own pixels: a projector's view is zoomed.
  * @param {{ clientX: number, clientY: number }} event
  * @param {HTMLElement} node
  */
@@ -79,7 +79,7 @@ function placeUnder({ clientX, clientY }, node) {
 }
 
 /**
- * Where a node, or a range of letters, stands in another one, in the latter's own pixels.
+ * Returns the position of a node, or a range of letters, in another node, in the latter's own pixels.
  * @param {Element | Range} node
  * @param {HTMLElement} stage
  */
@@ -91,7 +91,7 @@ export function boxIn(node, stage) {
 }
 
 /**
- * Which cell of a grid that fills a node is under the pointer; the nearest, where the pointer is outside of it.
+ * Returns the cell under the pointer in a grid that fills a node; outside of the node, the nearest cell.
  * @param {{ clientX: number, clientY: number }} event
  * @param {Element} node
  * @param {number} rows
@@ -104,8 +104,8 @@ export function cellUnder({ clientX, clientY }, node, rows, columns) {
 }
 
 /**
- * The text, if it has right-to-left letters, between marks that keep them from reordering what is beside it: for
- * attributes and pictures, where no <bdi> can be; as in attnviz/text.py.
+ * Encloses a text with right-to-left letters in marks that keep them from reordering adjacent text: for
+ * attributes and pictures, which cannot have <bdi>; as in attnviz/text.py.
  * @param {string} text
  */
 export const isolated = (text) =>
@@ -113,5 +113,5 @@ export const isolated = (text) =>
     ? `\u2068${text}\u2069`
     : text;
 
-/** Whether the page is just being printed; app/components/printing.js says so. */
+/** True while the page is being printed; set by app/components/printing.js. */
 export const onPaper = () => "paper" in document.documentElement.dataset;

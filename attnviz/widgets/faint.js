@@ -3,20 +3,20 @@
 import { isolated } from "./dom.js";
 import { percent } from "./numbers.js";
 
-/** @typedef {{ hidden: string, min_kept: number }} Limit what is not shown, and how much of a row must be */
+/** @typedef {{ hidden: string, min_kept: number }} Limit the hidden tokens, and the minimum shown fraction of a row */
 
 /**
- * What is said of a row, as `aside` of analysis/display_tokens.py: "97.3 % of this row went to [CLS]"; else "".
- * @param {number} left how much of it is shown
+ * Describes a row, like `aside` of analysis/display_tokens.py: "97.3 % of this row went to [CLS]"; else "".
+ * @param {number} left the shown fraction of the row
  * @param {Limit} limit
  */
 export const aside = (left, { hidden, min_kept }) =>
   left < min_kept ? `${percent(1 - left)} of this row went to ${hidden}` : "";
 
 /**
- * The rows' tokens, with * and what must be said of their numbers where hardly anything of the row is left.
+ * Returns the rows' tokens, marked with * and a note if little of the row is shown.
  * @param {ShownToken[]} queries
- * @param {{ number: number, left: ArrayLike<number> }[]} heads the open ones, and how much of each of their rows is left
+ * @param {{ number: number, left: ArrayLike<number> }[]} heads the open heads, and the shown fraction of each row
  * @param {Limit} limit
  * @returns {ShownToken[]}
  */

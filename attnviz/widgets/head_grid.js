@@ -6,13 +6,13 @@ import { Choice } from "./selection.js";
 import { View } from "./widget.js";
 
 /**
- * Heads are numbered row by row from 0; layers and heads themselves count from 1. `numbers` are those of the layers,
- * where some have no weights; else 1, 2, 3 …
+ * Heads are numbered row by row from 0; layers and heads themselves count from 1. `numbers` are layer numbers
+ * if some layers have no weights; else 1, 2, 3 …
  * @template {{ heads: number, numbers?: number[], row_labels?: string[] | null, column_labels?: string[] | null }} Data
  * @extends {View<Data>}
  */
 export class HeadGrid extends View {
-  /** @type {HTMLElement[]} of each head */
+  /** @type {HTMLElement[]} one per head */
   buttons = [];
   /** @type {number[]} the selected heads */
   ringed = [];
@@ -29,7 +29,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * Makes the buttons, under the numbers of the heads and beside those of the layers.
+   * Creates the buttons, under the head numbers and beside the layer numbers.
    * @param {number} count
    */
   build(count) {
@@ -58,7 +58,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * The number of a head.
+   * Returns the index of a head.
    * @param {number} layer
    * @param {number} head
    */
@@ -68,14 +68,14 @@ export class HeadGrid extends View {
   }
 
   /**
-   * The number of the layer of a row.
+   * Returns the layer number of a row.
    * @param {number} row
    */
   layerOf(row) {
     return this.data.numbers?.[row] ?? row + 1;
   }
 
-  /** Rings the selected heads, and makes one of them the way in for the keyboard. */
+  /** Outlines the selected heads, and makes one of them the keyboard's tab stop. */
   mark() {
     const { layer, heads } = this.selected.value ?? { layer: 0, heads: [] };
     this.ringed = heads.map((head) => this.number(layer, head));
@@ -84,7 +84,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * Writes under the grid what a head does; -1 for the selected one.
+   * Writes the description of a head under the grid; -1 for the selected one.
    * @param {number} at
    */
   tell(at) {
@@ -94,7 +94,7 @@ export class HeadGrid extends View {
     return shown;
   }
 
-  // Each picture's own: what a head is called, what is said of it, and what happens where it is clicked (-1: none).
+  // Overridden by each picture: a head's name, its description, and the action of a click (-1: none).
 
   /** @param {number} _at */
   name(_at) {

@@ -85,7 +85,7 @@ class HeadView extends View {
     this.waiting?.();
   }
 
-  // What is shown ---------------------------------------------------------------------------------------
+  // Contents --------------------------------------------------------------------------------------------
 
   get layer() {
     return this.chosen.value.layer;
@@ -95,12 +95,12 @@ class HeadView extends View {
     return this.chosen.value.heads;
   }
 
-  /** Which part of a long text is wanted: what is shown, or will be when it has come. */
+  /** The requested part of a long text, shown once it has arrived. */
   get place() {
     return this.placed.value;
   }
 
-  /** The part with half as many tokens along a side, around the chosen tokens; around the middle where none is. */
+  /** The part with half as many tokens along a side, around the chosen tokens, or else the middle. */
   get closer() {
     const { part } = this.data;
     const { query, key } = this.pinned;
@@ -125,12 +125,12 @@ class HeadView extends View {
     this.trigger("window", fits);
   }
 
-  /** How many tokens a cell has along a side. */
+  /** The number of tokens along a side of a cell. */
   get block() {
     return this.data.part && this.data.view !== "lines" ? blockOf(this.data.part.span) : 1;
   }
 
-  /** The pinned pair, as far as these tokens have it. */
+  /** The pinned pair, if these tokens include it. */
   get pinned() {
     const { query, key } = this.pin.value;
     const { query_tokens: queries, key_tokens: keys } = this.data;
@@ -154,7 +154,7 @@ class HeadView extends View {
     });
   }
 
-  /** One query's exact values in each chosen head: { number, values }; values null until they have come. */
+  /** One query's exact values in each chosen head: { number, values }; values null until they arrive. */
   exactRows(query) {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.values ?? {};
@@ -185,12 +185,12 @@ class HeadView extends View {
     });
   }
 
-  /** The queries whose sum is shown, or the one that is given. */
+  /** The queries of the shown sum, or the given one. */
   together(query) {
     return query === null ? (this.data.together ?? []) : [query];
   }
 
-  /** Of a number over many heads, " (heads from 0.1 % to 64.2 %)"; else "". */
+  /** Returns " (heads from 0.1 % to 64.2 %)" for a number pooled over heads; else "". */
   spread(query, key) {
     const { lowest, highest } = allData().get(this.data.exact)?.arrays ?? {};
     if (!lowest || Number.isNaN(this.exactRows(query)[0].values?.[key] ?? NaN)) return "";
@@ -198,7 +198,7 @@ class HeadView extends View {
     return ` (heads from ${this.number(low)} to ${this.number(high)})`;
   }
 
-  /** The rows' tokens; marked where hardly anything is left of the row in one of the open heads. */
+  /** The rows' tokens, marked if little of the row is shown in one of the open heads. */
   get queries() {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.left ?? {};
@@ -233,7 +233,7 @@ class HeadView extends View {
     this.countDrawing();
   }
 
-  // In words --------------------------------------------------------------------------------------------
+  // Descriptions ----------------------------------------------------------------------------------------
 
   /** @param parts texts and elements */
   say(parts) {
@@ -246,7 +246,7 @@ class HeadView extends View {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
-  /** A number in words; of a weight that a report of a long text does not hold, only a limit is known: −limit. */
+  /** Formats a number; −limit is a weight that a report of a long text omits, with this maximum. */
   number(value) {
     if (Number.isNaN(value)) return "masked";
     const limit = this.data.unit === "percent" && value < 0;
@@ -286,7 +286,7 @@ class HeadView extends View {
     return [...parts, ...(one ? this.aside(query) : [])];
   }
 
-  /** What must be said of a row's numbers, if anything: " (97.3 % of this row went to [CLS])". */
+  /** Returns the note on a row's numbers, if any: " (97.3 % of this row went to [CLS])". */
   aside(query) {
     const { aside } = this.queries[query];
     return aside ? [` (${aside})`] : [];
@@ -309,7 +309,7 @@ class HeadView extends View {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
     const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
-    // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
+    // Omit weights that round to "0.0 %"; a score of 0 is a valid score.
     const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
     const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
     if (this.data.unit === "signed percent" && several.length && !told(several[0])) return ["as before"];
@@ -334,7 +334,7 @@ class HeadView extends View {
     this.comeIntoSight();
   }
 
-  /** On a phone the atlas and this picture are not on the screen together. */
+  /** Scrolls here: on a phone, the atlas and this picture do not fit on the screen together. */
   comeIntoSight() {
     const { top, bottom } = this.root.getBoundingClientRect();
     if (bottom > 0 && top < window.innerHeight) return;
@@ -342,7 +342,7 @@ class HeadView extends View {
     this.root.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
   }
 
-  /** First the widgets of this page, in this very frame; then Python. */
+  /** Updates the widgets of this page first, in the same frame; then Python. */
   choose(heads) {
     const choice = { layer: this.layer, heads };
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));
@@ -364,7 +364,7 @@ class HeadView extends View {
 
   markChips() {
     const { heads_total: total } = this.data;
-    // A picture of one attention, which has no heads to choose from.
+    // A picture of a single attention has no choice of heads.
     this.chips.hidden = this.severalButton.hidden = total === 0;
     if (this.buttons?.length !== total) {
       this.buttons = Array.from({ length: total }, (_, at) =>
@@ -399,7 +399,7 @@ class HeadView extends View {
 
   // Saving ----------------------------------------------------------------------------------------------
 
-  /** The picture as an SVG file's text, always on a light ground. */
+  /** Returns the picture as SVG text, always on a light background. */
   svg() {
     const theme = Theme.forFiles();
     const pen = new SvgPen(theme);
@@ -421,7 +421,7 @@ class HeadView extends View {
 
   save(ending) {
     if (!this.chosen.answered) {
-      // The caption still speaks of the heads before: save when Python's answer is here.
+      // The caption still describes the previous heads: save after Python's response.
       this.waiting = () => {
         this.waiting = null;
         this.save(ending);

@@ -1,7 +1,7 @@
 /* keyboard: many buttons of which one is the tab stop, with arrow keys between them, and which one is pointed at. */
 
 /**
- * Where an arrow key, Home or End leads from `index` in a grid of `count` cells; null for other keys.
+ * Returns the cell that an arrow key, Home or End selects from `index` among `count` cells; null for other keys.
  * @param {{ key: string, ctrlKey?: boolean }} event
  * @param {number} index
  * @param {number} count
@@ -50,14 +50,14 @@ export function moveFocus(event, buttons, columns) {
 }
 
 /**
- * The button that an event comes from, also where it comes from what is drawn in it; null for none.
+ * Returns the button of an event, including events of its children; null for none.
  * @param {Event} event
  * @returns {HTMLButtonElement | null}
  */
 export const buttonOf = ({ target }) => /** @type {Element} */ (target).closest("button");
 
 /**
- * Tells which button of a place the pointer is over or the focus is on; null when it is none any more.
+ * Reports the button of a container that is hovered over or focused; null when there is none any more.
  * @param {HTMLElement} place
  * @param {(button: HTMLButtonElement | null) => void} tell
  */

@@ -6,12 +6,12 @@ import { brief } from "./numbers.js";
 import { css } from "./palette.js";
 import { CanvasPen, fitted, textWidth } from "./pens.js";
 
-// How many curves are drawn, strongest first: more of them is a cloud that shows nothing, slowly.
+// Maximum number of curves, strongest first: more are slow to draw and cannot be told apart.
 const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
 const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 };
 const TALLEST = 640;
 
-/** How strong a level's line is, 0–1; the levels' square root is undone only in part: weak links show. */
+/** The strength of a level's line, 0–1; inverts the levels' square root only in part, to keep weak links visible. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>
@@ -30,7 +30,7 @@ const strengths = {
  * @param {{ left: number, right: number, width: number, row: number, top: number, height: number }} place the curves
  *   run from x = left to x = right, the tints from there to width; row height; what is scrolled away above; visible
  *   height
- * @param {ShownHead[]} shown all of one shape
+ * @param {ShownHead[]} shown heads of equal shape
  * @param {{ queries: number[], key: number | null }} from draw some queries' lines, or one key's, or all of the queries
  *   in view
  * @param {Scale} kind
@@ -83,7 +83,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
   for (const { head, i, j, level, strong } of kept) {
     const [y0, y1] = [middle(i), middle(j) + stripe(head)];
     if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
-    // What leads out of view is only hinted at.
+    // Lines that lead out of view are only indicated.
     const alpha = (all ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong) * (inView(y0) && inView(y1) ? 1 : 0.4);
     const dashed = kind === "diverging" && level < 127;
     pen.curve(left, y0, right, y1, { stroke: colour(head, level), width: 0.9 + 3.4 * strong, alpha, dashed });
@@ -91,7 +91,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
   return { drawn: kept.length, total, inView: last - first < rows };
 }
 
-/** A value beside a key token; nothing for masked cells, nor where it would only say 0 %. */
+/** Formats a value beside a key token; "" for masked cells and values that round to 0 %. */
 function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
   if (unit === "percent" && value < 0) return ""; // only a limit is known
@@ -100,7 +100,7 @@ function shortNumber(value, unit, several) {
 }
 
 export class Lines {
-  /** @param view the HeadView: it knows the data, and hears of picks. */
+  /** @param view the HeadView, which has the data and handles clicks. */
   constructor(view) {
     this.view = view;
     this.canvas = element("canvas", { class: "curves", "aria-hidden": "true" });
@@ -130,7 +130,7 @@ export class Lines {
     }
   }
 
-  /** The tokens of both sides; in a part of a long text, labelled with their places. */
+  /** Draws the tokens of both sides; in a part of a long text, labelled with their positions. */
   get sides() {
     const { queries, data: { key_tokens: keys, part } } = this.view;
     const placed = (token) => (part ? { ...token, label: `${token.number} ${token.label}` } : token);
@@ -164,7 +164,7 @@ export class Lines {
     return buttons;
   }
 
-  /** How wide each column is: from the labels, measured once, never from the page while pointing. */
+  /** Computes the column widths from the labels, once, so that hovering does not measure the page. */
   layout() {
     const { data, theme } = this.view;
     const { queries, keys } = this.sides;
@@ -199,7 +199,7 @@ export class Lines {
     this.draw();
   }
 
-  /** Whose lines are drawn: the token pointed at, else the pinned query, else everybody's. */
+  /** Returns the tokens with drawn lines: the hovered token, else the pinned query, else all. */
   get from() {
     const { query } = this.view.pinned;
     if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };
@@ -226,7 +226,7 @@ export class Lines {
     else this.view.pick(query ?? this.strongestQuery(at), at);
   }
 
-  /** Who attends to this key most, for a click on a key while no query is pinned. */
+  /** Returns the query with the largest weight on this key, for a click on a key without a pinned query. */
   strongestQuery(key) {
     const [head] = this.view.shown();
     if (!head) return 0;
@@ -270,7 +270,7 @@ export class Lines {
     view.say(this.sentence(from, count));
   }
 
-  /** Shows which tokens are meant, touching only what changed. */
+  /** Highlights the active tokens, updating only changed elements. */
   mark({ queries, key }) {
     const { pinned } = this.view;
     this.root.classList.toggle("following", queries.length > 0 || key !== null);
@@ -299,7 +299,7 @@ export class Lines {
     this.marked = { buttons: this.buttons, now };
   }
 
-  /** Writes the active query's exact values, or the sum of several, beside the keys; nothing until they have come. */
+  /** Writes the active query's exact values, or the sum of several, beside the keys, once they have arrived. */
   number({ queries }) {
     const { view } = this;
     const { unit } = view.data;
@@ -341,7 +341,7 @@ export class Lines {
     return [`${many}${byFinger() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
   }
 
-  /** The whole picture for a file; returns its size. */
+  /** Draws the whole picture for a file; returns its size. */
   picture(pen, top, width) {
     const { view } = this;
     const { kind, unit } = view.data;

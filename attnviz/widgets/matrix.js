@@ -15,7 +15,7 @@ const MANY_ON_A_PROJECTOR = 125; // of more rows only some have a label: this le
 const MANY = 20; // rows
 export const LEGEND = 44; // the height of a colour scale with its numbers
 
-/** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
+/** Computes the layout of a picture of this width: margins, cells, and the number of omitted labels. */
 export function matrixLayout(width, rowLabels, columnLabels, font, tallest = TALLEST_MATRIX) {
   const narrow = width < 420;
   const limit = narrow ? 76 : LABELS.widest;
@@ -74,7 +74,7 @@ export function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kin
   }
   pen.levels(x + left, y + top, width, height, head, kind);
   if (Math.min(cell, cellHeight) >= 14) {
-    // Hairlines in the background's colour: each cell stands by itself.
+    // Hairlines in the background's colour separate the cells.
     const line = { fill: theme.background };
     for (let i = 1; i < rows; i++) pen.rect(x + left, y + top + i * cellHeight - 0.5, width, 1, line);
     for (let j = 1; j < columns; j++) pen.rect(x + left + j * cell - 0.5, y + top, 1, height, line);
@@ -103,7 +103,7 @@ export class Panel {
     onZoom(this.cells, (factor, point) => this.zoom(factor, point), () => Boolean(matrix.view.data.part));
   }
 
-  /** The cell that the keyboard starts from. */
+  /** The initial cell for the keyboard. */
   home() {
     const { query, key } = this.matrix.view.pinned;
     return { i: query ?? 0, j: key ?? 0 };
@@ -114,7 +114,7 @@ export class Panel {
     return { i: row, j: column };
   }
 
-  /** Puts what is told of a cell beside it, on the side where there is room. */
+  /** Places a cell's tooltip on the side with enough space. */
   placeTip(tip, { i, j }, room) {
     const { left, top, cell, cellHeight } = this.layout;
     const x = this.root.offsetLeft + left + (j + 1) * cell + 10;
@@ -153,7 +153,7 @@ export class Panel {
     this.matrix.point(this, by === "touch" ? null : cell);
   }
 
-  /** Keeps a cell; of a long text, a block is opened. */
+  /** Pins a cell; in a long text, opens a block. */
   pick(cell) {
     this.at = cell;
     if (this.matrix.view.block > 1) this.zoom(0.25, this.middle(cell));
@@ -171,7 +171,7 @@ export class Panel {
     view.goTo(zoomed(view.place, factor, point));
   }
 
-  /** Moves to the part of a long text behind an edge; whether there is one. */
+  /** Moves to the part of a long text behind an edge; returns whether there is one. */
   pan(key, { i, j }) {
     const { view } = this.matrix;
     const { rows, columns } = this.layout;
@@ -207,13 +207,13 @@ export class Panel {
     event.preventDefault();
   }
 
-  /** The cross-hair, the pinned cell, and the labels of both (they may have been thinned out). */
+  /** Draws the cross-hair, the pinned cell, and the labels of both, which may have been omitted. */
   drawMarks() {
     const { view, queries, keys } = this.matrix;
     const { theme } = view;
     const { left, top, cell, cellHeight, width, height, size, limit, turn, total } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // Little flags, since the label itself may have been thinned out.
+    // Small flags, because the label itself may have been omitted.
     const flag = (x, y, text, fill, degrees, anchor) => {
       const wide = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -wide / 2, end: 5 - wide }[anchor];
@@ -232,7 +232,7 @@ export class Panel {
     };
     const ring = (i, j, colour) => {
       const [x, y] = [left + j * cell, top + i * cellHeight];
-      // A ring that can be seen around the smallest cell.
+      // A ring that is visible even around the smallest cell.
       const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2);
       const [w, h] = [cell + 2 * grow, cellHeight + 2 * grow];
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: theme.background, line: 4, radius: 3 });
@@ -251,7 +251,7 @@ export class Panel {
     }
     const at = this.matrix.at;
     if (at) {
-      // Outlines, no tint: a tint would change the very colours that are being read.
+      // Outlines, because a tint would change the colours of the cells.
       const band = { stroke: theme.text, alpha: 0.5 };
       pen.rect(left - 0.5, top + at.i * cellHeight - 0.5, width + 1, cellHeight + 1, band);
       pen.rect(left + at.j * cell - 0.5, top - 0.5, cell + 1, height + 1, band);
@@ -305,7 +305,7 @@ export class Matrix {
     this.tell();
   }
 
-  /** All panels follow the cell pointed at in one of them. */
+  /** Marks the cell hovered over in one panel in all panels. */
   point(panel, cell) {
     this.at = cell;
     for (const each of this.panels) each.drawMarks();
@@ -354,7 +354,7 @@ export class Matrix {
   }
 }
 
-/** What stands at the ends and in the middle of the colour scale, and whether cells are masked. */
+/** Returns the labels at the ends and the middle of the colour scale, and whether cells are masked. */
 function legendOf({ data }, shown) {
   const same = new Set(shown.map(({ high }) => high)).size === 1;
   const masked = shown.some(({ values }) => values.includes(255));

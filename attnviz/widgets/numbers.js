@@ -2,10 +2,10 @@
 
 import { element } from "./dom.js";
 
-/** @typedef {"percent" | "score" | "signed percent"} Unit how a number of a picture is written */
+/** @typedef {"percent" | "score" | "signed percent"} Unit the format of a picture's numbers */
 
 /**
- * With so many decimals, a real minus, and no minus before 0.
+ * Formats with this number of decimals, a true minus sign, and no minus before 0.
  * @param {number} value
  */
 export function fixed(value, digits = 2) {
@@ -14,13 +14,13 @@ export function fixed(value, digits = 2) {
 }
 
 /**
- * A negative number as it stands behind another sign.
+ * Puts a negative number in parentheses, for use after an operator.
  * @param {string} text
  */
 export const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
 
 /**
- * A share in percent, as in attnviz/text.py: never 0 % for something that is not 0, nor 100 % for less than all.
+ * Formats a fraction in percent, as in attnviz/text.py: 0 % only for 0, and 100 % only for 1.
  * @param {number} share
  */
 export function percent(share, digits = 1) {
@@ -35,14 +35,14 @@ export function percent(share, digits = 1) {
 export const total = (values) => [...values].reduce((sum, value) => sum + value, 0);
 
 /**
- * The place of the number that is furthest from 0.
+ * Returns the index of the number with the largest absolute value.
  * @param {ArrayLike<number>} values
  */
 export const strongest = (values) =>
   Array.from(values).reduce((best, value, at) => (Math.abs(value) > Math.abs(values[best]) ? at : best), 0);
 
 /**
- * A printed number, which also stands unrounded in a data-value attribute.
+ * Creates an element with a formatted number; its data-value attribute has the unrounded one.
  * @param {string} part what it is, for tests
  * @param {number} value
  * @param {string} [text] how it is printed
@@ -52,7 +52,7 @@ export const number = (part, value, text = fixed(value), role = "") =>
   element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
 
 /**
- * 0.664 as "66.4 %", "0.66" or, of a change, "+66.4 points": percentage points.
+ * Formats 0.664 as "66.4 %", "0.66" or, for a change, "+66.4 points" (percentage points).
  * @param {number} value
  * @param {Unit} unit
  * @param {number} [digits]
@@ -67,7 +67,7 @@ export function written(value, unit, digits = 1) {
 }
 
 /**
- * The same for places with little room: whole percents.
+ * Formats in whole percents, for small spaces.
  * @param {number} value
  * @param {Unit} unit
  */

@@ -88,7 +88,7 @@ export function valueAt(place, kind, high) {
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
 /**
- * Gives a node this ground, and text in black or white: from a luminance (WCAG) of 0.179 on, black is easier to read.
+ * Sets a node's background, and its text to black if the luminance (WCAG) is at least 0.179, else to white.
  * @param {HTMLElement} node
  * @param {Colour} rgb
  */
@@ -107,7 +107,7 @@ export function gradient(levels, steps = 32) {
   return `linear-gradient(to right, ${stops.map(css).join(", ")})`;
 }
 
-/** Lightness runs one way only in each scale, so that no kind of colour vision is needed to read it. */
+/** Lightness is monotonic in each scale, so that it can be read with any colour vision. */
 const SCALES = {
   light: {
     sequential: [
@@ -150,7 +150,7 @@ const SCALES = {
 };
 
 /**
- * The colours of the roles, on light and on dark ground; shared.css has the same.
+ * The colours of the roles, on light and dark backgrounds; the same as in shared.css.
  * @type {{ [role: string]: Colour[] }}
  */
 export const ROLES = {
@@ -164,7 +164,7 @@ export const ROLES = {
 /** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
-/** The colours on the page, or in a file. */
+/** The colours of the page, or of a file. */
 export class Theme {
   /** @param {{ background: Colour, text: Colour, primary: Colour, font: string }} colours the font as CSS */
   constructor({ background, text, primary, font }) {
@@ -181,7 +181,7 @@ export class Theme {
   }
 
   /**
-   * The theme that Streamlit gave the widget's host element.
+   * Returns the theme of the widget's host element, set by Streamlit.
    * @param {Element} host
    */
   static of(host) {
@@ -201,7 +201,7 @@ export class Theme {
     });
   }
 
-  /** Pictures that leave the page are always light. */
+  /** Returns the theme of saved pictures, which are always light. */
   static forFiles() {
     return new Theme({
       background: [255, 255, 255],
@@ -226,7 +226,7 @@ export class Theme {
   }
 
   /**
-   * The colour of each level 0–254; 255 (masked) is left out.
+   * The colour of each level 0–254; 255 (masked) has none.
    * @param {Scale} kind
    * @returns {Colour[]}
    */
@@ -239,7 +239,7 @@ export class Theme {
   }
 
   /**
-   * The same as 32-bit pixels for ImageData; masked is transparent.
+   * The colour of each level as a 32-bit pixel for ImageData; masked is transparent.
    * @param {Scale} kind
    * @returns {Uint32Array}
    */
@@ -283,7 +283,7 @@ export class Theme {
 }
 
 /**
- * The theme around a widget; its root also says to the style sheet whether it is dark.
+ * Returns the theme around a widget; marks its root as light or dark for the style sheet.
  * @param {HTMLElement} root
  */
 export function themeOf(root) {

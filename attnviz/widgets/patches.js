@@ -67,7 +67,7 @@ class Patches extends View {
     this.draw();
   }
 
-  /** Tokens are numbered as the model has them: first those beside the picture, then its patches. */
+  /** Tokens are in the model's order: first those beside the picture, then its patches. */
   build() {
     const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
@@ -97,7 +97,7 @@ class Patches extends View {
     return this.data.words > 0 && this.asked.value.query >= this.data.words;
   }
 
-  /** The weights of the token that looks, in the open head; null before they come. */
+  /** The weights of the query token in the open head; null until they arrive. */
   weights() {
     const set = allData().get(this.data.pixels);
     if (!set) return null;
@@ -119,7 +119,7 @@ class Patches extends View {
     const { rows, columns, names } = this.data;
     const weights = this.weights();
     const { query } = this.asked.value;
-    // Until Python has sent the weights of the patch that was picked last, those of another would be wrong.
+    // Until Python has sent the weights of the last clicked patch, draw none: those of another would be wrong.
     const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
     this.root.toggleAttribute("data-waiting", waiting);
     this.root.style.setProperty("--shape", `${columns} / ${rows}`);
@@ -159,7 +159,7 @@ class Patches extends View {
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${STRONGEST})), #fff`;
   }
 
-  /** A part of a picture on a canvas of this many pixels in width and so many times that in height. */
+  /** Draws a part of a picture on a canvas of this width in pixels and this ratio of height to width. */
   copy(canvas, image, width, shape, [left, top, right, bottom] = [0, 0, 1, 1], filter = "none") {
     canvas.width = Math.round(width);
     canvas.height = Math.max(1, Math.round(width * shape));
@@ -172,7 +172,7 @@ class Patches extends View {
     return context;
   }
 
-  /** Writes what one token gets; -1 for how to use the picture. */
+  /** Writes the weight of one token; -1 for instructions. */
   report(token) {
     const { query } = this.asked.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();

@@ -13,7 +13,7 @@ export function textWidth(text, size, font, weight = 400) {
   return measuring.measureText(text).width;
 }
 
-/** The text, cut with "…" where it does not fit. */
+/** Truncates a text with "…" to a width. */
 export function fitted(text, room, size, font) {
   if (textWidth(text, size, font) <= room) return text;
   const letters = [...text];
@@ -26,7 +26,7 @@ export function fitted(text, room, size, font) {
   return `${letters.slice(0, low).join("")}…`;
 }
 
-/** The text in lines no wider than `room`. */
+/** Splits a text into lines no wider than `room`. */
 export function wrapped(text, room, size, font) {
   const lines = [];
   for (const word of text.split(/\s+/)) {
@@ -47,7 +47,7 @@ export class CanvasPen {
     this.theme = theme;
   }
 
-  /** A canvas of this size in CSS pixels, cleared, with a pen that draws in them. */
+  /** Clears a canvas and sets its size in CSS pixels; returns a pen that uses them. */
   static on(canvas, width, height, theme) {
     const ratio = (window.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1); // a projector shows it larger
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -114,7 +114,7 @@ export class CanvasPen {
     this.context.restore();
   }
 
-  /** A matrix of levels; masked cells show the hatching under it. */
+  /** Draws a matrix of levels; masked cells are transparent and show the hatching. */
   levels(x, y, width, height, { values, rows, columns }, kind) {
     const { context } = this;
     if (values.includes(255)) {
@@ -139,7 +139,7 @@ export class CanvasPen {
   }
 }
 
-/** The text with a mark in place of what XML cannot hold at all: control characters and halves of characters. */
+/** Replaces characters that XML does not allow: control characters and lone surrogates. */
 export const writable = (text) =>
   // eslint-disable-next-line no-control-regex
   text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/gu, "\ufffd");
@@ -192,7 +192,7 @@ export class SvgPen {
       this.#hatching = true;
       this.#parts.push(`<rect ${place} fill="url(#masked)"/>`);
     }
-    // A rectangle per cell can be edited in a drawing program; too many of them can only stall it.
+    // A rectangle per cell can be edited in a drawing program; too many of them would stall it.
     if (Math.max(rows, columns) > 128) {
       const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
       this.#parts.push(
@@ -213,7 +213,7 @@ export class SvgPen {
   }
 
   /**
-   * The whole file: what was drawn, so wide, with paragraphs below from `y` on, and a margin around all.
+   * Returns the SVG file: the drawing with this width, paragraphs below it from `y`, and a margin.
    * @param {number} width
    * @param {number} y
    * @param {string[]} paragraphs
@@ -239,7 +239,7 @@ export class SvgPen {
 
 export const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 
-/** The buttons under which a picture is saved; `save` is called with "png" or "svg". */
+/** Creates the buttons to save a picture; `save` is called with "png" or "svg". */
 export function saveButtons(save) {
   const button = (ending, article) =>
     element("button", {
@@ -253,7 +253,7 @@ export function saveButtons(save) {
   return element("div", group, button("png", "a"), button("svg", "an"));
 }
 
-/** An SVG file's text goes to the visitor's disk as it is, or drawn as a PNG. */
+/** Saves SVG text as a file, unchanged or as a PNG. */
 export async function saveAs(ending, svg, name) {
   const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
   download(blob, `${name}.${ending}`);
@@ -265,7 +265,7 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** The SVG as a PNG, two pixels for each of its own. */
+/** Converts SVG to PNG, at twice its size in pixels. */
 async function rasterised(svg) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));

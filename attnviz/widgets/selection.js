@@ -4,25 +4,25 @@
 const named = new Map(); // the latest choice of each name
 
 /**
- * What the visitor chose here, shown at once, while Python still answers to it or to an earlier choice.
+ * The visitor's choice, shown immediately, while Python still handles it or an earlier one.
  * Without this, two quick clicks would show the second, the first and the second again.
- * @template Value something that JSON can hold
+ * @template Value a JSON value
  */
 export class Choice {
-  /** @type {{ text: string, at: number }[]} what Python has not answered yet */
+  /** @type {{ text: string, at: number }[]} choices that Python has not confirmed yet */
   #asked = [];
   /** @type {string} */
   #told;
   /** @type {Value} */
   value;
 
-  /** @param {string} [name] under which other widgets on the page know it, if they do */
+  /** @param {string} [name] shared with other widgets on the page, if any */
   constructor(name) {
     if (name) named.set(name, this);
   }
 
   /**
-   * The visitor chooses.
+   * Sets the visitor's choice.
    * @param {Value} value
    */
   choose(value) {
@@ -31,7 +31,7 @@ export class Choice {
   }
 
   /**
-   * Python says what is chosen.
+   * Sets the choice reported by Python.
    * @param {Value} value
    */
   tell(value) {
@@ -47,17 +47,17 @@ export class Choice {
     }
   }
 
-  /** Whether Python knows of the visitor's choice. */
+  /** Returns whether Python has confirmed the visitor's choice. */
   get answered() {
     return JSON.stringify(this.value) === this.#told;
   }
 }
 
 /**
- * { also: … }, what was chosen in other widgets and Python has not answered yet; {} if there is nothing.
+ * Returns { also: … } with the unconfirmed choices of other widgets; {} without any.
  * A message to Python also brings back what Streamlit's own controls showed when it was sent, and would undo it.
  *
- * @param {string} own the name of the choice that the message is about
+ * @param {string} own the name of the choice in this message
  * @returns {{ also?: object }}
  */
 export function unanswered(own) {

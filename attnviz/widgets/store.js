@@ -2,15 +2,15 @@
 
 /**
  * @typedef {object} ArraySet arrays that Python sent together
- * @property {{ [name: string]: any }} facts what the widgets need to know about them
+ * @property {{ [name: string]: any }} facts JSON values that describe them
  * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
  * @property {string} [id]
- * @property {string} [key] of what these are the latest arrays
+ * @property {string} [key] the name of this set
  * @property {ShadowRoot} [owner] the store that keeps them
  */
 
 /**
- * The sets of arrays that the stores keep, by their id.
+ * Returns the sets of arrays of all stores, by id.
  * @returns {Map<string, ArraySet>}
  */
 export function allData() {
@@ -36,7 +36,7 @@ function unpack(bytes) {
 /** @param {{ parentElement: ShadowRoot, data: Uint8Array }} message */
 export default function ({ parentElement, data }) {
   /** @type {HTMLElement} */ (parentElement.host).style.display = "none";
-  // Out of the page's flow, or the gap above an element that nobody sees would be seen.
+  // Out of the page's flow, or the gap above this invisible element would be visible.
   const container = /** @type {HTMLElement} */ (
     parentElement.host.closest('[data-testid="stElementContainer"]')
   );

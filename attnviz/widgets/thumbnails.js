@@ -2,7 +2,7 @@
 
 const SIDE = 32; // the most pixels of a head's picture along a side
 
-/** How strong each level of a kind of picture is; all differ, and masked (255) is the weakest. */
+/** The strength of each level of a kind of picture; all differ, and masked (255) is the weakest. */
 function strengths(kind) {
   return Uint16Array.from({ length: 256 }, (_, level) => {
     if (level === 255) return 0;
@@ -11,14 +11,14 @@ function strengths(kind) {
   });
 }
 
-/** Where each of `count` nearly equal blocks of `length` cells starts, and where the last one ends. */
+/** Returns the start of each of `count` nearly equal blocks of `length` cells, and the end of the last one. */
 const edges = (length, count) =>
   Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
 
 /** @typedef {{ values: Uint8Array, shape: number[] }} Pictures levels [head, query, key] */
 
 /**
- * Pictures [head, query, key] with at most 32 × 32 pixels each: every pixel is the strongest level of its
+ * Returns pictures [head, query, key] of at most 32 × 32 pixels: every pixel is the strongest level of its
  * block, as in `thumbnails` of analysis/picture.py.
  * @param {Pictures} pictures
  * @param {"sequential" | "diverging"} kind

@@ -10,14 +10,14 @@ from attnviz.analysis.sentence import names_of
 
 
 class ShownToken(TypedDict):
-    """A token as the picture shows it.
+    """A token in a picture.
 
     Attributes:
-        label: what is written.
-        name: what sentences call it; with its number where the text has the same label twice.
-        title: the tooltip.
-        special: whether the tokenizer added it ([CLS], [SEP]).
-        number: its place in the text, from 1.
+        label: Text in the picture.
+        name: Name in sentences; includes the number if the label occurs twice in the text.
+        title: Tooltip.
+        special: True if the tokenizer added the token ([CLS], [SEP]).
+        number: Position in the text, from 1.
     """
 
     label: str
@@ -28,7 +28,7 @@ class ShownToken(TypedDict):
 
 
 def shown_tokens(groups: Sequence[DisplayToken]) -> list[ShownToken]:
-    """The rows or the columns of a picture, in order."""
+    """Return the rows or the columns of a picture, in order."""
     return [
         {"label": g.label, "name": name, "title": g.title, "special": g.special, "number": g.number}
         for g, name in zip(groups, names_of(groups), strict=True)

@@ -10,7 +10,7 @@ const SHEET = 860; // pixels: the height of a sheet without its margins and a he
 const MIN_ZOOM = 0.5; // of a high picture on paper: a smaller one cannot be read
 const MIN_WIDTH = 320; // pixels of a page for which pictures are made
 
-/** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
+/** Scales the pictures with the visitor's font size above 16 pixels, as far as the window's width allows. */
 function followTextSize() {
   const probe = document.documentElement.appendChild(element("span", { hidden: true }));
   probe.style.fontSize = "medium"; // a report's page takes no style in an attribute
@@ -23,29 +23,29 @@ followTextSize();
 window.addEventListener("resize", followTextSize);
 
 /**
- * What draws a widget in one place on the page.
- * @template Data what Python sends: the module beside the widget's own describes it
+ * The view of a widget in one place on the page.
+ * @template Data the message from Python, described in its Python module
  */
 export class View {
-  /** @type {HTMLElement} what is put on the page */
+  /** @type {HTMLElement} the element on the page */
   root;
   /** @type {Data} the latest message */
   data;
-  /** @type {import("./palette.js").Theme} the colours around it */
+  /** @type {import("./palette.js").Theme} the surrounding colours */
   theme;
-  /** @type {(name: string, value: unknown) => void} tells Python what the visitor did */
+  /** @type {(name: string, value: unknown) => void} sends an action of the visitor to Python */
   trigger = () => {};
   #closing = new AbortController();
 
   constructor() {
-    // in another width, or colours
+    // redraw in another width or other colours
     this.listen({ "attnviz:redraw": () => this.data && this.receive(this.data) });
   }
 
   /**
-   * Takes a message from Python: another one, or the same in another theme.
+   * Receives a message from Python: a new one, or the same in another theme.
    * @param {Data} data
-   * @param {boolean} paper whether to draw as on paper: light, with nothing to press, and whole
+   * @param {boolean} paper true to draw for paper: light, without controls, and complete
    */
   receive(data, paper = onPaper()) {
     const { root } = this;
@@ -58,7 +58,7 @@ export class View {
     if (onPaper()) this.#fitSheet();
   }
 
-  /** Reduces a picture that is too large for a sheet. One that is still too high is divided as an image is: its parts
+  /** Shrinks a picture that is too large for a sheet. One that is still too high is split like an image: its parts
    * stay beside each other. */
   #fitSheet() {
     const { clientWidth, scrollWidth, offsetHeight, style } = this.root;
@@ -67,19 +67,19 @@ export class View {
   }
 
   /**
-   * Draws what a message says; `this.data` is still the one before.
+   * Draws a message; `this.data` is still the previous one.
    * @param {Data} _data
    */
   update(_data) {}
 
-  /** The element that has the keyboard's focus, if it is one of ours. */
+  /** The focused element, if it belongs to this widget. */
   get focused() {
     const page = /** @type {ShadowRoot} */ (this.root.getRootNode());
     return /** @type {any} */ (page.activeElement);
   }
 
   /**
-   * Listens to events of the window until the widget goes from the page.
+   * Listens to events of the window until the widget is removed.
    * @param {{ [name: string]: (event: any) => void }} handlers
    */
   listen(handlers) {
@@ -88,7 +88,7 @@ export class View {
   }
 
   /**
-   * Calls back whenever the widget has another size.
+   * Calls back when the widget's size changes.
    * @param {() => void} callback
    */
   onResize(callback) {
@@ -97,15 +97,15 @@ export class View {
     this.#closing.signal.addEventListener("abort", () => observer.disconnect());
   }
 
-  /** Says to tests and benchmarks how often it was drawn. */
+  /** Counts the drawings, for tests and benchmarks. */
   countDrawing() {
     const { dataset } = this.root;
     dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);
   }
 
   /**
-   * Calls back when arrays have come that the message names.
-   * @param {string[]} names under which it does
+   * Calls back when arrays named in the message have arrived.
+   * @param {string[]} names keys of the message
    * @param {() => void} callback
    */
   onArrays(names, callback) {
@@ -126,7 +126,7 @@ export class View {
     return focused;
   }
 
-  /** Goes from the page. */
+  /** Cleans up when the widget is removed. */
   close() {
     this.#closing.abort();
     this.root.remove();
@@ -134,7 +134,7 @@ export class View {
 }
 
 /**
- * What Streamlit calls when a widget appears, and again at each change of data or theme: one view for each place on
+ * Returns the function that Streamlit calls when a widget appears and at each change: one view for each place on
  * the page. A page without Streamlit makes its views with `mount`, and updates them itself.
  * @template {View<any>} Kind
  * @param {new () => Kind} Widget

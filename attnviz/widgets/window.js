@@ -7,21 +7,21 @@ const MIN_SPAN = 16; // tokens along a side
 export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
 
 /**
- * The first query, the first key, and how many tokens there are along a side; counted from 0.
+ * The first query and the first key, from 0, and the number of tokens along a side.
  * @typedef {{ row: number, column: number, span: number }} Place
  */
 
 /**
- * What Python, or a report's page, says of the part that is shown.
- * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part size: how many
- *   queries and keys the text has; matches: what was found; below: smaller weights are not drawn; hides: how much
+ * The data of the shown part, from Python or a report's page.
+ * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part size: numbers of
+ *   queries and keys; matches: search results; below: smaller weights are not drawn; hides: how much
  */
 
-/** How many tokens along a side of a cell. */
+/** Returns the number of tokens along a side of a cell. */
 export const blockOf = (/** @type {number} */ span) => Math.max(1, Math.ceil(span / MAX_CELLS));
 
 /**
- * The place inside the text that is nearest to this one.
+ * Clamps a place to the text.
  * @param {Place} place
  * @param {[number, number]} size
  * @returns {Place}
@@ -33,7 +33,7 @@ export function fitted({ row, column, span }, [queries, keys]) {
 }
 
 /**
- * The place with `factor` times as many tokens along a side, in which a point stays where it is.
+ * Returns the place with `factor` times as many tokens along a side and a fixed point.
  * @param {Place} place
  * @param {number} factor
  * @param {{ down: number, across: number }} point from 0 to 1
@@ -46,7 +46,7 @@ export function zoomed({ row, column, span }, factor, { down, across } = { down:
 
 /** The controls above and below a picture of a part of a long text. */
 export class WindowBar {
-  /** @param view the HeadView: it knows the part, and hears of what is wanted. */
+  /** @param view the HeadView, which has the part and handles requests. */
   constructor(view) {
     this.view = view;
     const tool = (text, title, act) => {
@@ -99,8 +99,8 @@ export class WindowBar {
 
   /**
    * @param {Part | null | undefined} part
-   * @param {boolean} zooms whether the picture is one to zoom
-   * @param {boolean} weights whether its numbers are weights
+   * @param {boolean} zooms true if the picture can be zoomed
+   * @param {boolean} weights true if its numbers are weights
    */
   show(part, zooms, weights) {
     this.root.hidden = !part;
@@ -128,7 +128,7 @@ export class WindowBar {
 }
 
 /**
- * Zooms by the wheel with Ctrl or ⌘ held, as maps in pages do, and by two fingers.
+ * Zooms with Ctrl or ⌘ and the wheel, like embedded maps, and with two fingers.
  * @param {HTMLElement} surface
  * @param {(factor: number, point: { down: number, across: number }) => void} zoom
  * @param {() => boolean} active

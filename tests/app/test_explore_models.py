@@ -65,7 +65,7 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     assert "Only the attention weights that transformers returns are shown" in told
     assert "has a custom attention" in told
     assert "was not measured for this model" not in words(app)  # it cannot be
-    assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
+    assert any("This trace has weights alone" in info.value for info in app.info)  # why this number?
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):

@@ -169,7 +169,7 @@ def test_vectors_before_the_text_are_refused(network: Any, reads: Any) -> None:
         token_dim=15,
         num_attention_heads=3,
     )
-    with pytest.raises(ModelNotSupported, match="puts vectors before the text that are no tokens"):
+    with pytest.raises(ModelNotSupported, match="prepends vectors that are not tokens"):
         attnviz.trace(SENTENCE, peft.get_peft_model(network, settings), tokenizer=reads)
 
 
@@ -198,7 +198,7 @@ def test_tokens_in_place_of_the_text_give_the_same_weights(network: Any, reads: 
         ([1.5, 2], TypeError, "non-negative integers"),
         ([[1, 2], [3, 4]], TypeError, "token ids of one text"),
         ([[1, 2], [3]], TypeError, "token ids of one text"),
-        ([1, 9_999], ModelNotSupported, "no vector"),
+        ([1, 9_999], ModelNotSupported, "has embeddings only"),
         ({"input_ids": [1, 2], "token_type_ids": [0, 1]}, TypeError, "Pass a sentence pair as text"),
     ],
 )
@@ -229,7 +229,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
         with pytest.raises(ModelNotSupported, match=said):
             attnviz.trace(SENTENCE, model, tokenizer=reads)
 
-    refused(own_model(folder_of("vit")), "sees pictures")
+    refused(own_model(folder_of("vit")), "reads images")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
         r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",
@@ -245,7 +245,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
 
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
     sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
-    said = "has 3 layers of decoder attention, but attnviz could record 6 computations of it"
+    said = "has 3 layers of decoder attention, but attnviz recorded 6 computations of it"
     network = untrained("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     for ask in (
         lambda: [attnviz.trace([2, 5, 7], network)],

@@ -132,7 +132,7 @@ def test_what_is_computed_on_the_processor_alone_says_so(
 ) -> None:
     model = loading.load(str(stored))
     monkeypatch.setattr(model, "device", "cuda:0")
-    said = r"runs on cuda:0, and this is computed on the processor\. Leave the device out, or call model\.cpu"
+    said = r"runs on cuda:0, and this is computed on the CPU\. Omit the device, or call model\.cpu"
     with pytest.raises(ModelNotSupported, match=said):
         residual_stream(model, SENTENCE, 3, "decoder")
     with pytest.raises(ModelNotSupported, match=said):

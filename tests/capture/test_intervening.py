@@ -302,7 +302,7 @@ def test_who_has_an_attention_of_its_own_is_ablated_but_not_redirected(
 ) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
-    with pytest.raises(ModelNotSupported, match="can be ablated, but not pointed elsewhere"):
+    with pytest.raises(ModelNotSupported, match="can be ablated, but not redirected"):
         attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-1 5 >2"])
     row = attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-2 5"])
     before = attnviz.trace(SENTENCE, folder)

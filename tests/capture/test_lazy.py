@@ -119,7 +119,7 @@ def test_what_is_not_finite_is_refused_when_it_is_read(network: Any) -> None:
     trace = attnviz.trace(IDS, network)
     assert np.isfinite(trace.blocks[1].weights).all()
     for block, name in ((trace.blocks[1], "value"), (trace.blocks[2], "weights")):
-        with pytest.raises(InvalidTrace, match=f"{name} holds numbers that are not finite"):
+        with pytest.raises(InvalidTrace, match=f"{name} has numbers that are not finite"):
             getattr(block, name)
 
 

@@ -20,7 +20,7 @@ from transformers.masking_utils import (
 )
 
 import attnviz
-from attnviz.capture import vectors
+from attnviz.capture import custom_attention, vectors
 from attnviz.capture.recorder import attend
 from attnviz.capture.vectors import MaskRule, additive, fast_attention
 from attnviz.errors import InvalidTrace, ModelNotSupported
@@ -33,6 +33,14 @@ SIZES: dict[str, Any] = {
     "vocab_size": 90,
 }
 LLAMA: dict[str, Any] = {**SIZES, "num_key_value_heads": 1, "intermediate_size": 24}
+DEBERTA: dict[str, Any] = {
+    **SIZES,
+    "intermediate_size": 24,
+    "relative_attention": True,
+    "max_relative_positions": 96,
+    "max_position_embeddings": 2_048,
+    "position_biased_input": False,
+}
 MODELS: dict[str, dict[str, Any]] = {
     "llama": LLAMA,
     "mistral": {**LLAMA, "sliding_window": 100},
@@ -57,6 +65,15 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "falcon": {**SIZES, "max_position_embeddings": 320},
     "roformer": {**SIZES, "intermediate_size": 24, "max_position_embeddings": 320},
+    "deberta": {**DEBERTA, "pos_att_type": ["c2p", "p2c"]},
+    "deberta-v2": {
+        **DEBERTA,
+        "position_buckets": 16,
+        "share_att_key": True,
+        "norm_rel_ebd": "layer_norm",
+        "pos_att_type": ["p2c", "c2p"],
+    },
+    "mpnet": {**SIZES, "intermediate_size": 24, "max_position_embeddings": 320},
     "t5": {"d_model": 32, "d_kv": 16, "d_ff": 24, "num_layers": 2, "num_heads": 2, "vocab_size": 90},
     "gemma2": {**LLAMA, "head_dim": 16, "sliding_window": 100, "attn_logit_softcapping": 2.0},
     "gpt_oss": {
@@ -80,7 +97,8 @@ def model(family: str) -> Any:
             network = untrained(family, **MODELS[family])
         for name, parameter in network.named_parameters():
             if any(
-                part in name.lower() for part in ("q_", "k_", ".q.", ".k.", "qkv", "query", "sinks", "bias")
+                part in name.lower()
+                for part in ("q_", "k_", ".q.", ".k.", "qkv", "query", "key", "rel_", "sinks", "bias")
             ):
                 torch.nn.init.normal_(parameter, std=0.2)
     return network
@@ -96,7 +114,7 @@ def eager(network: Any, tokens: int) -> list[np.ndarray[Any, Any]]:
     return [layer[0].numpy() for layer in returned]
 
 
-@pytest.mark.parametrize("family", ["llama", "mistral", "bloom", "t5"])
+@pytest.mark.parametrize("family", ["llama", "mistral", "bloom", "deberta-v2", "t5"])
 def test_a_row_of_2048_tokens_is_that_of_eager(family: str) -> None:
     network, places = model(family), [0, 1, 99, 100, 101, 1_023, 2_047]
     trace = attnviz.trace(ids(2_048), network, store="vectors")
@@ -167,20 +185,20 @@ def test_auto_keeps_weights_that_fit() -> None:
     assert not isinstance(vars(one.blocks[0])["weights"], Tensor)
 
 
-@pytest.mark.parametrize("family", ["deberta", "mpnet"])
 def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
-    folder_of: FolderOf, family: str
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delitem(custom_attention._FAST, "mpnet")
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
-        with pytest.raises(ModelNotSupported, match=r'no rules .* Use store="weights"'):
-            attnviz.trace(SENTENCE, folder_of(family), **more)
-    assert attnviz.trace(SENTENCE, folder_of(family), store="weights", max_weight_bytes=10).stack().any()
+        with pytest.raises(ModelNotSupported, match=r'without a rule.* Use store="weights"'):
+            attnviz.trace(SENTENCE, folder_of("mpnet"), **more)
+    assert attnviz.trace(SENTENCE, folder_of("mpnet"), store="weights", max_weight_bytes=10).stack().any()
 
 
 def test_a_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
-    with pytest.raises(ModelNotSupported, match="has other weights, by up to 1"):
+    with pytest.raises(ModelNotSupported, match="has different weights, by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
 
 
@@ -243,7 +261,7 @@ def test_what_is_no_overview_is_refused() -> None:
     for call, said in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
-        (lambda: block.pooled(0, 2, "min"), "no pooling 'min'; there are max, mean and sum"),  # type: ignore[arg-type]
+        (lambda: block.pooled(0, 2, "min"), "Unknown pooling 'min'; use one of max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):

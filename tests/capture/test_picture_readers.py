@@ -155,7 +155,7 @@ def test_a_trace_with_cross_attention_to_a_picture_survives_its_file() -> None:
 
 def test_what_cannot_be_read_is_refused() -> None:
     network, processor = built("trocr")
-    with pytest.raises(ModelNotSupported, match="reads one picture"):
+    with pytest.raises(ModelNotSupported, match="reads one image"):
         attnviz.trace(TEXT, network, images=[WIDE, TALL], processor=processor)
     with pytest.raises(ModelNotSupported, match='cannot be traced with store="vectors"'):
         traced("trocr", WIDE, store="vectors")
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_refused() -> None:
     blip, processor = built("blip")
     made: Any = transformers
     answers = made.BlipForQuestionAnswering(blip.config).eval()
-    with pytest.raises(ModelNotSupported, match="BlipForConditionalGeneration alone"):
+    with pytest.raises(ModelNotSupported, match="only BlipForConditionalGeneration"):
         attnviz.trace(TEXT, answers, images=[WIDE], processor=processor)
     encoder = made.BeitConfig(hidden_size=24, num_hidden_layers=1, num_attention_heads=3, image_size=20)
     config = made.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, network.config.decoder)

@@ -70,12 +70,12 @@ def png_that_claims(width: int, height: int) -> bytes:
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        (png_that_claims(7_000, 7_000), "7,000 × 7,000 pixels; it may have 12 million together"),
-        (png_that_claims(100_000, 100_000), "100,000 × 100,000 pixels|no picture that can be read"),
-        (b"", "no picture that can be read"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture that can be read"),
-        (data(plain(), "PNG")[:60], "no picture that can be read"),
-        (data(plain(), "PDF"), "no picture that can be read"),
+        (png_that_claims(7_000, 7_000), "7,000 × 7,000 pixels; the limit is 12 million in total"),
+        (png_that_claims(100_000, 100_000), "100,000 × 100,000 pixels|not a readable image"),
+        (b"", "not a readable image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a readable image"),
+        (data(plain(), "PNG")[:60], "not a readable image"),
+        (data(plain(), "PDF"), "not a readable image"),
         (bytes(pictures.MAX_BYTES + 1), "larger than 20 MB"),
         (Image.new("1", (7_000, 7_000)), "7,000 × 7,000 pixels"),
     ],
@@ -118,7 +118,7 @@ def test_a_picture_is_seen_as_a_person_sees_it() -> None:
 
 
 def test_a_model_that_reads_is_given_no_picture(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match="sees no pictures without a text"):
+    with pytest.raises(ModelNotSupported, match="reads no images without a text"):
         attnviz.look(plain(), folder_of("bert"))
 
 
@@ -168,12 +168,12 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
 @pytest.mark.parametrize(
     ("family", "settings", "match"),
     [
-        ("vit", {"size": {"height": 20, "width": 25}}, "makes pictures 20 × 25 .* the model takes 15 × 25"),
-        ("clip", {"crop_size": 15}, "makes pictures 15 × 15 .* the model takes 20 × 20"),
-        ("siglip", {"size": {"shortest_edge": 20}}, "makes pictures 20 × 27 .* the model takes 20 × 20"),
+        ("vit", {"size": {"height": 20, "width": 25}}, "makes images 20 × 25 .* the model takes 15 × 25"),
+        ("clip", {"crop_size": 15}, "makes images 15 × 15 .* the model takes 20 × 20"),
+        ("siglip", {"size": {"shortest_edge": 20}}, "makes images 20 × 27 .* the model takes 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "to no size that all have in common"),
-        ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "none of those .*“ConvNextImageProc"),
-        ("vit", {"image_processor_type": None}, "none of those that attnviz knows: “no name”"),
+        ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "not supported: “ConvNextImageProc"),
+        ("vit", {"image_processor_type": None}, "is not supported: “no name”"),
     ],
 )
 def test_a_processor_that_does_not_fit_its_model_is_refused(
@@ -256,10 +256,10 @@ def test_of_a_whole_object_the_half_that_reads_is_shown_for_a_text(family: str, 
 def test_who_reads_and_who_sees_is_told(folder_of: FolderOf) -> None:
     seeing, processor = own_model(folder_of("vit")), own_processor(folder_of("vit"))
     with pytest.raises(
-        ModelNotSupported, match=r"sees pictures\. .*attnviz\.look\(picture, model, processor="
+        ModelNotSupported, match=r"reads images\. .*attnviz\.look\(picture, model, processor="
     ):
         attnviz.trace([1, 2], seeing)
-    with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
+    with pytest.raises(ModelNotSupported, match="reads texts, not images"):
         attnviz.look(picture(), own_model(folder_of("bert")), processor=processor)
     with pytest.raises(TypeError, match="only with a model object"):
         attnviz.look(picture(), folder_of("vit"), processor=processor)

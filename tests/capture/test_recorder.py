@@ -29,7 +29,7 @@ def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: p
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
-    with pytest.raises(AttentionNotRead, match="does not give the weights"):
+    with pytest.raises(AttentionNotRead, match="do not give the weights"):
         inspected(network, {"input_ids": IDS}, entry)
 
 

@@ -103,7 +103,7 @@ def test_edits_and_selection_go_together(folder_of: FolderOf) -> None:
         part = attnviz.trace(SENTENCE, folder_of(family), edits=edits, layers=1, heads=[2, 1], queries=3)
         assert not part.blocks[0].rows(2, [3]).any()
         assert part.blocks[0].rows(1, [3]).any()
-        with pytest.raises(ModelNotSupported, match="Changed weights do not follow"):
+        with pytest.raises(ModelNotSupported, match="does not support edits"):
             attnviz.trace(SENTENCE, folder_of(family), edits=edits, store="vectors")
 
 
@@ -119,7 +119,7 @@ def test_a_selected_trace_is_saved_and_not_drawn(folder_of: FolderOf) -> None:
         attnviz.links_table,
         lambda trace: attnviz.weights_table(trace, "decoder", 0, 0),
     ):
-        with pytest.raises(InvalidTrace, match="some heads or queries only"):
+        with pytest.raises(InvalidTrace, match="only some heads or queries"):
             draw(trace)
     layers = attnviz.trace(SENTENCE, folder_of("llama"), layers=1)
     assert attnviz.show(layers).title.startswith("Layer 2")
@@ -131,11 +131,11 @@ def test_a_selected_trace_is_saved_and_not_drawn(folder_of: FolderOf) -> None:
         ({"layers": 6}, InvalidTrace, "layers has 6; .* there are 0 to 5"),
         ({"heads": [0, 12]}, InvalidTrace, "heads has 12; .* there are 0 to 11"),
         ({"queries": 5}, InvalidTrace, "queries has 5; .* there are 0 to 4"),
-        ({"layers": -1}, AttnvizError, "different numbers from 0"),
-        ({"heads": []}, AttnvizError, "different numbers from 0"),
-        ({"heads": [1, 1]}, AttnvizError, "different numbers from 0"),
+        ({"layers": -1}, AttnvizError, "different indices from 0"),
+        ({"heads": []}, AttnvizError, "different indices from 0"),
+        ({"heads": [1, 1]}, AttnvizError, "different indices from 0"),
         ({"layers": "1"}, TypeError, "layers must be a whole number"),
-        ({"store": "all"}, AttnvizError, "no store 'all'; there are auto, weights and vectors"),
+        ({"store": "all"}, AttnvizError, "Unknown store 'all'; use one of auto, weights and vectors"),
         ({"max_weight_bytes": -1}, AttnvizError, "max_weight_bytes must be 0 or more"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_model_without_a_head_expects_nothing() -> None:
 def test_a_model_that_sees_pictures_has_no_words(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("vit")))
     assert isinstance(model, SeeingModel)
-    with pytest.raises(ModelNotSupported, match="reads no words"):
+    with pytest.raises(ModelNotSupported, match="reads no text"):
         stack_of(model, SENTENCE)
 
 
@@ -101,12 +101,12 @@ def test_what_makes_something_else_of_vectors_is_refused(
         return forward(**{**given, "inputs_embeds": 2 * vectors} if vectors is not None else given)
 
     monkeypatch.setattr(network, "forward", other)
-    with pytest.raises(ModelNotSupported, match="makes something else of its word vectors"):
+    with pytest.raises(ModelNotSupported, match="computes different outputs from word embeddings"):
         stack_of(model, SENTENCE)
 
     def without(input_ids: torch.Tensor, **more: bool) -> object:
         return forward(input_ids=input_ids, **more)
 
     monkeypatch.setattr(network, "forward", without)
-    with pytest.raises(ModelNotSupported, match="does not take word vectors"):
+    with pytest.raises(ModelNotSupported, match="does not accept word embeddings"):
         stack_of(model, SENTENCE)

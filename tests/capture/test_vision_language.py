@@ -219,5 +219,5 @@ def test_what_cannot_be_read_is_refused() -> None:
         traced("paligemma", WIDE, store="vectors")
     with pytest.raises(ModelNotSupported, match="Trace it without edits"):
         traced("llava", WIDE, edits=["decoder 1-1"])
-    with pytest.raises(ModelNotSupported, match="reads no pictures together with a text"):
+    with pytest.raises(ModelNotSupported, match="does not read images together with a text"):
         attnviz.trace(TEXT, "minilm", images=[WIDE])

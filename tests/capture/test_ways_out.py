@@ -30,10 +30,10 @@ NOTHING = Image.new("RGB", (16, 16))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hf.DeiTModel(hf.DeiTConfig(**PICTURE)), "does not read a text, and .* the family “deit”"),
+        (lambda: hf.DeiTModel(hf.DeiTConfig(**PICTURE)), "does not read text, and .* the family “deit”"),
         (
             lambda: hf.ViltModel(hf.ViltConfig(**TEXT, image_size=16, patch_size=8)),
-            "does not read a text, and .* the family “vilt”",
+            "does not read text, and .* the family “vilt”",
         ),
         (lambda: hf.ConvBertModel(hf.ConvBertConfig(**TEXT, embedding_size=32)), "is a convolution"),
         (

@@ -71,7 +71,7 @@ def test_a_wrapped_model_is_unwrapped_and_the_trace_says_so(
     wrapped = wrap(model=network, tokenizer=tokenizer)
     knows = hasattr(wrapped, "tokenizer")
     trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if knows else tokenizer)
-    found = f"What was traced is inside of {place}."
+    found = f"The traced model is a part of {place}."
     assert trace.notes == (found,)
     assert np.array_equal(trace.stack(), captured(folder_of("bert")).stack())
     trace.save(tmp_path / "trace.npz")

@@ -128,7 +128,7 @@ def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of:
     encoded = own_tokenizer(folder_of("bert"))(SENTENCE)
     of_tokens, of_text = (getattr(ask(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
     assert np.array_equal(of_tokens, of_text)
-    with pytest.raises(AttnvizError, match="reads a text, not its tokens"):
+    with pytest.raises(AttnvizError, match="reads a text, not token ids"):
         ask([1, 2], "translator")
 
 

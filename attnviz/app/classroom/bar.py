@@ -1,4 +1,4 @@
-"""The bar of a live room, at the foot of each page: the data sent to it, and its messages."""
+"""The bar of a live room, at the bottom of each page: its data and its messages."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Bar:
     Attributes:
         place: Container of the bar.
         page: Name of the page.
-        drawn: Whether it is already drawn.
+        drawn: True once the bar is drawn.
     """
 
     place: DeltaGenerator

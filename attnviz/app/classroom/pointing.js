@@ -10,7 +10,7 @@ const THINGS = "button, [role], [data-key], td, th, text";
 const LARGE = 150; // pixels: in what is larger both ways, a place is meant
 const MAX_LENGTH = 80; // characters
 
-/** What a picture's elements are in.
+/** Returns the root of a picture's elements.
  * @param {Element} picture
  * @returns {Element | ShadowRoot} */
 const inside = (picture) => picture.shadowRoot ?? picture;
@@ -21,7 +21,7 @@ function isLarge(one) {
   return width > LARGE && height > LARGE;
 }
 
-/** What of a picture is clicked; undefined outside of all pictures.
+/** Returns the clicked element of a picture; undefined outside of all pictures.
  * @param {MouseEvent} event
  * @returns {import("./room.js").Point | undefined} */
 export function meant(event) {
@@ -68,7 +68,7 @@ export class Spot {
   point = "";
 
   /** @param {import("./room.js").Point | null} point
-   * @param {boolean} scroll whether to scroll it into view, once */
+   * @param {boolean} scroll true to scroll it into view, once */
   show(point, scroll) {
     cancelAnimationFrame(this.next);
     const at = point && find(point);

@@ -33,7 +33,7 @@ export class PollPanel {
   }
 
   /** @param {import("./room.js").Poll} poll null for none
-   * @param {boolean} isShown whether the page itself shows this question */
+   * @param {boolean} isShown true if the page itself shows this question */
   update(poll, isShown) {
     this.root.hidden = !poll;
     this.question.hidden = isShown;

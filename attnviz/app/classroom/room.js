@@ -1,10 +1,10 @@
 /* room: this browser's seat in a live room: its memory, its socket, and the server's last message. */
 
 /**
- * The server's state of a room; `rooms.py` decides who may see what.
+ * The server's state of a room; `rooms.py` decides what each window receives.
  * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
- * @typedef {{ words: string, picture: string, place: string }} Point what is pointed at; the key of the page's part; which
- *   element of it ("0.2.1"), and where in that, in thousandths ("0.2.1 500 250")
+ * @typedef {{ words: string, picture: string, place: string }} Point the text; the key of the page's part; the
+ *   element in it ("0.2.1"), and the position in the element, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, sentence: string, options: string[], counts: number[], before: number[], right: number,
  *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are counted from 0;
  *   null: unknown
@@ -20,11 +20,11 @@ const MAX_RETRY_DELAY = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
 const MAX_QUERY = 3000; // characters; also in rooms.py
 
-/** A typed code in the server's form.
+/** Returns a typed code in the server's form.
  * @param {string} typed */
 export const codeOf = (typed) => typed.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
-/** A link with its parts in one order: what can be compared.
+/** Returns a link with sorted parameters, for comparison.
  * @param {string} query */
 export function inOrder(query) {
   const parts = new URLSearchParams(query);
@@ -32,16 +32,16 @@ export function inOrder(query) {
   return parts.toString();
 }
 
-/** A random token. */
+/** Returns a random token. */
 const token = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Dispatches "change" whenever something is different. */
+/** The connection to a room; dispatches "change" after every change. */
 class Room extends EventTarget {
   /** @type {Seat} null: in no room */
   seat = null;
-  /** @type {State} null: not heard yet */
+  /** @type {State} null: not received yet */
   state = null;
-  /** The message to the person; "" for none. */
+  /** The message to the visitor; "" for none. */
   trouble = "";
   connected = false;
   failures = 0; // in a row
@@ -52,15 +52,15 @@ class Room extends EventTarget {
   /** @type {PlaceOfTeacher} the last view with a link that is too long */
   #tooLong;
 
-  /** Takes the seat again that this browser had; call it once. */
+  /** Restores the seat of this browser; call it once. */
   begin() {
     try {
       this.seat = JSON.parse(localStorage.getItem(KEPT));
     } catch {
-      // Storage is shut, or was tampered with: then there is no seat.
+      // Storage is unavailable or its content invalid: there is no seat.
     }
     setInterval(() => this.#send({ do: "here" }), HEARTBEAT);
-    // Where a page is not seen, or a phone sleeps, browsers let this wait, and the server closes the socket.
+    // In hidden pages and on sleeping phones, browsers delay this, and the server closes the socket.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#retry());
     if (this.seat) this.#connect();
   }
@@ -73,7 +73,7 @@ class Room extends EventTarget {
     return Boolean(this.seat?.voter) && !this.seat.left;
   }
 
-  /** Opens a room of one's own. */
+  /** Opens a new room. */
   open() {
     if (this.seat) return;
     this.#sit({ room: "" }); // until the server has named it
@@ -93,7 +93,7 @@ class Room extends EventTarget {
     this.#connect();
   }
 
-  /** Goes out of the room; it stays for the others. */
+  /** Leaves the room, which stays open for the others. */
   leave() {
     this.#sit(null);
     this.#socket?.close();
@@ -101,7 +101,7 @@ class Room extends EventTarget {
     this.#changed();
   }
 
-  /** The teacher's room ends for all. */
+  /** Ends the teacher's room for everyone. */
   end() {
     this.act({ do: "end" });
     if (!this.trouble) this.leave();
@@ -114,14 +114,14 @@ class Room extends EventTarget {
     this.#changed();
   }
 
-  /** Where the teacher is now.
+  /** Sends the teacher's current page.
    * @param {PlaceOfTeacher} view */
   show(view) {
     this.#view = view;
     this.pushing ??= setTimeout(() => this.#push(), VIEWS_APART);
   }
 
-  /** What the teacher, or a student, does in the room.
+  /** Sends an action of the teacher or a student.
    * @param {{ do: string, [name: string]: unknown }} message */
   act(message) {
     this.trouble = "";
@@ -155,7 +155,7 @@ class Room extends EventTarget {
       if (!seat) localStorage.removeItem(KEPT);
       else if (seat.room) localStorage.setItem(KEPT, JSON.stringify(seat));
     } catch {
-      // The seat is then lost with the page.
+      // Without storage, the seat is lost with the page.
     }
   }
 
@@ -193,7 +193,7 @@ class Room extends EventTarget {
     this.#changed();
   }
 
-  /** Tries again, soon and then at leisure, and not all browsers of a class at once. */
+  /** Reconnects after growing, random delays, so that a class does not reconnect all at once. */
   #lost() {
     this.connected = false;
     this.#socket = null;
@@ -207,7 +207,7 @@ class Room extends EventTarget {
     if (this.seat && !this.#socket) this.#connect();
   }
 
-  /** Whether the message went out. */
+  /** Sends a message; returns whether it was sent. */
   #send(message) {
     const open = this.#socket?.readyState === WebSocket.OPEN;
     if (open) this.#socket.send(JSON.stringify(message));
@@ -219,5 +219,5 @@ class Room extends EventTarget {
   }
 }
 
-/** The only one: it stays while the pages change. */
+/** The only instance, kept when pages change. */
 export const room = new Room();

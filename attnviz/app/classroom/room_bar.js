@@ -14,13 +14,13 @@ const [POLL, END] = ["Poll this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
 /**
- * What room_bar.py sends, and describes.
+ * The message of bar.py, described there.
  * @typedef {{ page: string, query: string, revealed: string[], wish: [string, string, string] | null,
  *   known: [string, boolean, string, string], question: { question: string, sentence: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
 
-// What has to outlast the page on which it was done.
+// State that is kept when the page changes.
 let done = ""; // the last wish
 let taken = ""; // the last view of the teacher's that this page went to
 let folded = false;
@@ -91,7 +91,7 @@ class RoomBar extends View {
     if (goal) this.later(SOON);
   }
 
-  /** Follows the teacher from now on, or not any more.
+  /** Starts or stops following the teacher.
    * @param {boolean} on */
   turn(on) {
     taken = "";
@@ -125,7 +125,7 @@ class RoomBar extends View {
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
-    // A student's page shows one question at a time: the teacher's takes the place of the page's.
+    // A student's page shows one question at a time: the teacher's replaces the page's.
     document.documentElement.toggleAttribute("data-student", Boolean(seat?.voter));
     document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
@@ -149,7 +149,7 @@ class RoomBar extends View {
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 
-  /** Whether the page Classroom offers to join a room: it shows its own errors. */
+  /** Returns whether the page Classroom offers to join a room; that page shows its own errors. */
   get atEntrance() {
     return this.data.page === "classroom" && !room.seat;
   }
@@ -168,7 +168,7 @@ class RoomBar extends View {
     this.trigger("seat", now);
   }
 
-  /** Whether a click in a picture points, and does nothing else there. */
+  /** Returns whether a click in a picture points and has no other effect. */
   get points() {
     return room.teaches && Boolean(room.state) && (this.aiming || Boolean(room.state.point));
   }
@@ -180,7 +180,7 @@ class RoomBar extends View {
     this.draw();
   }
 
-  /** @param {MouseEvent} event what a program presses, like a clicker's step, is no click of the teacher's */
+  /** @param {MouseEvent} event scripted clicks, such as a clicker's step, do not count as the teacher's */
   pointAt(event) {
     const point = this.points && event.isTrusted && meant(event);
     if (!point) return;
@@ -189,7 +189,7 @@ class RoomBar extends View {
     if (event.type === "click") room.act({ do: "point", point });
   }
 
-  /** Shows the votes, and with them the answer on a page with this question. */
+  /** Shows the votes, and the answer if the page has this question. */
   showVotes() {
     const { page, question, revealed } = this.data;
     room.act({ do: "show" });
@@ -206,7 +206,7 @@ class RoomBar extends View {
     return this.draw();
   }
 
-  /** @param {import("./room.js").PlaceOfTeacher | false} view where the teacher is */
+  /** @param {import("./room.js").PlaceOfTeacher | false} view the teacher's page */
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
@@ -216,7 +216,7 @@ class RoomBar extends View {
     this.arrive();
   }
 
-  /** Goes on until the page that Python drew is the teacher's. */
+  /** Navigates until the page drawn by Python is the teacher's. */
   arrive() {
     if (!isIdle()) {
       this.later(SOON);
@@ -225,7 +225,7 @@ class RoomBar extends View {
     const { view, tries } = goal;
     const here = this.data.page === view.path;
     const same = here && inOrder(this.data.query) === inOrder(view.query);
-    // Do not request repeatedly what the page cannot have.
+    // Do not repeat requests that the page cannot fulfil.
     if (same || (here && tries > 1)) {
       goal = null;
       this.uncover(view);
@@ -235,7 +235,7 @@ class RoomBar extends View {
     goal.tries += 1;
     const address = new URL(view.path === "explore" ? "./" : `./${encodeURIComponent(view.path)}`, location.href);
     address.search = new URLSearchParams(view.query).toString();
-    // As the Back button does: Streamlit goes there without a reload.
+    // Like the Back button: Streamlit changes the page without a reload.
     history.pushState({}, "", address);
     window.dispatchEvent(new PopStateEvent("popstate"));
     this.later(Math.min(REPEAT * goal.tries, MAX_REPEAT));
@@ -254,8 +254,8 @@ class RoomBar extends View {
   }
 }
 
-/** Whether Streamlit has drawn all that was asked. What is asked before loses what it has just written into its boxes;
- * while it connects again, what is asked is lost. */
+/** Returns whether Streamlit has finished drawing. An earlier request would lose text just typed into its boxes;
+ * while Streamlit reconnects, requests are lost. */
 function isIdle() {
   const { dataset } = /** @type {HTMLElement} */ (document.querySelector('[data-testid="stApp"]'));
   return dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "notRunning";

@@ -1,4 +1,4 @@
-"""Where rooms are kept: in this process's memory, or in a Redis that several servers share."""
+"""Stores for rooms: this process's memory, or a Redis server that several app servers share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Memory:
     """Rooms as texts with numbers, in this process. One thread uses it.
 
     Attributes:
-        failures: what every method may raise: the store does not answer, or is full.
+        failures: Errors that any method may raise: the store does not respond, or is full.
     """
 
     failures: tuple[type[Exception], ...] = (TimeoutError,)
@@ -34,7 +34,7 @@ class Memory:
         self._rooms: dict[str, tuple[int, str, float]] = {}
 
     def read(self, code: str) -> tuple[int, str] | None:
-        """Return a room's number and text, if there is such a room."""
+        """Return a room's number and text; None if the room does not exist."""
         number, text, until = self._rooms.get(code, (0, "", 0.0))
         return (number, text) if until > time.time() else None
 
@@ -42,10 +42,10 @@ class Memory:
         """Write a room if it has this number, and increment the number; return whether it was written.
 
         Args:
-            code: the room's.
-            number: the number that was read; 0: the room is new.
-            text: what is written.
-            until: when it is deleted, in seconds since 1970.
+            code: Code of the room.
+            number: Number that was read; 0 for a new room.
+            text: The serialized room.
+            until: Time of deletion, in seconds since 1970.
         """
         found = self.read(code)
         if number != (found[0] if found else 0):
@@ -68,11 +68,11 @@ class Memory:
         return list(self._rooms)
 
     def close(self) -> None:
-        """Free what it holds; it is not used again."""
+        """Free all resources; the store cannot be used afterwards."""
 
 
 class Redis:
-    """The same in a Redis or a Valkey, which servers on several machines share."""
+    """Rooms in a Redis or Valkey server, which app servers on several machines share."""
 
     _WRITE = """
     if (redis.call('HGET', KEYS[1], 'number') or '0') ~= ARGV[1] then return 0 end
@@ -136,8 +136,8 @@ def from_setting() -> Store:
     """Return the store that the operator chose.
 
     Raises:
-        WrongSetting: the setting is no address of a Redis.
-        AttnvizError: the client of Redis is not installed.
+        WrongSetting: the setting is not a Redis URL.
+        AttnvizError: the Redis client is not installed.
     """
     address = os.environ.get(SETTING, "").strip()
     if not address:
@@ -155,7 +155,7 @@ def add(store: Store, room: rooms.Room) -> str:
     """Write a new room; return its code.
 
     Raises:
-        Refused: there are as many rooms as there may be.
+        Refused: the maximum number of rooms is reached.
     """
     if len(store.sweep()) >= MAX_ROOMS:
         raise rooms.Refused(f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended.")
@@ -166,16 +166,16 @@ def add(store: Store, room: rooms.Room) -> str:
 
 
 def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tuple[int, rooms.Room]:
-    """Change a room, whoever else changes it at the same time; return it with its new number.
+    """Change a room, retrying after concurrent changes; return the room with its new number.
 
     Args:
-        store: where it is kept.
-        code: the room's.
-        change: is called with it, and again where another server was faster.
+        store: The store.
+        code: Code of the room.
+        change: Called with the room, and again with the newer room after a concurrent change.
 
     Raises:
-        NoEntry: there is no such room.
-        TimeoutError: other servers were faster every time.
+        NoEntry: the room does not exist.
+        TimeoutError: every attempt met a concurrent change.
     """
     for _ in range(_TRIES):
         found = store.read(code)

@@ -1,1 +1,1 @@
-"""What the pages about heads share, and a folder for each of them."""
+"""Shared parts of the pages about heads, and a folder for each page."""

@@ -1,4 +1,4 @@
-"""The model, the sentence, and a head of it: the same choices on every page about heads at work."""
+"""The choice of a model, a sentence and a head, shared by all pages about heads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from attnviz.trace import Block, Kind
 
 @dataclass(frozen=True)
 class HeadSelection:
-    """The open head of a model: of which kind of attention, and its layer and number, from 0."""
+    """A selected head of a model: its kind of attention, and its layer and number, from 0."""
 
     entry: Entry
     kind: Kind
@@ -37,12 +37,12 @@ class HeadSelection:
 
 @dataclass(frozen=True)
 class QueryInHead(HeadSelection):
-    """A head with what its model reads.
+    """A head with the model's input.
 
     Attributes:
-        given: what the model reads.
-        queries, keys: the shown query and key tokens of this kind of attention.
-        query: the chosen one, among `queries`, from 0.
+        given: Input of the model.
+        queries, keys: Shown query and key tokens of this kind of attention.
+        query: Index of the selected query token in `queries`, from 0.
     """
 
     given: ModelInput
@@ -52,26 +52,26 @@ class QueryInHead(HeadSelection):
 
     @property
     def token(self) -> str:
-        """The chosen token, in Markdown."""
+        """The selected query token, in Markdown."""
         return markdown.token(self.query, self.queries)
 
     @property
     def block(self) -> Block:
-        """The layer's attention, as the model has it."""
+        """The attention block of the selected layer."""
         return traces.trace(self.entry, self.given).block(self.kind, self.layer)
 
 
 def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
-    """Draw both choices in one line.
+    """Draw the choice of a sentence and of a model in one row.
 
     Args:
-        beside: how wide further places in this line are; the sentence is 6, the model 3.
+        beside: Widths of further columns in this row; the sentence has width 6, the model 3.
 
     Returns:
-        The sentence, which the model can read, the model, and the places.
+        The sentence, which the model can read, the model, and the further columns.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or cannot be used any more.
+        AttnvizError: the model cannot read the sentence, or is no longer usable.
     """
     with bar():
         wide, narrow, *places = st.columns([6, 3, *beside])
@@ -82,15 +82,15 @@ def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
 
 
 def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> str:
-    """Draw the box for a sentence; return its text, which the model can read.
+    """Draw the text box for a sentence; return a text that the model can read.
 
-    By default it is the model's first example.
+    The default is the model's first example.
 
     Args:
-        entry: the model.
-        label: what the box is called.
-        alone: whether the page has no box for a second sentence beside it. The second sentence is then
-            forgotten when another first one is typed: it was no partner of that.
+        entry: The model.
+        label: Label of the box.
+        alone: True if the page has no second sentence. Changing the sentence then also clears the stored
+            second sentence, which belonged to the previous one.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
@@ -116,7 +116,7 @@ def _forget_partners() -> None:
 
 
 def partner(entry: Entry, text: str) -> str:
-    """The other sentence of the model's example with this one; "" if there is none."""
+    """Return the other sentence of the model's example with this one; "" if the model has no such example."""
     pairs = {each.text: each.other for each in examples_of(entry, together=False) if each.other}
     return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
 
@@ -130,6 +130,6 @@ def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
 def groups(
     entry: Entry, given: ModelInput, of_kind: Kind
 ) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
-    """The tokens of what the model reads, with what they are called: queries and keys."""
+    """Return the labelled groups of the input's tokens: queries and keys."""
     shown = traces.shown(entry, given, of_kind, False, False)
     return shown[0].groups, shown[-1].groups

@@ -1,4 +1,4 @@
-"""What the heads are watched on: the visitor's sentence, or many sentences."""
+"""The input for testing heads: the visitor's sentence, or many sentences."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_LINES = 10_000
 """Maximum number of sentences of a text on this page; the command line has no maximum."""
 
 _NOT_IN_THE_LINK = (
-    ":small[The server keeps your text in memory for a while, and never on a disk. Links do not contain it: "
-    "who opens your link uses the bundled text or another one.]"
+    ":small[The server keeps your text in memory for a while, never on a disk. Links do not contain it: "
+    "others who open your link use the bundled text or another one.]"
 )
 
 
@@ -29,13 +29,13 @@ def corpus(
     """Draw the controls of the source; return its text, or None if the visitor has not entered one.
 
     Args:
-        source: one of `SOURCES`.
-        of: the kind of examples.
-        first: the initial text in the box.
-        max_lines: maximum number of lines of a pasted text.
+        source: One of `SOURCES`.
+        of: Kind of examples.
+        first: Initial text in the box.
+        max_lines: Maximum number of lines of a pasted text.
 
     Raises:
-        AttnvizError: it is not a text, or too long.
+        AttnvizError: the file is not a text, or is too long.
     """
     if source == PASTED:
         return _pasted(of, first, max_lines)

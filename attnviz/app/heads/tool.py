@@ -1,4 +1,4 @@
-"""What every page about heads at work has: a question, a link to this view, the way to the others."""
+"""The frame of every page about heads: a question, a link to this view, and links to the other tools."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the Learn pages share, and a folder for each of them."""
+"""Shared parts of the Learn pages, and a folder for each lesson."""

@@ -1,4 +1,4 @@
-"""The choice of a sentence, and of a token or a head: the same in every lesson."""
+"""The choice of a sentence, a token or a head, shared by all lessons."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def sentence(
     An empty or invalid text stops the page with an error.
 
     Args:
-        label: the label of the box.
-        box: the choice.
-        opening: the default text.
-        model: a name in the catalogue.
-        known_words: draws the model's vocabulary below an error about unknown words.
+        label: Label of the box.
+        box: The choice.
+        opening: Default text.
+        model: A name in the catalogue.
+        known_words: Draws the model's vocabulary below an error about unknown words.
     """
     text = controls.sentence(label, opening, box)
     try:
@@ -108,13 +108,13 @@ def examples(
     opening: str,
     more: Callable[[Callable[[str], None]], None] | None = None,
 ) -> DeltaGenerator:
-    """Draw a menu of examples for a box; return the place for the box, in front of it.
+    """Draw a menu of examples for a box; return the container of the box, in front of the menu.
 
     Args:
-        box: the choice.
-        offered: the text of each example, by its label.
-        opening: the default text.
-        more: draws further controls, with a function that sets the text.
+        box: The choice.
+        offered: Text of each example, by its label.
+        opening: Default text.
+        more: Draws further controls, with a function that sets the text.
     """
     typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
@@ -150,7 +150,7 @@ def examples(
 def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
     """Draw the changes that are made to a model, as text; another sentence has none.
 
-    `look` goes to `st.multiselect`.
+    `look` is passed to `st.multiselect`.
     """
     of = f"the sentence of {box.name}"
     if memory.get(of, text) != text:
@@ -163,7 +163,7 @@ def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    The default is the place `begin`; None: that of a pronoun, or else of the middle word.
+    The default is the position `begin`; None: that of a pronoun, or else of the middle word.
     """
     return controls.token(tokens(text), text, label, choice, begin)
 

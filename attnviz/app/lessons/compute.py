@@ -19,7 +19,7 @@ def bert() -> Bert:
     """Return the model, loaded at the first call.
 
     Raises:
-        ModelFilesDamaged: its files are missing or changed.
+        ModelFilesDamaged: the model's files are missing or changed.
     """
     model = loading.load(MODEL)
     assert isinstance(model, ScratchModel)  # noqa: S101 - true by the catalogue; for the type checker
@@ -30,7 +30,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text, [CLS] and [SEP] included.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     return loading.tokens(MODEL, text)
 
@@ -41,7 +41,7 @@ def token_ids(tokens: tuple[Token, ...]) -> Int[Tensor, " token"]:
 
 
 def read_only(array: Array) -> Array:
-    """Return the same array, read-only: all visitors share it."""
+    """Make an array read-only, because all visitors share it; return it."""
     array.setflags(write=False)
     return array
 
@@ -55,11 +55,11 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
     """Return one pass over a text.
 
     Args:
-        text: what is read.
-        mask: [query, key], True where a token may look; None: everywhere.
+        text: Input of the model.
+        mask: [query, key], True where a query may attend to a key; None for no mask.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
         InvalidMask: the mask has the wrong size, or a row without an unmasked key.
     """
     with torch.inference_mode():

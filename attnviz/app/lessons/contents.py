@@ -27,13 +27,13 @@ Group = Literal["attention", "translator", "storyteller"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson. Its texts are in its document.
+    """A lesson; its document has the texts.
 
     Attributes:
-        name: in its link, and of its folder.
-        explore: the parameters of its link to Explore.
-        sentence: the choice of its sentence; of the translator and the storyteller, their own.
-        group: its topic: attention itself, the translator or the storyteller.
+        name: Name in links, and of the folder.
+        explore: URL parameters of the link to Explore.
+        sentence: The choice of the sentence; the translator and the storyteller have their own.
+        group: Topic: attention itself, the translator or the storyteller.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Lesson:
 
     @property
     def text(self) -> Document:
-        """Its document in English."""
+        """The English document."""
         return document(self.name)
 
     @property
     def title(self) -> str:
-        """Its title in menus."""
+        """The title in menus."""
         return self.text.title
 
 

@@ -1,4 +1,4 @@
-"""The English sentence and the translator: for every page about the translator."""
+"""The choice of an English sentence and a translator, for every page about the translator."""
 
 from __future__ import annotations
 

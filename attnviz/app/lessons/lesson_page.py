@@ -35,12 +35,12 @@ class LessonPage:
     """A lesson that is being drawn.
 
     Attributes:
-        document: its texts.
-        controls: the place of the sentence and the head.
-        picture: the place of the picture with its main control: the second part of the teacher's view.
-        beside: the place of the explanation, beside the picture; not in the teacher's view.
-        card: the place of the question; the first part of the teacher's view.
-        below: the place of further sections; the open one is a part of the teacher's view.
+        document: Texts of the lesson.
+        controls: Container for the sentence and the head.
+        picture: Container for the picture with its main control: the second part of the teacher's view.
+        beside: Container of the explanation beside the picture; unused in the teacher's view.
+        card: Container for the question; the first part of the teacher's view.
+        below: Container for further sections; the open one is a part of the teacher's view.
     """
 
     document: Document
@@ -66,11 +66,11 @@ class LessonPage:
     def predict(self, *, of_sentence: bool = True, **values: object) -> None:
         """Draw the question, or the teacher's own one instead.
 
-        Where fewer than two different options are left, there is no question.
+        With fewer than two different options, no question is drawn.
 
         Args:
-            of_sentence: whether it is about the page's sentence; a room then shows the sentence with it.
-            values: for the parts "predict" and "answer".
+            of_sentence: True if the question is about the page's sentence, which a room then shows too.
+            values: Values for the parts "predict" and "answer".
         """
         asked = self.document.predict(**values)
         answer = self.document.render("answer", **values)
@@ -104,9 +104,9 @@ class LessonPage:
         """Draw the headings of further sections, and the one that the visitor opened.
 
         Args:
-            sections: those of this lesson; the part "limits" is added at the end.
-            code: the functions that computed the picture, as `the_code` takes them.
-            limits: values for the part "limits".
+            sections: Sections of this lesson; the part "limits" is added at the end.
+            code: Functions that computed the picture, as `the_code` takes them.
+            limits: Values for the part "limits".
         """
         last = [Section(THE_CODE, partial(the_code, *code), name="code")] if code else []
         with self.below:
@@ -146,7 +146,7 @@ def _language(name: str) -> str:
 
 
 def _places(texts: Document) -> LessonPage:
-    """Lay out the page: picture, explanation beside it, question below; on a projector the question first."""
+    """Lay out the picture, the explanation beside it and the question below, or first for teachers."""
     projected = link.current(TEACHER).lower() == "true"
     if projected:
         with st.container(key="slide-question"):
@@ -165,7 +165,7 @@ def _places(texts: Document) -> LessonPage:
 
 
 def _way_on(number: int) -> None:
-    """Draw links to the lessons before and after, and to Explore with the same sentence."""
+    """Draw links to the previous and next lesson, and to Explore with the same sentence."""
     st.divider()
     this = LESSONS[number]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

@@ -1,4 +1,4 @@
-"""How often a translator is right: measured of the weights that attnviz ships, on sentences new to them."""
+"""Accuracy of the translators: stored results of the bundled weights on held-out sentences."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def variant_of(model: str) -> str:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What was measured of one training, on minimal pairs that it never saw; shares, 0 to 1.
+    """Results of one training run on held-out minimal pairs; fractions, 0 to 1.
 
     Attributes:
-        variant, title: which translator.
-        seed: what its first random numbers came from.
-        shipped: whether these are the weights that come with attnviz.
-        head: the encoder's head that looks from "it" at the noun that is meant most often: "2-1".
-        pronoun: how often the right one of *il* and *elle* is the more probable one.
-        exact: how many whole translations are right, by what is new in the sentence.
-        subject, object: how often that head does look there, where the noun is the one or the other.
-        ablated, ablated_rest: if its row of "it" is ablated: how often the pronoun is still correct, and the
-            rest of the translation.
-        redirected, redirected_rest: if the row's weight on the correct noun is moved to the other one: how
-            often the pronoun becomes the other one, and how often the rest is still correct.
+        variant, title: Name and title of the translator's variant.
+        seed: Random seed.
+        shipped: True if these are the bundled weights.
+        head: Encoder head that attends from "it" to its referent most often: "2-1".
+        pronoun: Fraction in which the correct one of *il* and *elle* is more probable.
+        exact: Fraction of fully correct translations, by the new element of the sentence.
+        subject, object: Fraction in which that head attends to the referent, for each of the two nouns.
+        ablated, ablated_rest: With its row of "it" ablated: fraction with a correct pronoun, and with a
+            correct rest of the translation.
+        redirected, redirected_rest: With the row's weight on the referent moved to the other noun: fraction
+            with the other pronoun, and with a correct rest of the translation.
         sentences, num_near_duplicates: Number of sentences of these pairs, and of those that differ from a
             training sentence in one noun at most.
     """
@@ -60,13 +60,13 @@ class HeldOut:
 
     @property
     def found(self) -> float:
-        """How often the head attends to the noun, in the worse of the two readings."""
+        """Fraction in which the head attends to the referent, in the worse of the two readings."""
         return min(self.subject, self.object)
 
 
 @cache
 def held_out() -> tuple[HeldOut, ...]:
-    """Return the stored figures of every training.
+    """Return the stored results of every training run.
 
     Raises:
         ModelFilesDamaged: they are missing or damaged.
@@ -98,7 +98,7 @@ def held_out() -> tuple[HeldOut, ...]:
 
 
 def shipped(variant: str) -> HeldOut:
-    """Return the figures of the weights that come with attnviz.
+    """Return the stored results of the bundled weights.
 
     Raises:
         ModelFilesDamaged: they are missing or damaged.
@@ -107,7 +107,7 @@ def shipped(variant: str) -> HeldOut:
 
 
 def opening_head(model: str) -> str:
-    """Return the encoder head, "2-1", that attends from "it" to its noun most often."""
+    """Return the encoder head, "2-1", that attends from "it" to its referent most often."""
     try:
         return shipped(variant_of(model)).head
     except ModelFilesDamaged:

@@ -1,4 +1,4 @@
-"""The text and the size of the storyteller: for every page about it."""
+"""The choice of a text and a storyteller size, for every page about the storyteller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that learns while a visitor watches, in a process of its own."""
+"""Training of a model in a separate process, which a visitor can watch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class Training:
-    """What a visitor wants to train: which model, from which seed, in how many batches."""
+    """A request for a training run: the variant, the random seed, and the number of steps."""
 
     variant: str
     seed: int
@@ -33,26 +33,26 @@ class Training:
 
     @property
     def command(self) -> list[str]:
-        """How the process is started."""
+        """Command line of the process."""
         return [sys.executable, "-m", "attnviz.trained.live", self.variant, str(self.seed), str(self.steps)]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What is trained, and what the model could do after some of its steps, in order."""
+    """A training run and its snapshots so far, in order."""
 
     training: Training
     snapshots: tuple[Snapshot, ...]
 
 
 def train(training: Training) -> Iterator[Progress[Learned]]:
-    """Train in a process of its own, which ends when this iterator is closed, and when this process ends.
+    """Train in a separate process, which ends when this iterator is closed or this process ends.
 
     Yields:
-        How many steps are done, first none; now and then, even if there is nothing new.
+        The number of steps done, at first 0; from time to time even without news.
 
     Raises:
-        AttnvizError: the process failed; the message has its last words.
+        AttnvizError: the process failed; the message has its last output.
     """
     process = subprocess.Popen(  # noqa: S603 - our own command, with numbers and a known name
         training.command,
@@ -100,7 +100,7 @@ def _listen(output: IO[str], lines: SimpleQueue[str | None]) -> None:
 
 
 def _next(lines: SimpleQueue[str | None]) -> str | None:
-    """The next line, an empty one if there is none for a while, or None after the last."""
+    """Return the next line; "" after a timeout, None after the last line."""
     try:
         return lines.get(timeout=_LISTEN_SECONDS)
     except Empty:

@@ -1,4 +1,4 @@
-"""The contents of a report: the tokens, what each head does, and every weight."""
+"""The contents of a report: the tokens, a description of each head, and every weight."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Contents:
     """One or several traces, ready for a page.
 
     Attributes:
-        readings: plain JSON values, one for each trace.
-        numbers: gzip of float32: the weights, NaN where masked, and what rows are divided by.
+        readings: JSON values, one object per trace.
+        numbers: Gzipped float32: weights (NaN where masked), and the divisors of rows.
     """
 
     readings: list[Facts]
@@ -46,11 +46,11 @@ def contents(
     shown: Sequence[Matrices | LargestWeights] | None = None,
     minus: Trace | None = None,
 ) -> Contents:
-    """Everything that a page needs to show these traces.
+    """Return all data that a page needs to show these traces.
 
     Args:
-        shown: of one trace, what is shown in place of all its matrices.
-        minus: the trace that was subtracted from the only one.
+        shown: Matrices to show instead of all matrices of a single trace.
+        minus: Trace that was subtracted from the single one.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
@@ -77,16 +77,16 @@ def contents(
 
 
 def kinds_of(trace: Trace) -> list[Kind]:
-    """The kinds of attention that a trace has, as its signals meet them."""
+    """Return the kinds of attention of a trace, in the order of computation."""
     every: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
     return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
 
 
 def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ") -> None:
-    """Look, before anything slow is done, whether there are few enough weights for one file.
+    """Raise early if there are too many weights for one file.
 
     Args:
-        instead: what else to do than to shorten the text.
+        instead: Alternative to shortening the text, for the message.
 
     Raises:
         AttnvizError: there are too many; the message has the maximum length.
@@ -104,13 +104,13 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
 
 
 def named(model: str) -> str:
-    """The model's name on the page; without the path of a folder."""
+    """Return the model's name on the page, without the path of a folder."""
     path = Path(model)
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
 def named_difference(trace: Trace, minus: Trace) -> str:
-    """Both sides in order: "minilm “… narrow.” − minilm “… tired.”", "minilm with encoder 1-1 − minilm"."""
+    """Name a difference: "minilm “… narrow.” − minilm “… tired.”", "minilm with encoder 1-1 − minilm"."""
     words = [f"{each.text} {each.second or ''} {each.target or ''}".split() for each in (trace, minus)]
     start = _same(*words)
     end = _same(*(each[start:][::-1] for each in words))
@@ -125,7 +125,7 @@ def named_difference(trace: Trace, minus: Trace) -> str:
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words both begin with."""
+    """Return the number of leading words that two texts share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -152,16 +152,16 @@ def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: 
 
 
 def without_vision(trace: Trace) -> Trace:
-    """The same without the attention of its vision encoder, which is no text's."""
+    """Return the trace without the attention of its vision encoder."""
     return replace(trace, blocks=tuple(block for block in trace.blocks if block.kind != "vision"))
 
 
 def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -> list[Facts]:
-    """The pictures that were read with a text: of each view its patches, and what the words give to them.
+    """Return the pictures read with a text: the patches of each view, and the words' attention to them.
 
     Args:
-        of: the attention to patches as it is shown; where it is pooled, so is what the words give. Behind the
-            words, patches of cross-attention have places of their own.
+        of: Shown attention to patches; if pooled, the words' attention is pooled too. Cross-attention to
+            patches has its own positions after the words.
     """
     way = of.ways["plain"] if isinstance(of, Matrices) and of.heading else None
     blocks, across = trace.of_kind(of.kind), of.kind == "cross"
@@ -209,7 +209,7 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
 
 
 def _texts(trace: Trace) -> list[Facts]:
-    """Every text that was read: what was typed of it, and what the model wrote itself."""
+    """Return each text that the model read, as typed and generated parts."""
     given = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
     texts = [text for text in given.values() if text is not None]
     names = [name for name, text in given.items() if text is not None]
@@ -226,7 +226,7 @@ def _texts(trace: Trace) -> list[Facts]:
 
 
 def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
-    """One kind of attention: its layers, and the ways in which its tokens are shown."""
+    """Return the data of one kind of attention: its layers, and the ways to show its tokens."""
     if isinstance(of, LargestWeights):
         return _largest(of, numbers)
     return {
@@ -245,7 +245,7 @@ def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
 
 
 def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
-    """One layer of a long text."""
+    """Return the data of one layer of a long text."""
     keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
     blocks, hidden = (
         np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")

@@ -1,4 +1,4 @@
-"""Shapes of a picture, and the SVG of them: no script, and nothing from another host."""
+"""The shapes of a picture, and their SVG, which has no scripts or external resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.export.report.page import STYLE, Theme
 
 
 class Colours(NamedTuple):
-    """The report's own, as "#rrggbb"."""
+    """Colours of the report, as "#rrggbb"."""
 
     paper: str
     text: str
@@ -37,7 +37,7 @@ _SIGNED = ("#3170bb", "#c6641c"), ("#569ae1", "#e58c40")
 class Line(NamedTuple):
     """A curve from a query to a key; `strength` from 0 to 1 is its opacity and its width.
 
-    `rises` says of a difference whether it is above 0; None: it is a weight.
+    `rises` is the sign of a difference: True above 0; None for a weight.
     """
 
     x: float
@@ -48,12 +48,12 @@ class Line(NamedTuple):
     rises: bool | None = None
 
     def colour(self, colours: Colours) -> str:
-        """Return that of a weight, of a rise or of a fall."""
+        """Colour of a weight, an increase or a decrease."""
         return colours.ink if self.rises is None else colours.above if self.rises else colours.below
 
     @property
     def width(self) -> float:
-        """As `strengths` in lines.js computes it."""
+        """Width in pixels, computed as by `strengths` in lines.js."""
         return 0.9 + 3.4 * self.strength
 
 
@@ -101,9 +101,9 @@ class Drawing:
     """A picture as shapes.
 
     Attributes:
-        width, height: in pixels.
-        shapes: in the order in which they are painted.
-        theme: its colours; "auto": light, or dark on a dark page or machine of a reader.
+        width, height: Size in pixels.
+        shapes: Shapes, in painting order.
+        theme: Colour theme; "auto" follows the reader's page or system.
     """
 
     width: float
@@ -113,13 +113,13 @@ class Drawing:
 
     @property
     def colours(self) -> Colours:
-        """Those of the theme; the light ones of "auto"."""
+        """Colours of the theme; the light ones for "auto"."""
         found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
         dark = self.theme == "dark"
         return Colours(*[*found[5 * dark : 5 * dark + 5], *_SIGNED[dark]])
 
     def svg(self) -> str:
-        """Return the SVG, for browsers as for LaTeX, Inkscape and the like."""
+        """Return an SVG that browsers, LaTeX and Inkscape support."""
         colours, (width, height) = self.colours, (f"{self.width:g}", f"{self.height:g}")
         lines = [shape for shape in self.shapes if isinstance(shape, Line)]
         others = [shape for shape in self.shapes if not isinstance(shape, Line)]

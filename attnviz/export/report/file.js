@@ -2,7 +2,7 @@
 
 import { colour, Report } from "./report.js";
 
-/** The numbers in a base64 text of gzipped float32. */
+/** Decodes a base64 text of gzipped float32. */
 async function unpacked(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);

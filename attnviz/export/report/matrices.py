@@ -1,4 +1,4 @@
-"""The matrices that a page shows: of a trace, of the difference of two, or over many heads."""
+"""The matrices of a page: from a trace, a difference of two, or pooled heads."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Way:
     """One way to show the tokens.
 
     Attributes:
-        queries, keys: what is shown.
-        rows, columns: their places in the matrices.
-        left: what rows are divided by, [layer, head, shown query]; None: nothing is rescaled.
-        facts: a sentence about each head, layer by layer.
-        explanation: how the numbers were made, in words.
+        queries, keys: Shown tokens.
+        rows, columns: Indices of these tokens in the matrices.
+        left: [layer, head, shown query], divisors of the rows; None without rescaling.
+        facts: A sentence about each head, layer by layer.
+        explanation: Description of how the numbers were computed.
     """
 
     queries: DisplayTokens
@@ -58,7 +58,7 @@ class Way:
     explanation: str
 
     def row_of(self, token: int | None) -> int | None:
-        """Return the row in the matrices of a token of the text, from 0; None: it is not shown."""
+        """Return the matrix row of a token of the text, from 0; None for a hidden token."""
         at = None if token is None else self.queries.index_of(token)
         return None if at is None else self.rows[at]
 
@@ -68,14 +68,14 @@ class Matrices:
     """Numbers of one kind of attention, [layer, head, query, key].
 
     Attributes:
-        kind: which attention.
-        layers: their numbers, from 1.
-        values: the numbers.
-        mask: [layer, query, key], True where there is a number.
-        ways: by name: "plain" and, where tokens can be hidden in the page, "hidden".
-        signed: whether they are differences, from −`high` to `high`.
-        heading: what the picture is called, where it is not one of a head.
-        spread: the smallest and the largest of the numbers that each was made of, or None.
+        kind: Kind of attention.
+        layers: Layer numbers, from 1.
+        values: The numbers.
+        mask: [layer, query, key], True where a number exists.
+        ways: Ways by name: "plain" and, if tokens can be hidden in the page, "hidden".
+        signed: True for differences, from −`high` to `high`.
+        heading: Title of the picture, if it does not show a single head.
+        spread: Smallest and largest of the values pooled into each number, or None.
     """
 
     kind: Kind
@@ -93,7 +93,7 @@ class Matrices:
         return float(np.abs(self.values).max()) or 1.0 if self.signed else 1.0
 
     def shown(self, way: Way) -> tuple[Floats, Mask]:
-        """The numbers of a way, [layer, head, shown query, shown key], and where there are some."""
+        """Return a way's numbers, [layer, head, shown query, shown key], and their mask."""
         values, mask = only(self.values, way.rows, way.columns), only(self.mask, way.rows, way.columns)
         if way.left is not None:
             values = np.divide(values, np.where(way.left > 0, way.left, 1)[..., None], dtype=np.float32)
@@ -101,10 +101,10 @@ class Matrices:
 
 
 def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
-    """Return those of a trace.
+    """Return the matrices of a trace.
 
     Args:
-        words: whether pieces of a word are one.
+        words: True to merge the pieces of a word.
     """
     blocks = trace.of_kind(kind)
     stack, mask = trace.stack(kind), np.stack([block.mask for block in blocks])
@@ -123,14 +123,14 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
 
 @dataclass(frozen=True, eq=False)
 class LargestWeights:
-    """What a page holds of a layer with too many weights for it: the largest ones of each query, and blocks.
+    """A layer with too many weights for a page: the largest weights of each query, and blocks.
 
     Attributes:
-        kind: which attention.
-        layer: its number, from 1.
-        queries, keys: the tokens.
-        top: of each head, the keys with the largest weights of each query.
-        summaries: of each head.
+        kind: Kind of attention.
+        layer: Layer number, from 1.
+        queries, keys: The tokens.
+        top: Keys with the largest weights of each query, one entry per head.
+        summaries: One summary per head.
     """
 
     kind: Kind
@@ -142,15 +142,15 @@ class LargestWeights:
 
     @property
     def explanation(self) -> str:
-        """What is there and what is not, in words."""
+        """Description of the included and the omitted weights."""
         return (
-            f"exact: the overview, and the {self.top[0].keys.shape[1]} largest weights of each token; of "
-            "others a limit is given"
+            f"exact: the overview and the {self.top[0].keys.shape[1]} largest weights of each token; of "
+            "others, an upper bound"
         )
 
 
 def largest_weights(trace: Trace, kind: Kind, layer: int) -> LargestWeights:
-    """Return the largest weights of a layer, from 0, of which `MAX_LARGEST` numbers are kept at most."""
+    """Return at most `MAX_LARGEST` of the largest weights of a layer, from 0."""
     block, tokens = trace.block(kind, layer), queries_and_keys(trace, kind)
     heads, queries, _ = block.shape
     count = min(MAX_TOP, max(1, MAX_LARGEST // (2 * heads * queries)))
@@ -190,13 +190,13 @@ def _way(stack: Floats, tokens: Sequence[DisplayTokens]) -> Way:
 
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
-    """How the weights were made from the model's, where queries and keys may be of two texts."""
+    """Describe how the shown weights derive from the model's; queries and keys may come from two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # rows are rescaled by their keys
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
 def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
-    """Return the weights of one trace minus those of another, each as they are shown."""
+    """Return the shown weights of one trace minus those of another."""
     of = _hidden if hide_special else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
     own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
     tokens = tuple(place_by_place(minus, trace) for trace, minus in zip(*own, strict=True))
@@ -219,10 +219,10 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
 
 
 def pooled(of: Matrices, way: Way, how: Pool) -> Matrices:
-    """Return one matrix for all heads of all layers that are there.
+    """Return one matrix, pooled over all heads of the given layers.
 
     Raises:
-        AttnvizError: it would be the maximum of differences.
+        AttnvizError: the maximum of differences is requested.
     """
     if of.signed and how == "max":
         raise AttnvizError('A difference has a sign, so it has no maximum over heads. Use pool="mean".')

@@ -1,4 +1,4 @@
-"""Figures for a notebook: the pictures of a report in a cell, with no server and no other host."""
+"""Notebook figures: the pictures of a report in a cell, without a server or external resources."""
 
 from __future__ import annotations
 
@@ -95,15 +95,15 @@ window.attnviz ??= (() => {
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture that a notebook draws when it is the last thing in a cell, or by `display`.
+    """A picture that a notebook draws if it is the last value of a cell, or with `display`.
 
-    It is in a frame of its own, so that several figures do not disturb each other, nor the notebook.
+    It has its own frame, so that figures do not interfere with each other or with the notebook.
 
     Attributes:
-        page: the HTML page inside the frame.
-        picture: what it shows first, for where no script runs, and for paper.
-        height: of the frame, in CSS pixels.
-        title: what it shows, in words.
+        page: HTML page inside the frame.
+        picture: Initial state as a drawing, used without scripts and for printing.
+        height: Height of the frame in CSS pixels.
+        title: Description of the contents.
     """
 
     page: str
@@ -134,11 +134,11 @@ class Figure:
         return f"<attnviz: {self.title}>"
 
     def save(self, path: str | Path) -> None:
-        """Write a file: .html, which any browser opens, or the picture alone as .svg or .png.
+        """Save as .html, which any browser opens, or only the picture as .svg or .png.
 
         Raises:
-            AttnvizError: it has another ending, or no font for a PNG has the letters.
-            OSError: it cannot be written; what was there before stays.
+            AttnvizError: the extension is unsupported, or no font for a PNG has the letters.
+            OSError: the file cannot be written; an existing file is unchanged.
         """
         match Path(path).suffix.lower():
             case ".html" | ".htm":
@@ -158,7 +158,7 @@ class Figure:
             opened.write(data)
 
     def _on_paper(self) -> Drawing:
-        """Return the picture in colours that do not depend on who opens it."""
+        """Return the picture in colours that do not depend on the reader's settings."""
         return replace(self.picture, theme="light") if self.picture.theme == "auto" else self.picture
 
 
@@ -176,11 +176,11 @@ def show(
     words: bool = False,
     pool: Pool | None = None,
 ) -> Figure:
-    """A figure of a trace, to point at and to click.
+    """Return an interactive figure of a trace.
 
-    Of more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and
-    lines lead from the tokens around the one that is followed. A layer of more than 5,000,000 weights is
-    shown by an exact overview and the largest weights of each token, some 17 MB; of others a limit is given.
+    With more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and
+    lines start at the tokens around the followed one. A layer with more than 5,000,000 weights is
+    shown as an exact overview with the largest weights of each token, about 17 MB, and a bound on the rest.
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -192,27 +192,27 @@ def show(
     <attnviz: Layer 4, head 2: minilm with encoder 1-1 − minilm>
 
     Args:
-        trace: what to show. Or the difference of two traces with as many tokens, `b - a`. Or weights alone,
-            with `tokens`: as `Trace.from_weights` takes them.
-        tokens: the words or tokens of these weights.
-        kind: "encoder", "decoder", "cross" or "vision"; None: the first that the trace has.
-        layer: the layer to open, from 0; None: the first that has weights.
-        head: the head to open, from 0.
-        query: the token to follow, from 0, or its text if that is there once; None for all. Several: their
-            weights are added.
-        view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
-        hide_special: hide the tokens that the tokenizer added.
-        theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
-            nbconvert made; where the figure has no access to that, the reader's system setting.
-        words: show the pieces of a word as one: attention to a word is the sum over its pieces, from a word
-            their mean (Clark et al. 2019).
-        pool: "mean" or "max": one picture for all heads of the layer, or with `layer=None` of all layers;
-            beside each number are the smallest and the largest of the heads'.
+        trace: A trace; or a difference of two traces with equally many tokens, `b - a`; or only weights,
+            with `tokens`, as for `Trace.from_weights`.
+        tokens: Words or tokens of these weights.
+        kind: "encoder", "decoder", "cross" or "vision"; None for the first kind of the trace.
+        layer: Layer to open, from 0; None for the first with weights.
+        head: Head to open, from 0.
+        query: Token to follow, from 0, or its text if unique; None for all. The weights of several tokens
+            are added.
+        view: "lines" or "matrix" for this layer's heads, "atlas" for thumbnails of all heads; None for both.
+        hide_special: Hide the tokens that the tokenizer added.
+        theme: "light", "dark", or "auto", which follows the notebook in JupyterLab, VS Code, Colab and
+            nbconvert's pages; elsewhere, it follows the reader's system setting.
+        words: Merge the pieces of a word: attention to a word is the sum over its pieces, from a word
+            the mean (Clark et al. 2019).
+        pool: "mean" or "max" for one picture of all heads of the layer, or with `layer=None` of all layers;
+            each number has the smallest and largest value of the heads beside it.
 
     Raises:
-        AttnvizError: there is no such view, theme or pool, or the text is too long for a figure.
+        AttnvizError: the view, theme or pool is unknown, or the text is too long for a figure.
         InvalidTrace: the trace has no such kind, layer, head or token.
-        TypeError: it is no trace, or a number is no whole one.
+        TypeError: `trace` is not a trace, or a number is not an integer.
     """
     if tokens is None and not isinstance(trace, Trace | Difference | str | PathLike):
         raise TypeError(f"A trace is needed, or weights with their tokens, not {type(trace).__name__} alone.")
@@ -231,7 +231,7 @@ def show(
     opening = _following(InitialView(kind, layer, whole(head, "head"), None, style, hide_special), followed)
     kind_opened(trace, opening)
     if pool and view == "atlas":
-        raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
+        raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
     alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)
@@ -281,7 +281,7 @@ def show(
 
 
 def _readable(trace: Any, kind: Kind | None) -> Trace:
-    """The same with the attention of its vision encoder alone, if that is the kind, or without it."""
+    """Return the trace with only its vision encoder's attention, if that is the kind, or without it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 
@@ -309,7 +309,7 @@ def _refuse_unknown(**given: tuple[str | None, Sequence[str]]) -> None:
 
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:
-    """Room for the pictures at the width of a notebook."""
+    """Return the height of the pictures at the width of a notebook, in CSS pixels."""
     row, maximum, around = _ROWS[view]
     blocks = trace.of_kind(kind)
     around += _TEXT * sum(text is not None for text in (trace.second, trace.target))

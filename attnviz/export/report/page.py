@@ -1,4 +1,4 @@
-"""A page of attention as one file: it opens with no network, on any machine, and can be mailed or printed."""
+"""A report as one HTML file, which needs no network connection and can be mailed or printed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ STYLE = code.LOOK + Path(__file__).with_name("report.css").read_text("utf-8")
 
 @dataclass(frozen=True)
 class InitialView:
-    """What a page shows first; everything can be changed in it.
+    """Initial state of a page; a reader can change everything.
 
     Attributes:
-        kind: "encoder", "decoder" or "cross"; None: the first of these that the trace has.
-        layer, head: from 0.
-        query: the token to follow, from 0; None for all.
-        together: tokens to follow together, in place of one: their weights are added.
+        kind: "encoder", "decoder" or "cross"; None for the first kind of the trace.
+        layer, head: Selected head, from 0.
+        query: Token to follow, from 0; None for all.
+        together: Tokens to follow instead of one; their weights are added.
         view: "lines" or "matrix".
-        hide_special: hide the tokens that the tokenizer added.
+        hide_special: Hide the tokens that the tokenizer added.
     """
 
     kind: Kind | None = None
@@ -49,7 +49,7 @@ class InitialView:
 
     @property
     def followed(self) -> tuple[int, ...]:
-        """The tokens that are followed, one or several; none: all."""
+        """Followed tokens; empty for all."""
         return self.together if self.query is None else (self.query,)
 
 
@@ -57,18 +57,18 @@ def report(
     trace: Trace | Sequence[Trace],
     opening: InitialView | None = None,
 ) -> str:
-    """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
+    """Return an HTML page with thumbnails of all heads, and each head as lines and as a matrix.
 
-    The page holds everything that it needs and makes no request: its own
-    Content-Security-Policy forbids it. The same traces give the same page, byte for byte.
+    The page is self-contained and makes no requests: its
+    Content-Security-Policy forbids them. The same traces give the same page, byte for byte.
 
     Args:
-        trace: what to show; of several, the reader chooses one on the page.
-        opening: what it shows first.
+        trace: One trace, or several, of which the reader chooses one on the page.
+        opening: Initial state.
 
     Raises:
         AttnvizError: the texts are too long for one file.
-        InvalidTrace: a trace has not what `opening` names.
+        InvalidTrace: a trace lacks the kind, layer, head or token in `opening`.
     """
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     held = contents(traces)
@@ -78,10 +78,10 @@ def report(
 
 
 def kind_opened(trace: Trace, opening: InitialView) -> Kind:
-    """Which kind of attention is shown first, if there is all that the opening names.
+    """Return the initial kind of attention, after validating the initial state.
 
     Raises:
-        InvalidTrace: there is not.
+        InvalidTrace: the kind, layer, head or token does not exist.
     """
     kind = opening.kind or kinds_of(trace)[0]
     blocks = trace.of_kind(kind)
@@ -90,7 +90,7 @@ def kind_opened(trace: Trace, opening: InitialView) -> Kind:
         has = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
         raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
     if not {*opening.followed} <= {*range(queries)}:
-        raise InvalidTrace(f"There is no such token: there are {plural(queries, 'token')} that look.")
+        raise InvalidTrace(f"There is no such token: the text has {plural(queries, 'query token')}.")
     return kind
 
 
@@ -102,12 +102,12 @@ def page(
     choose_view: bool = True,
     theme: Theme = "auto",
 ) -> str:
-    """The page around some contents.
+    """Return the HTML page for some contents.
 
     Args:
         show: "atlas", "head" or both.
-        choose_view: whether lines can be changed for a matrix, and back.
-        theme: light, dark, or as the reader's machine is set up; paper is always light.
+        choose_view: True to let readers switch between lines and matrix.
+        theme: Light, dark, or the reader's system setting; prints are always light.
     """
     facts = {
         "readings": held.readings,
@@ -161,12 +161,12 @@ def page(
 
 
 def _inert(facts: object) -> str:
-    """JSON that cannot end its element, whatever a visitor typed."""
+    """Return JSON that cannot close its HTML element, whatever the texts contain."""
     # Of lone halves of characters, which UTF-8 has no bytes for, JSON writes the number.
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts, ensure_ascii=True))
 
 
 def _hash(text: str) -> str:
-    """How a Content-Security-Policy names the one script, or the one style sheet, that it lets through."""
+    """Return the Content-Security-Policy hash of the only allowed script or style sheet."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

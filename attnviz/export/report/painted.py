@@ -1,4 +1,4 @@
-"""A drawing as PNG, by Pillow."""
+"""A drawing as PNG, painted with Pillow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FONTS = (
 
 
 def png(drawing: Drawing) -> bytes:
-    """Return the file.
+    """Return the PNG file.
 
     Raises:
         AttnvizError: no font has a letter.
@@ -84,15 +84,13 @@ def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
 
 
 def _font_for(text: str) -> str | None:
-    """Return the file name of a font that has every letter of a text; None: Pillow's own has them."""
+    """Return the file name of a font with every letter of a text; None for Pillow's default font."""
     from_right = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
     if not from_right or features.check("raqm"):  # it sets letters from right to left, and joins Arabic ones
         for name in (None, *_FONTS):
             if all(letter.isspace() or _has(name, letter) for letter in text):
                 return name
-    raise AttnvizError(
-        f"No font for a PNG was found here that has all letters of {quoted(text)}. Save it as .svg."
-    )
+    raise AttnvizError(f"No font for a PNG has all letters of {quoted(text)}. Save it as .svg.")
 
 
 @lru_cache(4096)

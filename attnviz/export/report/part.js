@@ -9,14 +9,14 @@ import { blockOf, fitted } from "../../widgets/window.js";
 const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and its keys wherever they are
 
 /**
- * Where the numbers come from. Of a long text that was cut to its largest weights, a number below 0 is minus what a
- * weight may be at most.
+ * The source of the numbers. For a long text reduced to its largest weights, a number below 0 is minus the
+ * maximum of a weight.
  * @typedef {object} Source
  * @property {[number, number]} size queries and keys
  * @property {(head: number, query: number) => Float64Array} row of a head from 1; NaN where masked
- * @property {(head: number, query: number) => number} left how much of a row is shown
- * @property {(head: number) => Float32Array | null} overview the blocks of the whole text, if they are known
- * @property {(head: number, below: number) => number} hidden how much of the weight is below this
+ * @property {(head: number, query: number) => number} left the shown fraction of a row
+ * @property {(head: number) => Float32Array | null} overview the blocks of the whole text, if available
+ * @property {(head: number, below: number) => number} hidden the total weight below this value
  * @property {boolean} signed
  * @property {number} high the number with the strongest colour
  * @property {{ hidden: string, min_kept: number }} facts
@@ -24,7 +24,7 @@ const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and it
 
 const range = (first, count, step = 1) => Array.from({ length: Math.ceil(count / step) }, (_, at) => first + at * step);
 
-/** The numbers furthest from 0 in blocks of `step` columns of some rows; NaN where all are masked. */
+/** Returns the largest absolute numbers in blocks of `step` columns of some rows; NaN where all are masked. */
 function strongest(rows, columns, step) {
   return Float64Array.from(columns, (column) => {
     let found = NaN;
@@ -37,7 +37,7 @@ function strongest(rows, columns, step) {
   });
 }
 
-/** What a part of a text shows, and what a reader does there. */
+/** A part of a long text: its contents and the reader's actions. */
 export class PartOfText {
   of = "";
   /** @type {number | null} */
@@ -49,11 +49,11 @@ export class PartOfText {
   made = 0;
 
   /**
-   * What the head view is told of the part, beside what it is told of every picture.
-   * @param {string} of what is shown; of something else the whole text is shown first
+   * Returns the head view's data for this part, in addition to that for every picture.
+   * @param {string} of the shown matrices; a change resets the part to the whole text
    * @param {Source} source
    * @param {{ layer: number, heads: number[], view: string, query: number | null, key: number | null }} state from 0
-   *   among what is shown
+   *   among the shown tokens
    * @param {ShownToken[]} queries
    * @param {ShownToken[]} keys
    */
@@ -117,7 +117,7 @@ export class PartOfText {
     };
   }
 
-  /** Puts the numbers where the widget finds them, and returns their names. */
+  /** Stores the numbers for the widget, and returns their names. */
   publish(source, layer, heads, step) {
     const shape = [heads.length, this.rows.length, this.columns.length];
     const values = new Float64Array(shape[0] * shape[1] * shape[2]);
@@ -153,13 +153,13 @@ export class PartOfText {
     return names;
   }
 
-  /** The tokens that the searched text is in. */
+  /** Returns the tokens that contain the searched text. */
   matches(queries) {
     const wanted = this.searched.trim().toLowerCase();
     return wanted ? [...queries.keys()].filter((at) => queries[at].label.toLowerCase().includes(wanted)) : [];
   }
 
-  /** The next of them after a token, or the one before (step −1), going round; null if there is none. */
+  /** Returns the next match after a token, or the previous one (step −1), cyclically; null without a match. */
   next(queries, text, step, query) {
     this.searched = text;
     const places = this.matches(queries);

@@ -17,11 +17,11 @@ const FRAMED = window.parent !== window; // as in a notebook: without a footer, 
 const STRONG = 0.2; // shares from this one on are emphasized in a table
 
 /**
- * What page.py and contents.py give the page. `weights` and `left` are indices of the page's numbers.
+ * The data from page.py and contents.py. `weights` and `left` are indices of the page's numbers.
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
- * }} Way how the tokens are shown: all, or without the special ones; `weights` where it has its own
+ * }} Way a way to show the tokens: all, or without special ones; `weights` if it has its own
  * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
@@ -39,20 +39,20 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
  *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
- * }} State what is chosen; all counted from 1
+ * }} State the selection; all counted from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
 
-/** The weights of one kind of attention in one of the ways that its tokens are shown. */
+/** The weights of one kind of attention, with one way to show its tokens. */
 class Weights {
   /**
-   * @param {Float32Array} numbers all weights, and of a way that rescales, what is left of each row
+   * @param {Float32Array} numbers all weights and, if rows are rescaled, the shown fraction of each row
    * @param {Kind} kind
    * @param {Way} way
-   * @param {{ min_kept: number }} facts the part of a row below which it is drawn faint
+   * @param {{ min_kept: number }} facts the fraction below which a row is drawn faint
    */
   constructor(numbers, kind, way, { min_kept }) {
     this.numbers = numbers;
@@ -64,7 +64,7 @@ class Weights {
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
-  /** Calls back with each weight of `count` pictures from `first`, as layers and heads follow; NaN if masked. */
+  /** Calls back with each weight of `count` pictures from `first`, by layer and head; NaN if masked. */
   each(first, count, report) {
     const { kind, left, numbers } = this;
     const { rows, columns } = this.way;
@@ -83,7 +83,7 @@ class Weights {
     return [this.kind.heads, this.way.rows.length, this.way.columns.length];
   }
 
-  /** Every head for drawing, as analysis/picture.py draws them. */
+  /** Returns the levels of every head, as analysis/picture.py does. */
   pixels() {
     const { layers, heads } = this.kind;
     const values = new Uint8Array(layers.length * heads * this.cells);
@@ -100,7 +100,7 @@ class Weights {
     };
   }
 
-  /** The numbers of one layer's heads, for reading. */
+  /** Returns the exact numbers of one layer's heads. */
   exact(layer) {
     const { layers, heads } = this.kind;
     const values = new Float64Array(heads * this.cells);
@@ -125,10 +125,10 @@ class Weights {
   }
 
   /**
-   * One query's numbers in a head of a layer, from 1.
+   * Returns one query's numbers in a head of a layer, from 1.
    * @param {number} layer
    * @param {number} head
-   * @param {number} query among what is shown
+   * @param {number} query among the shown tokens
    */
   row(layer, head, query) {
     const { layers, heads, size, top, signed } = this.kind;
@@ -151,7 +151,7 @@ class Weights {
   }
 
   /**
-   * The numbers of a layer, as a part of a long text is made of them.
+   * Returns the numbers of a layer, as the source of a part of a long text.
    * @param {number} layer
    * @returns {import("./part.js").Source}
    */
@@ -173,7 +173,7 @@ class Weights {
     };
   }
 
-  /** How much of a head's weight is in weights below this. */
+  /** Returns the total of a head's weights below this value. */
   hiddenShare(layer, head, below) {
     let [small, all] = [0, 0];
     for (let query = 0; below && query < this.way.rows.length; query++) {
@@ -185,14 +185,14 @@ class Weights {
     return all ? small / all : 0;
   }
 
-  /** The smallest and the largest of the numbers that each was made of. */
+  /** Returns the smallest and largest of the values pooled into each number. */
   spread() {
     const [low, high] = this.kind.spread.map((first) => this.numbers.subarray(first, first + this.cells));
     return { lowest: { shape: this.shape, values: low }, highest: { shape: this.shape, values: high } };
   }
 }
 
-/** Some choices of which one holds, as a row of buttons. */
+/** A row of buttons, one of which is selected. */
 class Segments {
   constructor(name, choose) {
     this.choose = choose;
@@ -277,7 +277,7 @@ export class Report {
     if (FRAMED) window.parent.postMessage("attnviz", "*"); // _AROUND of notebook.py answers
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
-    // A browser's tools can show the paper without printing.
+    // A browser's developer tools can emulate printing.
     matchMedia("print").addEventListener("change", ({ matches }) => this.print(matches));
   }
 
@@ -369,7 +369,7 @@ export class Report {
     return host;
   }
 
-  // What is chosen ---------------------------------------------------------------------------------------
+  // Selection --------------------------------------------------------------------------------------------
 
   /** Applies the page's URL parameters. */
   follow() {
@@ -385,7 +385,7 @@ export class Report {
     }
   }
 
-  /** Leaves nothing chosen that is not there. */
+  /** Resets selections that do not exist. */
   settle() {
     const { readings } = this.facts;
     const { state } = this;
@@ -445,7 +445,7 @@ export class Report {
     else this.change({ query: token(rows, value.query), key: token(columns, value.key), together: [] });
   }
 
-  // What is shown ----------------------------------------------------------------------------------------
+  // Contents ---------------------------------------------------------------------------------------------
 
   render() {
     this.settle();
@@ -506,7 +506,7 @@ export class Report {
     this.tabulate();
   }
 
-  /** An image, and what the chosen word gives its patches, or the chosen patch gets, in the open head. */
+  /** Returns an image with the weights of the chosen word on its patches, or on the chosen patch, in the open head. */
   renderPicture() {
     const { state, kind, reading } = this;
     const { pictures } = reading;
@@ -535,7 +535,7 @@ export class Report {
     this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: names.length });
   }
 
-  /** Whether the text is so long that a picture shows a part of it, or blocks. */
+  /** Returns whether the text is so long that a picture shows a part of it, or blocks. */
   get long() {
     return Math.max(this.way.rows.length, this.way.columns.length) > MAX_CELLS;
   }
@@ -550,7 +550,7 @@ export class Report {
     return { ...message, together: places.filter((at) => at >= 0) };
   }
 
-  /** The labels of the switch between the texts: of one text, the models; equal labels are numbered. */
+  /** Returns the labels of the text switch (for one text, the models); equal labels are numbered. */
   get titles() {
     const { readings } = this.facts;
     const texts = readings.map(({ texts: [first] }) => shortened(whole(first), LONG_TEXT));
@@ -558,7 +558,7 @@ export class Report {
     return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
   }
 
-  /** Arrays for the widgets, made on first use; returns their name. */
+  /** Creates arrays for the widgets on first use; returns their name. */
   published(name, make) {
     const place = `${this.state.text} ${this.state.kind} ${this.wayName}`;
     const id = `${place} ${name}`;
@@ -566,7 +566,7 @@ export class Report {
     return id;
   }
 
-  /** Title, texts, and what read them. */
+  /** Draws the title, the texts and the models. */
   describe() {
     const { texts, model, edits, difference } = this.reading;
     const { layers, heads, size } = this.kind;
@@ -608,12 +608,12 @@ export class Report {
     return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
   }
 
-  /** "Encoder · ", where the model has more than one kind of attention. */
+  /** Returns "Encoder · " if the model has more than one kind of attention. */
   get kindTitle() {
     return this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
   }
 
-  /** "encoder ", where the model has more than one kind of attention. */
+  /** Returns "encoder " if the model has more than one kind of attention. */
   get kindName() {
     return this.reading.names_kinds ? `${this.state.kind} ` : "";
   }
@@ -641,7 +641,7 @@ export class Report {
     this.table.replaceChildren(...(this.numbers.open ? this.tables() : []));
   }
 
-  /** Every number of the open heads: as tables, or of many tokens what each of them attends to most. */
+  /** Draws the numbers of the open heads as tables or, for many tokens, the largest weights of each. */
   tables() {
     const view = this.widgets.head_view;
     const { keys } = this.way;
@@ -679,7 +679,7 @@ export class Report {
   }
 
   /**
-   * Draws the page as on paper, with all numbers, or as on a screen again. While the browser prints, widgets cannot
+   * Draws the page for paper, with all numbers, or for the screen again. While the browser prints, widgets cannot
    * redraw themselves.
    * @param {boolean} on
    */

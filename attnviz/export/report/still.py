@@ -1,4 +1,4 @@
-"""What a figure shows first, as a drawing: made of the same weights as the figure itself."""
+"""The initial state of a figure as a drawing, from the same weights."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ Shapes = list[Line | Cells | Text]
 
 
 def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme: Theme) -> Drawing:
-    """Return what a figure shows first.
+    """Return the initial state of a figure.
 
     Args:
-        of: what is shown.
-        title: what is written above it.
-        atlas: all heads in small, in place of the one.
-        theme: its colours.
+        of: Shown matrices.
+        title: Title above the drawing.
+        atlas: True for thumbnails of all heads, False for one head.
+        theme: Colour theme.
     """
     way = of.ways.get("hidden" if opening.hide_special else "plain", of.ways["plain"])
     at = of.layers.index(opening.layer + 1)
@@ -67,7 +67,7 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
 
 
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
-    """Return what a figure of a long text shows first: its blocks."""
+    """Return the initial state of a figure of a long text: its blocks."""
     blocks = of.summaries[opening.head].blocks
     window = whole(len(of.queries), len(of.keys))
     mask = np.isfinite(blocks)
@@ -90,7 +90,7 @@ def _lines(
     numbers: Floats | None,
     signed: bool,
 ) -> tuple[Shapes, float, float]:
-    """Curves from query to key; of signed numbers, those above and below 0 have colours of their own."""
+    """Return curves from query to key; signed numbers above and below 0 have different colours."""
     row = _row(max(weights.shape))
     wanted = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
     if followed:
@@ -143,7 +143,7 @@ def _matrix(
 
 
 def _atlas(levels: Levels, layers: Sequence[str], signed: bool, high: float) -> tuple[Shapes, float, float]:
-    """A row of small pictures for each layer, a column for each head; a pixel is free between two."""
+    """Return thumbnails in a row per layer and a column per head, one pixel apart."""
     heads, left = levels.shape[1], 56
     small = thumbnails(levels.reshape(-1, *levels.shape[2:]), "diverging" if signed else "sequential")
     apart = np.pad(small, ((0, 0), (0, 1), (0, 1)), constant_values=MASKED)
@@ -163,7 +163,7 @@ _BAR_HEIGHT = 140
 
 
 def _bar(x: float, y: float, signed: bool, high: float) -> Shapes:
-    """The colour bar: levels grow with the square root of the number."""
+    """Return the colour bar; levels grow with the square root of the number."""
     levels = np.linspace(HIGHEST, 0, _BAR_HEIGHT).astype(np.uint8)[:, None]
     places = [(percent(tick), 1 - tick**0.5) for tick in _TICKS]
     if signed:
@@ -193,7 +193,7 @@ def _axis(name: str, x: float, anchor: Literal["start", "end"], y: float = _TOP 
 def _names(
     names: Sequence[str], x: float, row: float, anchor: Literal["start", "end"], top: float = _TOP
 ) -> Shapes:
-    """The names of rows, where there is room."""
+    """Return the names of rows, as many as fit."""
     size = min(13, row - 1)
     return [
         Text(_short(name), x, round(top + (at + 0.5) * row, 1), anchor, size)

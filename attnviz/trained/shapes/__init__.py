@@ -1,1 +1,1 @@
-"""A small vision-language model of our own, which answers questions about coloured shapes in a grid."""
+"""A small vision-language model, trained for attnviz, that answers questions about coloured shapes."""

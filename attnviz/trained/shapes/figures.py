@@ -1,4 +1,4 @@
-"""What was measured of the model of coloured shapes, on pictures that no training has seen."""
+"""Stored results of the model of coloured shapes, on held-out pictures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ FILE = Path(__file__).parent / "figures.json"
 
 
 class Head(NamedTuple):
-    """A head whose word attends to the patch that it names.
+    """A head in which a word attends to the patch of the shape that it names.
 
     Attributes:
-        head: layer and head, from 1, chosen on half of the pictures; the rest is of the other half.
-        weight: what it gives to that patch, on average.
-        interval: the 95 % interval of that, by a bootstrap over the pictures.
-        other_heads: the smallest and the largest mean of the other heads.
+        head: Layer and head, from 1, chosen on one half of the pictures; the values are from the other half.
+        weight: Mean attention weight on that patch.
+        interval: 95 % bootstrap interval of this mean, over pictures.
+        other_heads: Smallest and largest mean of the other heads.
     """
 
     head: tuple[int, int]
@@ -27,13 +27,13 @@ class Head(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """The stored figures.
+    """The stored results.
 
     Attributes:
-        pictures: how many.
-        right: how many questions about them were answered right.
-        uniform: what each token would get of uniform attention.
-        by_shape, by_colour: the heads of questions that name a shape, and of those that name a colour.
+        pictures: Number of pictures.
+        right: Number of correct answers.
+        uniform: Weight of each token under uniform attention.
+        by_shape, by_colour: Heads for questions that name a shape, and for those that name a colour.
     """
 
     pictures: int
@@ -45,7 +45,7 @@ class Figures(NamedTuple):
 
 @cache
 def stored() -> Figures:
-    """Return the figures of the model that comes with attnviz."""
+    """Return the results of the bundled model."""
     pictures, right, uniform, *heads = json.loads(FILE.read_text("utf-8")).values()
     by_shape, by_colour = (
         Head((head[0], head[1]), weight, (interval[0], interval[1]), (others[0], others[1]))

@@ -49,11 +49,11 @@ class Question:
     """A question about one of the shapes of a picture.
 
     Attributes:
-        shapes: all of them; no two have the same shape or colour.
-        asked: the one that the question is about.
-        named: the word of the question that identifies it, a shape or a colour.
-        text: the question.
-        answer: one word.
+        shapes: All shapes of the picture; no two have the same shape or colour.
+        asked: The shape in question.
+        named: Word of the question that identifies this shape: a shape or a colour.
+        text: The question.
+        answer: The answer, one word.
     """
 
     shapes: tuple[Shape, ...]
@@ -64,12 +64,12 @@ class Question:
 
     @property
     def names_shape(self) -> bool:
-        """Whether it names a shape, and asks for the colour."""
+        """True if the question names a shape, and the answer is a colour."""
         return self.named in SHAPES
 
 
 def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question:
-    """Return a random picture of so many shapes, with a question."""
+    """Return a random picture with this number of shapes, and a question."""
     count = random.randint(fewest, most)
     cells = random.sample(range(GRID * GRID), count)
     kinds = zip(cells, random.sample(SHAPES, count), random.sample([*COLOURS], count), strict=True)

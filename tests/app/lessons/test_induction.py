@@ -52,8 +52,8 @@ def test_own_words_and_another_of_them() -> None:
     stripe, previous = all_sent(app, "head_view")
     assert (stripe["query"], previous["query"]) == (1 + len(WORDS) + 1, 3)
     head = measured().induction_heads[0]
-    app.button_group(key="guess_induction").set_value("the word after it, the first time").run()
-    assert f"**{shown(float(found.match[*head, 1]))}** to `map`" in words(app)
+    app.button_group(key="guess_induction").set_value("the word after its first occurrence").run()
+    assert f"**{shown(float(found.match[*head, 1]))}** on `map`" in words(app)
 
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:

@@ -42,7 +42,7 @@ CORRECT = {
     "watch_it_learn": "350",
     "long_distances": "LSTM",
     "write": "red",
-    "induction": "the word after it, the first time",
+    "induction": "the word after its first occurrence",
 }
 
 OPENINGS = {

@@ -86,7 +86,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     assert job.latest is not None
     assert job.latest.found.training == Training("candidates", 7, 100)
     clean(app.run())
-    assert [curve["x"] for curve in charts(app)["What this training learned when"]["lines"]] == [
+    assert [curve["x"] for curve in charts(app)["What this training run learned when"]["lines"]] == [
         *([[0, 50]] * 4),
         [0, 100],
     ]
@@ -94,7 +94,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     press(app, "Stop")
     assert not job.running
     assert app.get("progress")[0].proto.text.startswith("Stopped")
-    assert "Train another one" in buttons(app)
+    assert "Train another model" in buttons(app)
 
 
 @pytest.mark.usefixtures("played")

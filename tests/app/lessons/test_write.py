@@ -79,7 +79,7 @@ def test_the_sections_show_the_computed_values() -> None:
     found = values.read(tuple(token.id for token in trace.blocks[0].query_tokens))
     shown = words(app)
     assert f"| rows computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
-    assert f"| of a weight | {scientific(found.weights_differ)} |" in shown
+    assert f"| weights | {scientific(found.weights_differ)} |" in shown
     ways = (found.at_once, found.one_by_one, found.unmasked)
     last = " | ".join(percent(float(way[-1]), 1) for way in ways).replace("\u00a0", " ")
     assert f"`{trace.blocks[0].query_tokens[-1].text}` | {last} |" in shown

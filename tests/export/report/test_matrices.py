@@ -130,11 +130,11 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
     with pytest.raises(InvalidTrace, match=r"3 and 2 tokens.*same number"):
         show(three - two)
-    with pytest.raises(InvalidTrace, match="other layers or heads"):
+    with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
         show(trace - encoder(heads=2))
     with pytest.raises(AttnvizError, match="no maximum"):
         show(other(trace) - trace, pool="max")
-    with pytest.raises(AttnvizError, match="each head by itself"):
+    with pytest.raises(AttnvizError, match="single heads"):
         show(trace, view="atlas", pool="mean")
     with pytest.raises(InvalidTrace, match="no such token"):
         show(trace, query=[1, len(tokens("the dog saw the cat")) + 2])

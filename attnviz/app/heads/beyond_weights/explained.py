@@ -35,7 +35,7 @@ EXPLAINED = markdown.parts(Path(__file__).with_suffix(".md"))
 def measure_name(measure: str, head: str) -> str:
     """Return the name of a measure or an occlusion method on the page.
 
-    It includes the head or the layer, if the measure has one: "Weights of head 4-2".
+    The name includes the head or the layer, if the measure has one: "Weights of head 4-2".
     """
     layer = head.split("-", maxsplit=1)[0]
     names: dict[str, str] = {

@@ -12,7 +12,7 @@ from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the numbers computed so far: of all tokens, as the model gives them."""
+    """Draw the numbers computed so far, for all of the model's tokens."""
     latest = job_of(chosen).latest
     if latest is None:
         st.markdown("The numbers appear with the first measures.")

@@ -1,4 +1,4 @@
-"""What is compared: two sentences that one model reads."""
+"""The choice of two sentences to compare in one model."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
 
 def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
-    """Draw what is compared.
+    """Draw the choice of the model and the sentences.
 
     Returns:
-        It, or None while something is missing, after a message; and two places for the choice of attention.
+        The comparison, or None (after a message) if it is incomplete; and two columns for choosing the head.
 
     Raises:
         AttnvizError: for example, the model cannot read one of the texts.
@@ -77,7 +77,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         raise AttnvizError(f"The second sentence: {error}") from error
     kind = attention.choose(entry)
     if other == text:
-        _wait("Nothing changes: the two are the same. Change a word in one of them.")
+        _wait("The two sentences are the same. Change a word in one of them.")
         return None
     return Comparison(entry, kind, ModelInput(text), ModelInput(other))
 
@@ -97,7 +97,7 @@ def _begin_with_an_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 
 def _partner(entry: Entry) -> str:
-    """The second sentence of the first one's example, if none was set; else ""."""
+    """Return the second sentence of the first one's example if none is set; else ""."""
     return choosing.partner(entry, link.current(TEXT)) if controls.left_empty(OTHER) else ""
 
 

@@ -1,4 +1,4 @@
-"""What two readings have in common, and how far their heads are from each other."""
+"""The aligned words of two texts, and the distance of their attention in each head."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Comparison:
     second: ModelInput
 
     def given(self, side: Side) -> ModelInput:
-        """What is read on one side."""
+        """Return the input of one side."""
         return self.first if side == "first" else self.second
 
 
@@ -55,7 +55,7 @@ def weights(compared: Comparison, side: Side) -> Floats:
 
 
 def placed(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
-    """Return one head's weights on the grid, [row, column]; NaN where there is no such word, or a mask."""
+    """Return one head's weights on the grid, [row, column]; NaN for missing words and masked cells."""
     block = traces.trace(compared.model, compared.given(side)).of_kind(compared.kind)[layer]
     seen = shown_mask(block.mask, *_shown(compared, side))
     numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
@@ -85,5 +85,5 @@ def _layers(compared: Comparison) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
-    """The words of one side: of queries and keys, or once for both."""
+    """Return the words of one side: queries and keys, or one group if they are the same."""
     return traces.shown(compared.model, compared.given(side), compared.kind, False, True)

@@ -1,4 +1,4 @@
-"""One model, two sentences: which heads change, and what the open one does in both."""
+"""One model, two sentences: the change of each head, and the selected head in both sentences."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Head = tuple[int, int]
 
 
 def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
-    """Draw the ranking of all heads, and the open one in both sentences; in `places`, the head and the word.
+    """Draw the ranking of all heads, and the selected one twice; in `places`, the head and the word.
 
     Raises:
-        AttnvizError: the two share too few words, or are too long.
+        AttnvizError: the sentences share too few words, or are too long.
     """
     grid = aligned(compared)
     overview, beside = st.columns([5, 7], gap="medium")
@@ -60,7 +60,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
 
 
 def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
-    """The rank of the open head among all, and the median head beside it."""
+    """Return the rank of the selected head among all heads, and the value of the median head."""
     where = " for the chosen word" if one_word else ""
     if float(values.max()) < _MIN_VISIBLE:
         return f"None of the {values.size} heads changes{where}."
@@ -68,17 +68,17 @@ def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) ->
     number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
         f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: {number} of its weight "
-        f"lies elsewhere ({middle} in the median head)."
+        f"moves ({middle} in the median head)."
     )
 
 
 def row_moves(grid: Grid, change: Floats, row: int) -> str:
-    """What one word gives elsewhere: "`it` gives `dog` **36 percentage points less** and `road` …".
+    """Describe the change of a row: "`it` gives `dog` **36 percentage points less** and `road` …".
 
     Args:
-        grid: the aligned words.
-        change: one head's weights, second − first, [row, column]; NaN where a side has none.
-        row: of the grid, one that both sides have.
+        grid: The aligned words.
+        change: One head's weights, second − first, [row, column]; NaN where a side has no weight.
+        row: Row of the grid, for a word of both sides.
     """
     name = markdown.token(row, grid.queries)
     moved = moves(change, row, grid.queries, grid.keys)
@@ -105,10 +105,10 @@ def _map(values: Floats, head: Head) -> None:
 
 
 def explain() -> None:
-    """Draw how words are aligned, what merging does, and by which formula a change is measured."""
+    """Explain the alignment of words, merging, and the formula of the change."""
     cited_markdown(_TEXTS["measure"])
 
 
 def limits() -> None:
-    """List what one cannot conclude."""
+    """List conclusions that the comparison does not support."""
     cited_markdown(_TEXTS["limits"])

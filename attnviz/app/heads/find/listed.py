@@ -1,4 +1,4 @@
-"""The tokens of a text in its sentences: what each attends to, and the link to it on Explore."""
+"""Tokens in their sentences: what each attends to, and a link to Explore."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None
 
 
 def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
-    """Draw a token in its sentence, with what it attends to most, and the link to it on Explore.
+    """Draw a token in its sentence, with its largest weights and a link to Explore.
 
     Args:
-        chosen: the head.
-        found: the token.
-        vector: sets the colour of the token; beside a key, the token to which it attends is not marked.
+        chosen: The head.
+        found: The token.
+        vector: Vector that sets the token's colour; for keys, the token that it attends to is not marked.
     """
     tokens = loading.tokens(chosen.entry.name, found.sentence)
     groups = DisplayTokens(tokens, found.sentence).groups
@@ -69,7 +69,7 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
 
 
 def _marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:
-    """A sentence as Markdown, with signs around some of its words: "*", "**", or a directive, ":red[".
+    """Return a sentence as Markdown, with marks around some words: "*", "**", or a directive, ":red[".
 
     A directive is closed by its bracket.
     """

@@ -31,11 +31,11 @@ _PLURAL: dict[Vector, str] = {"query": "queries", "key": "keys", "output": "outp
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """A token in a head, and what is searched for.
+    """A token in a head, and the search settings.
 
     Attributes:
-        vector: which of its vectors is compared.
-        count: how many tokens are listed.
+        vector: Kind of vector to compare.
+        count: Number of tokens to list.
     """
 
     vector: Vector
@@ -43,7 +43,7 @@ class TokenSelection(choosing.QueryInHead):
 
     @property
     def wanted(self) -> str:
-        """What is compared: "queries"."""
+        """Plural of the compared vector: "queries"."""
         return _PLURAL[self.vector]
 
 
@@ -83,7 +83,7 @@ def _together() -> DeltaGenerator:
 
 
 def show(chosen: TokenSelection, corpus: Corpus) -> None:
-    """Draw the most similar tokens as a list, and beside it as a map, once the text is read."""
+    """Draw the most similar tokens as a list, and as a map beside it, once the text is read."""
     job = listed.vectors_job(chosen, corpus)
     progress = show_job(job, counted("Reading the sentences", "lines"), key="find")
     if not progress or not progress.found:
@@ -134,5 +134,5 @@ def _map(
     st.markdown(
         f"The {what} in {plural(len(text.sentences), 'sentence')}, projected onto their first two principal "
         "components (Pearson 1901). The list compares whole vectors by their cosine (Hoover et al. 2020), so "
-        "tokens that are close on the map need not be similar. Point at a token to read its sentence."
+        "tokens that are close on the map need not be similar. Hover over a token to read its sentence."
     )

@@ -16,14 +16,14 @@ _LIMITS = Path(__file__).with_name("limits.md").read_text("utf-8")
 
 
 def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -> int | None:
-    """Draw what the changes move; while nothing is changed, what the head attends to.
+    """Draw the effect of the edits; without edits, the attention of the head.
 
     Args:
-        chosen: the selection and its changes.
-        figure, beside: the places of the picture and of the words beside it.
+        chosen: The selection and its edits.
+        figure, beside: Containers of the picture and of the text beside it.
 
     Returns:
-        The token at which the model is asked what it expects, from 0; None where it expects nothing.
+        The position of the shown prediction, from 0; None if the model does not predict.
     """
     with beside:
         place = words.place(chosen)
@@ -56,5 +56,5 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
 
 
 def limits() -> None:
-    """Draw what cannot be concluded."""
+    """List conclusions that an ablation does not support."""
     st.markdown(_LIMITS)

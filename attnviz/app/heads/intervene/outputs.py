@@ -16,7 +16,7 @@ _MAX_BARS = 24  # of a long text, the tokens that change most
 
 
 def show(chosen: Intervention, found: Effect) -> None:
-    """Draw how much the output of the chosen token changes, beside the baseline."""
+    """Draw the change of the selected token's output, beside the baseline."""
     cosine_change = float(ranking.turned(chosen, found.moved)[0, chosen.query])
     how_far = "does not change"
     if cosine_change:

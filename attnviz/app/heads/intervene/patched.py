@@ -29,7 +29,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class _Patch:
-    """What is patched where, and the place of the outcome: "after `car`"."""
+    """The two inputs of a patching, and the position of the outcome: "after `car`"."""
 
     clean: ModelInput
     corrupted: str
@@ -38,18 +38,17 @@ class _Patch:
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
-    """Draw the choice of a second sentence, and what every head carries, or what is missing.
+    """Draw the choice of a second sentence, and the effect of patching each head, or the reason for none.
 
     Args:
-        chosen: the model, the first sentence and the open head.
-        place: where the model predicts; None: the output of the chosen token is measured.
+        chosen: The model, the first sentence and the selected head.
+        place: Position of the prediction; None to measure the output of the selected token.
     """
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by that for the first (activation patching: Vig et al. 2020; Heimersheim & "
-        "Nanda 2024). How much of the difference does this head carry, so that it alone restores the first "
-        "outcome? Exchange the sentences to see how much of it is lost without the head. The changes chosen "
-        "above are not made here."
+        "Nanda 2024). How much of the difference does this head alone restore? Exchange the sentences to see "
+        "how much is lost without the head. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -70,7 +69,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
-    """What is to be patched.
+    """Return the patching to run.
 
     Raises:
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
@@ -81,7 +80,7 @@ def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
     read = traces.trace(model, first)
     if _ids(read) != _ids(written):
         raise AttnvizError(
-            "The generated text for the first sentence has other tokens when it is read again, so it cannot "
+            "The generated text for the first sentence has other tokens when tokenized again, so it cannot "
             "be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
@@ -90,7 +89,7 @@ def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
 
 
 def _ids(trace: Trace) -> list[int]:
-    """The tokens of the outcome: the decoder's, where there is one."""
+    """Return the tokens of the outcome: the decoder's, if there is one."""
     return [token.id for token in trace.blocks[-1].query_tokens]
 
 
@@ -107,9 +106,9 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     st.markdown(_outcome(asked, found))
     if found.together is not None:
         st.markdown(
-            f":small[All shares added are {signed_share(found.shares.sum())}. They need not be 100 %: heads "
-            "build on each other, and two can carry the same. A negative share moves the outcome away. The "
-            f"outputs of all heads, patched at once, carry {signed_share(found.together)}.]"
+            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
+            "build on each other, and two can have the same effect. A negative share moves the outcome away. "
+            f"The outputs of all heads, patched at once, restore {signed_share(found.together)}.]"
         )
     furthest = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -117,7 +116,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
         chosen,
         found.patched,
         found.shares,
-        title="share of the difference that the head carries",
+        title="share of the difference that the head restores",
         texts=written,
         printed=[decimal(100 * share, 0) for share in found.shares],
         low=(-furthest, signed_share(-furthest)),
@@ -131,7 +130,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
 
 
 def _outcome(asked: _Patch, found: Patching) -> str:
-    """What the two sentences lead to, and of what the shares are shares; in Markdown."""
+    """Describe the outcomes of both sentences, and the measure of a head's share, in Markdown."""
     if found.expected is None:
         return (
             f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "

@@ -46,7 +46,7 @@ def draw(chosen: Intervention) -> None:
 
 
 def _described(chosen: Intervention, weights: Floats) -> str:
-    """What the token attends to, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
+    """Describe a token's largest weights, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
     return markdown.shares(strongest_keys(weights, chosen.query, chosen.queries, chosen.keys))

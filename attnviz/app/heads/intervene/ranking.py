@@ -1,4 +1,4 @@
-"""Which head matters most here: every head ablated alone, and all of them ranked by what that moves."""
+"""All heads, ablated one at a time and ranked by their effect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 10
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
-    """Draw the ranking, as far as it is computed."""
+    """Draw the ranking computed so far."""
     cited_markdown(
         "Every head is ablated alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
@@ -38,7 +38,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
-    """The long computation: shared by all visitors with the same request."""
+    """Return the job, which visitors with the same request share."""
     name, given = chosen.entry.name, chosen.given
     key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
@@ -107,15 +107,15 @@ def draw_map(
     printed: Sequence[str],
     **scale: Any,
 ) -> None:
-    """Draw a number for each head of the kind that is open; a click opens a head.
+    """Draw a number for each head of the open kind; a click selects a head.
 
     Args:
         key: Streamlit's key of the map.
-        chosen: the open head.
-        heads: those that were tried already, of any kind.
-        values, texts, printed: for each of them, as `head_map` takes them.
-        title: what the numbers are.
-        scale: for `head_map`.
+        chosen: The selected head.
+        heads: Heads evaluated so far, of any kind.
+        values, texts, printed: One for each of these heads, as in `head_map`.
+        title: Description of the numbers.
+        scale: As in `head_map`.
     """
     layers = chosen.entry.layers_of(chosen.kind)
     grid = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The effect of the edits on words: those that a model predicts, and those that a translator writes."""
+"""The effect of the edits on words: a model's predictions, or a translator's output."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _where(chosen: Intervention) -> str:
 
 
 def _opening(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:
-    """Where a French pronoun is chosen; else the last place."""
+    """Return the position at which a French pronoun is chosen; else the last position."""
     for at, place in enumerate(places[1:]):
         if groups[place].label in _PRONOUNS:
             return at

@@ -56,7 +56,7 @@ def draw(chosen: TestedHead) -> None:
 
 
 def scores_of(chosen: TestedHead) -> Job[Found]:
-    """Return the job that scores all heads, one for all tests with the same examples.
+    """Return the job that scores all heads in all tests with the same examples.
 
     Raises:
         AttnvizError: the examples are not written as they should be.

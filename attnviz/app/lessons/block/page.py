@@ -89,7 +89,7 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
 
 
 def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: int) -> None:
-    """Draw the layer as steps; pointing at a number selects it in all vectors of the same size."""
+    """Draw the steps of the layer; hovering over a number selects it in all vectors of the same size."""
     arrays = {name: vector.values for name, vector in walk.vectors.items()}
     steps(
         "stream",

@@ -21,10 +21,10 @@ class Vector:
     """A token's vector at one place of the layer.
 
     Attributes:
-        values: the vector.
-        length: its Euclidean norm.
-        mean: of its entries.
-        cosine: to the input of the layer; None for vectors of another size.
+        values: The vector.
+        length: Euclidean norm.
+        mean: Mean of the entries.
+        cosine: Cosine to the input of the layer; None for vectors of another size.
     """
 
     values: Floats
@@ -54,10 +54,10 @@ class Walk:
     """One token's vectors in one layer.
 
     Attributes:
-        tokens: the number of tokens in the text.
-        vectors: by name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
+        tokens: Number of tokens in the text.
+        vectors: By name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
             `activated`, `feed_forward` f, `second_sum` y + f, and `came_out` z.
-        norms: the two layer norms.
+        norms: The two layer norms.
     """
 
     tokens: int
@@ -72,7 +72,7 @@ class Walk:
 
     @property
     def parts(self) -> dict[str, Floats]:
-        """The vectors that sum to z, with the mean and variance of each norm as they are."""
+        """Return the vectors that sum to z, with the mean and variance of each norm held fixed."""
         first, second = self.norms
         x, attention, feed_forward = (
             self.vectors[name].values for name in ("came_in", "attention", "feed_forward")
@@ -90,9 +90,9 @@ def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], to
     """Return one token's vectors in a layer without dropout and without a mask.
 
     Args:
-        layer: the layer.
-        tokens: all tokens' vectors before the layer.
-        token: the token's place, from 0.
+        layer: The layer.
+        tokens: All tokens' vectors before the layer.
+        token: Position of the token, from 0.
     """
     steps = layer(tokens)
     x, y = tokens[token], steps.attention_add_norm.output
@@ -121,7 +121,7 @@ def walk(text: str, layer: int, token: int) -> Walk:
     """Return one token's vectors in a layer of the bundled BERT; layer and token from 0.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     module = bert().encoder.layers[layer]
     assert isinstance(module, EncoderLayer)  # noqa: S101 - for the type checker: nn.ModuleList loses the type

@@ -67,7 +67,7 @@ class Reading:
 
     @property
     def named(self) -> dict[str, Any]:
-        """What the document's parts have in common: sizes, the query and the largest weights."""
+        """Return the values for several parts of the document: sizes, the query, the largest weights."""
         n, m = self.weights.shape
         return {
             "n": n,

@@ -19,11 +19,11 @@ def cross(reader: str, source: str) -> Block:
     BERT reads each text by itself; queries, keys and values are its output vectors, without parameters.
 
     Args:
-        reader: the text of the queries.
-        source: the text of the keys and values.
+        reader: Text of the queries.
+        source: Text of the keys and values.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: a text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: a text is invalid.
     """
     states = compute.run(reader).hidden_states
     query, key = states[-1], compute.run(source).hidden_states[-1]
@@ -55,11 +55,11 @@ class KeyToken:
     """A key token, with its weight from one query.
 
     Attributes:
-        place: from 0.
-        weight: of the query's row.
-        dot_product: query · key, the product of both lengths and the cosine.
-        length: of the key.
-        cosine: of query and key.
+        place: Position, from 0.
+        weight: Weight in the query's row.
+        dot_product: q · k, the product of both lengths and the cosine.
+        length: Euclidean norm of the key.
+        cosine: Cosine of query and key.
     """
 
     place: int

@@ -59,8 +59,8 @@ class Chosen:
     """Words that occur twice, one of them, and the ablated heads.
 
     Attributes:
-        place: the chosen word, from 0; never the last.
-        ablated: the edits that ablate heads, such as "decoder 1-2".
+        place: Index of the chosen word, from 0; never the last.
+        ablated: Edits that ablate heads, such as "decoder 1-2".
     """
 
     words: tuple[str, ...]
@@ -75,7 +75,7 @@ class Chosen:
 
     @property
     def following(self) -> str:
-        """The word after it."""
+        """The word after the chosen one."""
         return self.words[self.place + 1]
 
     @property
@@ -84,7 +84,7 @@ class Chosen:
         return 1 + len(self.words) + self.place
 
     def measured(self, heads: Heads = ()) -> Copying:
-        """How well the model copies with these heads, from 0, ablated."""
+        """Measure how many words the model copies with these heads, from 0, ablated."""
         return measured(_edits(heads), model=self.model)
 
 
@@ -148,7 +148,7 @@ def _checked(text: str) -> tuple[str, ...]:
     """Return the words of a text.
 
     Raises:
-        AttnvizError: there are too few or too many, or one is repeated.
+        AttnvizError: there are too few or too many words, or a word is repeated.
     """
     words = tuple(token.text for token in reading.tokens(text)[1:])
     if not MIN_WORDS <= len(words) <= MAX_WORDS:

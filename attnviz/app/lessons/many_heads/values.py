@@ -1,4 +1,4 @@
-"""What each head adds to a token (its output times its slice of W_O), and what many heads cost."""
+"""Each head's contribution to a token (its output times its slice of W_O), and the cost of many heads."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 @dataclass(frozen=True, eq=False)
 class HeadShares:
-    """What the heads of one attention block add to one token.
+    """Contributions of the heads of one attention block to one token.
 
     Attributes:
         weights: float32 [head, key]: each head's row of weights.
-        lengths: float32 [head]: |added|, of what each head adds: its output times its slice of W_O.
-        cosines: float32 [head]: of what it adds and the output, −1 to 1.
-        shares: float32 [head]: added · output / |output|²: which part of the output comes from this head.
+        lengths: float32 [head], |added|, where `added` is the head's output times its slice of W_O.
+        cosines: float32 [head], cosine of `added` and the output, −1 to 1.
+        shares: float32 [head], added · output / |output|², the head's share of the output.
             Negative if it pulls the other way. All of them and the bias' sum to 1.
-        bias_share: the same of W_O's bias, which belongs to no head.
+        bias_share: Share of W_O's bias, which belongs to no head.
         output_length: |output|.
     """
 
@@ -42,9 +42,9 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     = |s| cos(s, o) / |o|. A sum's projection is the sum of the projections, and o's own is 1.
 
     Args:
-        attention: the block.
-        steps: one pass through it, [head, token, …].
-        token: the query token, from 0.
+        attention: The attention block.
+        steps: One pass through the block, [head, token, …].
+        token: Query token, from 0.
     """
     pieces = steps.attention.output[:, token]
     added = torch.einsum("hd,hdm->hm", pieces, attention.output_projections())
@@ -66,10 +66,10 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
 
 
 def at_token(text: str, layer: int, token: int) -> HeadShares:
-    """What the heads of a layer of the bundled BERT add to one token; layer and token from 0.
+    """Return the contributions of the heads of the bundled BERT to one token; layer and token from 0.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     attention = bert().encoder.layers[layer].attention
     assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
@@ -91,10 +91,10 @@ class Cost:
     """One attention block of d_model numbers a token, shared out among some heads.
 
     Attributes:
-        heads, d_head: how many heads, and how many numbers each of them has.
-        parameters: of W_Q, W_K, W_V, W_O and their biases, counted on the module.
-        multiply_adds: for the sentence; see `multiply_adds`.
-        weights: how many weights the sentence gets, one row a token in every head; the softmax computes one
+        heads, d_head: Number of heads, and dimension of each head.
+        parameters: Number of parameters of W_Q, W_K, W_V, W_O and their biases, counted on the module.
+        multiply_adds: Number for the sentence; see `multiply_adds`.
+        weights: Number of weights for the sentence, one row per token in every head; the softmax computes one
             exponential for each.
     """
 
@@ -106,7 +106,7 @@ class Cost:
 
 
 def costs(d_model: int, heads: Iterable[int], tokens: int) -> tuple[Cost, ...]:
-    """What the same d_model costs for each number of heads, for N = `tokens`.
+    """Return the cost of the same d_model for each number of heads, for N = `tokens`.
 
     Raises:
         ValueError: a number of heads does not divide d_model.

@@ -1,4 +1,4 @@
-"""The lesson "Masks": a mask to edit, and the weights of the model that is run with it."""
+"""The lesson "Masks": an editable mask, and the weights of the model with this mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks, the model run with them, and which outputs one changed word reaches."""
+"""Masks, the model run with them, and the outputs that change with one word."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PAD_ID = 0
 
 @dataclass(frozen=True)
 class MaskChoice:
-    """A mask by its kind.
+    """The settings of a mask.
 
     Attributes:
         kind: "causal", "none", "padding", "prefix" or "window".
-        size: the number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
-        after: the number of tokens after the query in its window.
+        size: Number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
+        after: Number of tokens after the query in its window.
     """
 
     kind: str
@@ -53,11 +53,11 @@ class MaskedRun:
     """A head of each layer without and with a mask.
 
     Attributes:
-        tokens: those of the sentence, then the [PAD] tokens.
+        tokens: Tokens of the sentence, then the [PAD] tokens.
         mask: [query, key], True where a query may attend to a key.
-        before: [layer, query, key], the weights without a mask.
-        after: the same with the mask in every layer and head; None where a row masks every key.
-        problem: why `after` is None; "" otherwise.
+        before: [layer, query, key], weights without a mask.
+        after: Weights with the mask in every layer and head; None if a row masks every key.
+        problem: Reason why `after` is None; "" otherwise.
     """
 
     tokens: tuple[Token, ...]
@@ -71,14 +71,14 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     """Run the model over the text without and with a mask.
 
     Args:
-        text: the sentence.
-        choice: the mask.
-        head: from 0.
-        flipped: the cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
+        text: The sentence.
+        choice: The mask.
+        head: From 0.
+        flipped: Cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
-        InvalidMask: there is no such cell.
+        InvalidMask: a cell does not exist.
     """
     real = compute.tokens(text)
     pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
@@ -87,7 +87,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     for cell in flipped:
         found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
         if found is None or max(map(int, found.groups())) > len(tokens):
-            raise InvalidMask(f"“{cell}” is not a cell. “10>3” is that of token 10 and key 3.")
+            raise InvalidMask(f"“{cell}” is not a cell. For example, “10>3” is query 10 and key 3.")
         mask[int(found[1]) - 1, int(found[2]) - 1] ^= True
     before = weights(tokens, None, head)
     try:
@@ -114,9 +114,9 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
     """Return the weights of one head, [layer, query, key], with the mask in every layer and head.
 
     Args:
-        tokens: the input.
+        tokens: The input.
         mask: [query, key], True where a query may attend to a key; None: everywhere.
-        head: from 0.
+        head: From 0.
 
     Raises:
         InvalidMask: the mask has another size, or a row masks every key.
@@ -130,13 +130,13 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """What the causal mask does to one row of layer 1, where only the masked keys change.
+    """The effect of the causal mask on one row of layer 1, where only the masked keys change.
 
     Attributes:
-        key: the place of the key with the largest weight under the mask.
-        before: its weight without a mask.
-        allowed: the sum of the weights of all keys up to the query without a mask.
-        after: its weight with the mask: before / allowed.
+        key: Position of the key with the largest weight under the mask.
+        before: Weight of this key without a mask.
+        allowed: Sum of the weights of all keys up to the query without a mask.
+        after: Weight of this key with the mask: before / allowed.
     """
 
     key: int
@@ -156,11 +156,11 @@ def renormalized(text: str, head: int, query: int) -> Renormalized:
 
 @dataclass(frozen=True, eq=False)
 class OutputChange:
-    """What became of each token's output, the vector that the last layer gives it.
+    """The change of each token's output, its vector after the last layer.
 
     Attributes:
-        unchanged: [token], True where every number of the output is the same to the bit.
-        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 a right angle.
+        unchanged: [token], True where the output is bit-identical.
+        distance: [token], 1 − cosine of the output before and after: 0 same direction, 1 orthogonal.
     """
 
     unchanged: NDArray[np.bool_]
@@ -169,12 +169,12 @@ class OutputChange:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Which outputs an edit reaches.
+    """The outputs that an edit of the sentence changes.
 
     Attributes:
         edited: [token], True where the two sentences have different tokens.
-        encoder: with no mask.
-        decoder: with a causal mask, as the same model would run in a decoder.
+        encoder: Changes without a mask.
+        decoder: Changes with a causal mask, as if the same model ran in a decoder.
     """
 
     edited: NDArray[np.bool_]
@@ -183,15 +183,15 @@ class Reach:
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
-    """The text with one token replaced by a word of its own.
+    """Return the text with one token replaced by another word.
 
     Args:
-        text: what is read.
-        place: the token's place, from 0.
-        replacement: what to write there.
+        text: The sentence.
+        place: Position of the token, from 0.
+        replacement: Text that replaces the word.
 
     Raises:
-        AttnvizError: the token has no characters, or the new text has another number of tokens.
+        AttnvizError: the token has no characters, or the number of tokens changes.
     """
     tokens = compute.tokens(text)
     token = tokens[place]
@@ -202,7 +202,7 @@ def replaced(text: str, place: int, replacement: str) -> str:
     if count != len(tokens):
         raise AttnvizError(
             f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
-            "compared one by one. Replace a whole word by one that is one token, like: narrow, old, red."
+            "compared one by one. Replace a whole word with a one-token word: narrow, old, red."
         )
     return edited
 
@@ -211,7 +211,7 @@ def reach(text: str, edited: str) -> Reach:
     """Run both texts, first with no mask, then with a causal one, and compare the outputs token by token.
 
     Raises:
-        AttnvizError: the texts do not have equally many tokens.
+        AttnvizError: the texts have different numbers of tokens.
     """
     before, after = (compute.token_ids(compute.tokens(each)) for each in (text, edited))
     if len(before) != len(after):
@@ -229,7 +229,7 @@ def reach(text: str, edited: str) -> Reach:
 def compare_outputs(
     before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]
 ) -> OutputChange:
-    """Compare two runs' outputs, token by token."""
+    """Compare the outputs of two runs, token by token."""
     # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)

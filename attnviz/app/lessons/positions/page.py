@@ -79,7 +79,7 @@ def _period(found: values.Waves, pair: int) -> float:
 
 
 def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> int:
-    """Draw the matrix beside the waves of a pair of dimensions; return the pair."""
+    """Draw the matrix, and beside it the waves of a pair of dimensions; return the pair."""
     matrix, waves = st.columns([6, 5], gap="medium")
     with waves:
         chart = st.container()
@@ -320,7 +320,7 @@ def _shuffled(page: LessonPage, chosen: TokenSelection) -> None:
 
 
 def _verdict(page: LessonPage, compared: values.Comparison, place: int) -> str:
-    """Return whether two outputs are equal except for rounding, else their cosine."""
+    """Return the label of two outputs that are equal except for rounding, or their cosine."""
     if compared.differences[place] < ROUNDING:
         return page.label("same")
     return page.label("cosine_value", cosine=float(compared.cosines[place]))

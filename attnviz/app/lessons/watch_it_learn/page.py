@@ -70,7 +70,7 @@ class ShownTraining:
 
     @property
     def is_storyteller(self) -> bool:
-        """Whether the model is a language model, not a translator."""
+        """True if the model is a language model, not a translator."""
         return self.variant in SIZES
 
 
@@ -301,12 +301,12 @@ def _line(
 
 
 def _curves(page: LessonPage, name: str, lines: Sequence[Line], **look: Any) -> None:
-    """Draw curves over the steps of a training; `look` goes to `curves`."""
+    """Draw curves over the steps of a training run; `look` is passed to `curves`."""
     curves(name, lines, across=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
 
 
 def _live(page: LessonPage, shown: ShownTraining) -> None:
-    """Draw a training of the chosen model from another seed, watched on the same text and head."""
+    """Draw a training run of the chosen model with another seed, for the same text and head."""
 
     def choose() -> Training:
         seed, steps = st.columns([2, 4], gap="medium", vertical_alignment="bottom")

@@ -1,4 +1,4 @@
-"""A model in training: its attention, its measures and what its loss counted."""
+"""A model in training: its attention, its measures and the attention terms of its loss."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Head:
 
     @property
     def name(self) -> str:
-        """As on screen: "Encoder 2-1"."""
+        """Name on screen: "Encoder 2-1"."""
         return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
 
 
@@ -127,7 +127,7 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
 
 
 def translation(text_snapshot: TextSnapshot) -> str:
-    """Return the translation of a snapshot, at most `_MAX_WORDS` words of it."""
+    """Return the translation of a snapshot, at most `_MAX_WORDS` words."""
     text = written(text_snapshot.translation[:_MAX_WORDS]) or "–"
     return f"{text.removesuffix('.')} …" if len(text_snapshot.translation) > _MAX_WORDS else text
 

@@ -50,7 +50,7 @@ _split = cached_bert(values.split)
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What the page shows: a query of a sentence, a score and a temperature."""
+    """The selected query of a sentence, the score and the temperature."""
 
     text: str
     tokens: tuple[DisplayToken, ...]

@@ -52,12 +52,12 @@ _read = cached_storyteller(values.read)
 
 @dataclass(frozen=True)
 class Story:
-    """A text that the model continued, and the word that is chosen.
+    """A text that the model continued, and the chosen word.
 
     Attributes:
-        given: the prompt, with the settings of writing.
-        model: a name in the catalogue.
-        word: a written word, from 0, or the next one after them.
+        given: The prompt and the sampling settings.
+        model: A name in the catalogue.
+        word: Index of a written word, from 0, or of the next one after them.
     """
 
     given: ModelInput
@@ -66,7 +66,7 @@ class Story:
 
     @cached_property
     def trace(self) -> Trace:
-        """The attention."""
+        """The trace."""
         return traces.trace(lookup.entry(self.model), self.given)
 
     @cached_property
@@ -76,7 +76,7 @@ class Story:
 
     @cached_property
     def tokens(self) -> DisplayTokens:
-        """The tokens of the prompt and of what was written."""
+        """The tokens of the prompt and of the written text."""
         return DisplayTokens(self.trace.blocks[0].query_tokens, self.trace.text)
 
     @property
@@ -91,17 +91,17 @@ class Story:
 
     @property
     def ended(self) -> bool:
-        """Whether the model ended the text."""
+        """True if the model ended the text."""
         return self.expected[-1].actual is not None
 
     @property
     def full(self) -> bool:
-        """Whether the text has the maximum number of tokens."""
+        """True if the text has the maximum number of tokens."""
         return len(self.tokens) >= TOKEN_LIMIT
 
     @property
     def words(self) -> list[str]:
-        """The written words, and a sign for the next one."""
+        """The written words, and a mark for the next one."""
         written = self.trace.blocks[0].query_tokens[self.num_prompt_tokens :]
         words = pieces(written, self.trace.text, len(self.given.text.rstrip()))
         return [*words, f" {END}" if self.ended else " …"]
