@@ -73,7 +73,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
             f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "
-            "Choose one kind, or for one head with weights_table."
+            "Choose one kind, or use weights_table for one head."
         )
     one_of_each = {block.kind: block for block in blocks}.values()
     labels = {label for block in one_of_each for side in _labels_of(trace, block) for label in side}

@@ -53,7 +53,7 @@ def _clear(out: Path) -> None:
     """Remove the model of an earlier site; raise if the folder contains something else."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there - {_DOCUMENTATION.parts[0]} and _MARK not in there:
-        raise AttnvizError(f"{out} has other files in it. Choose a new folder.")
+        raise AttnvizError(f"{out} contains other files. Choose a new folder.")
     for folder in out.glob("model-*"):
         shutil.rmtree(folder)
 

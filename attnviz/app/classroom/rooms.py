@@ -243,7 +243,7 @@ class Room:
                 if poll is None or poll.round != number or not poll.open:
                     raise Refused("This vote is closed; your answer was not counted.")
                 if not 0 <= option < len(poll.options):
-                    raise Refused("There is no such answer. Choose one of those on the page.")
+                    raise Refused("Invalid answer. Choose one of those on the page.")
                 poll.vote(voter, int(option), self.people)
             case _:
                 raise Refused(UNCLEAR)
@@ -293,7 +293,7 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= what == "show"
         elif self.poll.shown:
-            raise Refused("The answer is already shown; a second vote must come before.")
+            raise Refused("The answer is already shown. A second vote must start before that.")
         elif any(counts):  # otherwise the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})

@@ -83,12 +83,12 @@ def _of_the_teacher(code: str) -> None:
         st.html(f'<div class="room-code">{escape(code)}</div>')
         if joins:
             shown = joins.removeprefix("http://").removesuffix(f"?room={code}")
-            st.markdown("Students in the same network join at this address:")
+            st.markdown("Students on the same network join at this address:")
             st.html(f'<div class="room-address">{escape(shown)}</div>')
         else:
             st.warning(
-                "The address for other devices is unknown. Open this page by the address that your students "
-                "will use, not by `localhost`; then it is shown here.",
+                "The address for other devices is unknown. To show it here, open this page at the "
+                "address that your students will use, not at `localhost`.",
                 icon=":material/wifi_off:",
             )
     if joins:

@@ -178,7 +178,7 @@ class Rooms:
             try:
                 return work(*arguments)
             except self._store.failures as error:
-                logging.getLogger(__name__).warning("The rooms' store fails: %s", error)
+                logging.getLogger(__name__).warning("The rooms' store failed: %s", error)
                 self._away_until = time.monotonic() + 1
                 raise StoreUnavailable from error
 

@@ -18,8 +18,8 @@ MAX_LINES = 10_000
 """Maximum number of sentences of a text on this page; the command line has no maximum."""
 
 _NOT_IN_THE_LINK = (
-    ":small[The server keeps your text in memory for a while, and never on a disk. Links do not contain it: "
-    "who opens your link uses the bundled text or another one.]"
+    ":small[The server keeps your text in memory for a while, never on a disk. Links do not contain it: "
+    "others who open your link use the bundled text or another one.]"
 )
 
 

@@ -85,11 +85,11 @@ def sentence(
     An empty or invalid text stops the page with an error.
 
     Args:
-        label: the label of the box.
-        box: the choice.
-        opening: the default text.
-        model: a name in the catalogue.
-        known_words: draws the model's vocabulary below an error about unknown words.
+        label: Label of the box.
+        box: The choice.
+        opening: Default text.
+        model: A name in the catalogue.
+        known_words: Draws the model's vocabulary below an error about unknown words.
     """
     text = controls.sentence(label, opening, box)
     try:
@@ -111,10 +111,10 @@ def examples(
     """Draw a menu of examples for a box; return the container of the box, in front of the menu.
 
     Args:
-        box: the choice.
-        offered: the text of each example, by its label.
-        opening: the default text.
-        more: draws further controls, with a function that sets the text.
+        box: The choice.
+        offered: Text of each example, by its label.
+        opening: Default text.
+        more: Draws further controls, with a function that sets the text.
     """
     typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)

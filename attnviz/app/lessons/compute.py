@@ -19,7 +19,7 @@ def bert() -> Bert:
     """Return the model, loaded at the first call.
 
     Raises:
-        ModelFilesDamaged: its files are missing or changed.
+        ModelFilesDamaged: the model's files are missing or changed.
     """
     model = loading.load(MODEL)
     assert isinstance(model, ScratchModel)  # noqa: S101 - true by the catalogue; for the type checker

@@ -27,12 +27,12 @@ Group = Literal["attention", "translator", "storyteller"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson. Its texts are in its document.
+    """A lesson; its document has the texts.
 
     Attributes:
-        name: in its link, and of its folder.
-        explore: the parameters of its link to Explore.
-        sentence: the choice of its sentence; of the translator and the storyteller, their own.
+        name: Name in links, and of the folder.
+        explore: URL parameters of the link to Explore.
+        sentence: The choice of the sentence; the translator and the storyteller have their own.
         group: Topic: attention itself, the translator or the storyteller.
     """
 

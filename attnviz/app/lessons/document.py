@@ -31,12 +31,12 @@ ENGLISH = "en"
 
 @dataclass(frozen=True)
 class Predict:
-    """A question to predict the answer of.
+    """A question that asks for a prediction.
 
     Attributes:
         text: Markdown.
-        options: plain text, each different.
-        correct: one of them.
+        options: Different options, in plain text.
+        correct: The correct option.
     """
 
     text: str
@@ -51,9 +51,9 @@ class Document:
     Attributes:
         name: Name of the lesson.
         language: Language code, such as "fr".
-        front_matter: title, question, summary, language and, by name, the labels.
+        front_matter: Title, question, summary, language and, by name, the labels.
         headings: Heading of each part, by the part's name.
-        sources: the Markdown of each part with its placeholders, by its name.
+        sources: Markdown of each part with its placeholders, by its name.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Document:
 
     @property
     def title(self) -> str:
-        """The topic, which the menus name."""
+        """The topic, as in menus."""
         return str(self.front_matter["title"])
 
     @property
@@ -81,7 +81,7 @@ class Document:
         """Return a label of a control or picture, as plain text.
 
         Raises:
-            KeyError: the front matter has no such label.
+            KeyError: the label is missing in the front matter.
             jinja2.UndefinedError: a placeholder has no value.
         """
         return _template(self.front_matter["labels"][name], plain=True).render(values)
@@ -90,7 +90,7 @@ class Document:
         """Return a part as Markdown. Values that are plain strings are escaped.
 
         Raises:
-            KeyError: the document has no such part.
+            KeyError: the part is missing in the document.
             jinja2.UndefinedError: a placeholder has no value.
         """
         return _template(self.sources[part]).render(values)

@@ -36,11 +36,11 @@ class LessonPage:
 
     Attributes:
         document: Texts of the lesson.
-        controls: the place of the sentence and the head.
-        picture: the place of the picture with its main control: the second part of the teacher's view.
+        controls: Container for the sentence and the head.
+        picture: Container for the picture with its main control: the second part of the teacher's view.
         beside: Container of the explanation beside the picture; unused in the teacher's view.
-        card: the place of the question; the first part of the teacher's view.
-        below: the place of further sections; the open one is a part of the teacher's view.
+        card: Container for the question; the first part of the teacher's view.
+        below: Container for further sections; the open one is a part of the teacher's view.
     """
 
     document: Document
@@ -105,8 +105,8 @@ class LessonPage:
 
         Args:
             sections: Sections of this lesson; the part "limits" is added at the end.
-            code: the functions that computed the picture, as `the_code` takes them.
-            limits: values for the part "limits".
+            code: Functions that computed the picture, as `the_code` takes them.
+            limits: Values for the part "limits".
         """
         last = [Section(THE_CODE, partial(the_code, *code), name="code")] if code else []
         with self.below:

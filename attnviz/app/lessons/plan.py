@@ -18,14 +18,14 @@ _LABELS: dict[str, str] = _TEXTS["labels"]
 
 @dataclass(frozen=True)
 class Step:
-    """One lesson of a plan.
+    """A lesson in a plan.
 
     Attributes:
-        name: the lesson.
+        name: Name of the lesson.
         minutes: Duration.
-        follow_up: a question after the lesson's own one.
-        expect: the answer.
-        misconception: a common one, and what is true.
+        follow_up: Follow-up question.
+        expect: Expected answer.
+        misconception: A common mistake, and its correction.
     """
 
     name: str

@@ -144,8 +144,8 @@ class LargestWeights:
     def explanation(self) -> str:
         """Description of the included and the omitted weights."""
         return (
-            f"exact: the overview, and the {self.top[0].keys.shape[1]} largest weights of each token; of "
-            "others a limit is given"
+            f"exact: the overview and the {self.top[0].keys.shape[1]} largest weights of each token; of "
+            "others, an upper bound"
         )
 
 

@@ -231,7 +231,7 @@ def show(
     opening = _following(InitialView(kind, layer, whole(head, "head"), None, style, hide_special), followed)
     kind_opened(trace, opening)
     if pool and view == "atlas":
-        raise AttnvizError('An atlas shows each head by itself. Remove pool=, or view="atlas".')
+        raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
     # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
     alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)

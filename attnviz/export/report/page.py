@@ -90,7 +90,7 @@ def kind_opened(trace: Trace, opening: InitialView) -> Kind:
         has = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
         raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
     if not {*opening.followed} <= {*range(queries)}:
-        raise InvalidTrace(f"There is no such token: there are {plural(queries, 'token')} that look.")
+        raise InvalidTrace(f"There is no such token: the text has {plural(queries, 'query token')}.")
     return kind
 
 

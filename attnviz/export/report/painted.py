@@ -90,9 +90,7 @@ def _font_for(text: str) -> str | None:
         for name in (None, *_FONTS):
             if all(letter.isspace() or _has(name, letter) for letter in text):
                 return name
-    raise AttnvizError(
-        f"No font for a PNG was found here that has all letters of {quoted(text)}. Save it as .svg."
-    )
+    raise AttnvizError(f"No font for a PNG has all letters of {quoted(text)}. Save it as .svg.")
 
 
 @lru_cache(4096)

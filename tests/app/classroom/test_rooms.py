@@ -115,7 +115,7 @@ class Lesson(RuleBasedStateMachine):
             self.room.answer(voter, message)
             self.votes[voter] = option
         else:
-            with pytest.raises(Refused, match=r"closed|no such answer"):
+            with pytest.raises(Refused, match=r"closed|Invalid answer"):
                 self.room.answer(voter, message)
 
     @invariant()

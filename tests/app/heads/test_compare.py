@@ -76,7 +76,7 @@ def test_what_cannot_be_compared_gets_a_kind_word() -> None:
     app = visit("compare")
     for other, told in (
         ("", "Type a second sentence"),
-        (OPENING.text, "the two are the same"),
+        (OPENING.text, "sentences are the same"),
         ("Cats sleep", "only 0 are in the other"),
         ("so " * 1000, "This text has"),
     ):

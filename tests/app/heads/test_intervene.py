@@ -88,7 +88,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     assert len(all_sent(app, "head_view")) == 2
     told = words(app)
     assert "the head is ablated" not in told
-    assert "Head 4-2 is ablated; in head 4-2, `it` attends to `road` alone." in told
+    assert "Head 4-2 is ablated; in head 4-2, `it` attends only to `road`." in told
     assert "with the changes, to `road` **100 %**" in told
     app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]

@@ -30,9 +30,9 @@ def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own
     assert f"has a logit that is **{decimal(whole)}** higher" in words(app)
     assert whole == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
-    shown = drawn(app, "head_map", "adds to that difference")["values"]
+    shown = drawn(app, "head_map", "head to that difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
-    lens = drawn(app, "share_table", "read out after each layer")["rows"]
+    lens = drawn(app, "share_table", "decoded after each layer")["rows"]
     assert isinstance(lens, list)
     assert lens[-1]["written"][0] == percent(float(probabilities[0, first]), 1)
     assert len(lens) == len(heads) + 1
@@ -40,5 +40,5 @@ def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own
 
 def test_the_translator_s_cross_attention_is_among_the_parts() -> None:
     app = visit("intervene", model="translator")
-    labels = [bar["label"] for bar in drawn(app, "share_table", "parts of that difference")["rows"]]  # type: ignore[attr-defined]
+    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to that difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)

@@ -13,7 +13,7 @@ from tests.app.shown import all_sent, buttons, clean, finished, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-MAP = "share of the difference that the head carries"
+MAP = "share of the difference that the head restores"
 START = "Patch every head"
 
 
@@ -49,8 +49,8 @@ def test_the_page_shows_the_shares_of_all_heads() -> None:
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
         "The output of `it` after the last layer changes by **28.6°** between the two sentences",
-        f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
-        "patched at once, carry 100.0 %",
+        f"The shares sum to {decimal(100 * expected.shares.sum(), 1)} %",
+        "patched at once, restore 100.0 %",
     ):
         assert sentence in words(app)
     listed: Any = next(each for each in app.button_group if each.key == "patched most").options

@@ -77,7 +77,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         raise AttnvizError(f"The second sentence: {error}") from error
     kind = attention.choose(entry)
     if other == text:
-        _wait("Nothing changes: the two are the same. Change a word in one of them.")
+        _wait("The two sentences are the same. Change a word in one of them.")
         return None
     return Comparison(entry, kind, ModelInput(text), ModelInput(other))
 

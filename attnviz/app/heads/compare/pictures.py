@@ -18,11 +18,11 @@ from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 _NOTE = (
-    "Weights of both sentences have one colour scale, 0 to 100 %. The scale of the difference ends for all "
-    "heads at the largest change of any. Colours follow the square root, so that small numbers show: half "
-    "the colour is a quarter of the number. − and +: a word that only the first or only the second has "
-    "there; hatched: nothing to compare, or masked. Points are percentage points. The pieces of a word are "
-    "shown as one."
+    "The weights of both sentences share one colour scale, 0 to 100 %. The scale of the difference ends at "
+    "the largest change in any head. Colours follow the square root, so that small numbers are visible: "
+    "half the colour is a quarter of the number. − and +: a word of only the first or only the second "
+    "sentence; hatched: nothing to compare, or masked. Points are percentage points. The pieces of a word "
+    "are merged."
 )
 _CAPTION = 300  # characters of a sentence that a caption has room for
 _MIN_VISIBLE = 5e-4  # a smaller change reads "0.0 points"
@@ -34,10 +34,10 @@ def draw(
     """Draw the three matrices; a click on a row chooses its word.
 
     Args:
-        grid: the aligned words.
-        first, second: the weights of each side.
-        head: layer and head, from 0.
-        row: the chosen one of the rows.
+        grid: Aligned words.
+        first, second: Weights of each side.
+        head: Layer and head, from 0.
+        row: The chosen row.
         compared: The comparison.
     """
     high = largest(compared)

@@ -68,7 +68,7 @@ def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) ->
     number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
         f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: {number} of its weight "
-        f"lies elsewhere ({middle} in the median head)."
+        f"moves ({middle} in the median head)."
     )
 
 

@@ -134,5 +134,5 @@ def _map(
     st.markdown(
         f"The {what} in {plural(len(text.sentences), 'sentence')}, projected onto their first two principal "
         "components (Pearson 1901). The list compares whole vectors by their cosine (Hoover et al. 2020), so "
-        "tokens that are close on the map need not be similar. Point at a token to read its sentence."
+        "tokens that are close on the map need not be similar. Hover over a token to read its sentence."
     )

@@ -25,7 +25,7 @@ _MAX_LISTED = 8
 
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10; “encoder 4-2 10 >8” "
-    "gives all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” moves "
+    "moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” moves "
     "the row’s weight on token 3 to token 8."
 )
 
@@ -92,7 +92,7 @@ def _point(chosen: Intervention) -> None:
     begin = aims.index(falling[min(1, len(aims) - 1)])
     keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
     aim = aims[controls.token(keys, what, "… or let it attend to", POINTS_AT, begin)]
-    label = f"Let {chosen.token} attend to {markdown.token(aim, chosen.keys)} alone"
+    label = f"Let {chosen.token} attend only to {markdown.token(aim, chosen.keys)}"
     edit = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query, target=aim)
     _button(label, edit, ":material/my_location:")
 
@@ -148,7 +148,7 @@ def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Ed
         except InvalidEdit as error:
             problems[markdown.plain(str(error))] = None
     if len(made) > MAX_EDITS:
-        problems[f"There are {len(made):,} changes; the first {MAX_EDITS} are made."] = None
+        problems[f"There are {len(made):,} changes; the first {MAX_EDITS} are applied."] = None
     edits = tuple(found)
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
@@ -156,7 +156,7 @@ def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Ed
         st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{more}.")
     if problems:
         listed = "  \n".join([*problems][:_MAX_LISTED])
-        st.warning(f"Some changes are invalid and were not made.  \n{listed}", icon=":material/link_off:")
+        st.warning(f"Some changes are invalid and were not applied.  \n{listed}", icon=":material/link_off:")
         st.button(
             "Remove invalid changes",
             on_click=EDITS.set,
@@ -178,7 +178,7 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
         return f"in {head}, the row of {who} is ablated"
     target = markdown.token(edit.target, keys)
     if edit.source is None:
-        return f"in {head}, {who} attends to {target} alone"
+        return f"in {head}, {who} attends only to {target}"
     return f"in {head}, the weight of {who} on {markdown.token(edit.source, keys)} moves to {target}"
 
 

@@ -49,7 +49,7 @@ class _Likely:
     best: tuple[str, ...]
 
 
-@cached("Reading out after each layer …")
+@cached("Decoding after each layer …")
 def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
     with loading.gate:  # our own models come without transformers
         from attnviz.capture.residual_stream import logit_lens
@@ -63,7 +63,7 @@ def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
     return _Likely(ids, loaded.words(ids), after[:, ids], best)
 
 
-@cached("Taking the logits apart …")
+@cached("Decomposing the logits …")
 def _parts(model: Entry, given: ModelInput, place: int, one: int, other: int) -> tuple[Contributions, float]:
     """Return each part's contribution to the difference of two logits, and the difference of their biases."""
     with loading.gate:
@@ -94,10 +94,10 @@ def draw(chosen: Intervention, place: int) -> None:
     where = words.where(chosen, place)
     cited_markdown(
         f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
-        f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is a sum of what the "
-        "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. "
-        "The changes that are chosen above are not made here. What a part does through later ones is in "
-        "theirs: patch it, to see all that it does."
+        f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is the sum of the "
+        "contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). All norms are "
+        "held fixed. The changes chosen above are not applied here. The effect of a part through later parts "
+        "counts as theirs; patching shows its total effect."
     )
     keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
@@ -128,8 +128,8 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
     longest = abs(parts[0][1]) or 1.0
     token_bars(
         "logit parts",
-        title=f"the {len(parts)} largest parts of that difference: a head and the token it takes from, or a "
-        "layer’s feed-forward network (FFN); bars show the size, without the sign",
+        title=f"the {len(parts)} largest contributions to that difference: a head and its key token, or a "
+        "layer’s feed-forward network (FFN); bars show absolute values",
         bars=[
             {
                 "number": rank,
@@ -151,7 +151,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
     most = float(np.abs(values).max()) or 1.0
     head_map(
         "logit heads",
-        title=f"what each {kind} head adds to that difference, from all tokens together",
+        title=f"contribution of each {kind} head to that difference, summed over all key tokens",
         values=values,
         texts=[f"{decimal(value, 4)} of the difference" for value in values.ravel().tolist()],
         printed=[decimal(value, 2) for value in values.ravel().tolist()],
@@ -168,8 +168,8 @@ def _lens(likely: _Likely, one: int) -> None:
     last = len(likely.best) - 1
     token_bars(
         "logit lens",
-        title=f"how probable “{isolated(likely.labels[one])}” would be, read out after each layer; "
-        "beside the layer, the token that would be likeliest",
+        title=f"probability of “{isolated(likely.labels[one])}”, decoded after each layer; "
+        "beside the layer, the likeliest token",
         bars=[
             {
                 "number": layer,
@@ -183,6 +183,7 @@ def _lens(likely: _Likely, one: int) -> None:
         ],
     )
     cited_markdown(
-        ":small[The vector of this place is read out early, by the model’s own last norm and matrix (logit "
-        "lens, Nostalgebraist 2020). The last row is the model’s own. No layer was trained to be read so.]"
+        ":small[The vector at this position, decoded with the model’s final norm and output matrix (logit "
+        "lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier layers were not trained "
+        "for this.]"
     )

@@ -47,9 +47,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by that for the first (activation patching: Vig et al. 2020; Heimersheim & "
-        "Nanda 2024). How much of the difference does this head carry, so that it alone restores the first "
-        "outcome? Exchange the sentences to see how much of it is lost without the head. The changes chosen "
-        "above are not made here."
+        "Nanda 2024). How much of the difference does this head alone restore? Exchange the sentences to see "
+        "how much is lost without the head. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -81,7 +80,7 @@ def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
     read = traces.trace(model, first)
     if _ids(read) != _ids(written):
         raise AttnvizError(
-            "The generated text for the first sentence has other tokens when it is read again, so it cannot "
+            "The generated text for the first sentence has other tokens when tokenized again, so it cannot "
             "be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
@@ -107,9 +106,9 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     st.markdown(_outcome(asked, found))
     if found.together is not None:
         st.markdown(
-            f":small[All shares added are {signed_share(found.shares.sum())}. They need not be 100 %: heads "
-            "build on each other, and two can carry the same. A negative share moves the outcome away. The "
-            f"outputs of all heads, patched at once, carry {signed_share(found.together)}.]"
+            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
+            "build on each other, and two can have the same effect. A negative share moves the outcome away. "
+            f"The outputs of all heads, patched at once, restore {signed_share(found.together)}.]"
         )
     furthest = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -117,7 +116,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
         chosen,
         found.patched,
         found.shares,
-        title="share of the difference that the head carries",
+        title="share of the difference that the head restores",
         texts=written,
         printed=[decimal(100 * share, 0) for share in found.shares],
         low=(-furthest, signed_share(-furthest)),

@@ -21,10 +21,10 @@ class Vector:
     """A token's vector at one place of the layer.
 
     Attributes:
-        values: the vector.
+        values: The vector.
         length: Euclidean norm.
         mean: Mean of the entries.
-        cosine: to the input of the layer; None for vectors of another size.
+        cosine: Cosine to the input of the layer; None for vectors of another size.
     """
 
     values: Floats
@@ -54,10 +54,10 @@ class Walk:
     """One token's vectors in one layer.
 
     Attributes:
-        tokens: the number of tokens in the text.
-        vectors: by name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
+        tokens: Number of tokens in the text.
+        vectors: By name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
             `activated`, `feed_forward` f, `second_sum` y + f, and `came_out` z.
-        norms: the two layer norms.
+        norms: The two layer norms.
     """
 
     tokens: int
@@ -90,9 +90,9 @@ def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], to
     """Return one token's vectors in a layer without dropout and without a mask.
 
     Args:
-        layer: the layer.
-        tokens: all tokens' vectors before the layer.
-        token: the token's place, from 0.
+        layer: The layer.
+        tokens: All tokens' vectors before the layer.
+        token: Position of the token, from 0.
     """
     steps = layer(tokens)
     x, y = tokens[token], steps.attention_add_norm.output

@@ -43,7 +43,7 @@ _experiment, _queries = cached_translator(values.experiment), cached_translator(
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The sentence, the translator's name in the catalogue, the shown row and all changes."""
+    """The sentence, the translator's name in the catalogue, the shown row and all edits."""
 
     text: str
     model: str
@@ -52,7 +52,7 @@ class Selection:
 
     @property
     def experiment(self) -> Experiment:
-        """Both translations, and the row in both."""
+        """The translations without and with the edits, and the row in both."""
         return _experiment(self.model, self.text, self.row, self.edits)
 
     @property
@@ -62,17 +62,17 @@ class Selection:
 
     @property
     def edit(self) -> Edit | None:
-        """The last change of the row."""
+        """The last edit of the row."""
         here = [edit for edit in map(Edit.parse, self.edits) if self.row.has(edit)]
         return here[-1] if here else None
 
     @property
     def elsewhere(self) -> list[str]:
-        """The changes in other rows."""
+        """The edits of other rows."""
         return [edit for edit in self.edits if not self.row.has(Edit.parse(edit))]
 
     def change(self, edit: Edit | None) -> None:
-        """Replace what is changed in this row."""
+        """Replace the edits of this row."""
         EDITS.set([*self.elsewhere, *([str(edit)] if edit else [])])
 
 

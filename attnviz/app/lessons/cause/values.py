@@ -42,8 +42,8 @@ class Gender:
     """The choice between *il* and *elle* in a translation.
 
     Attributes:
-        step: the number of French words before the pronoun.
-        written: the pronoun that the unchanged model writes.
+        step: Number of French words before the pronoun.
+        written: Pronoun that the unchanged model writes.
         before, now: (il, elle), the probabilities of the two as the next word, unchanged and changed, both
             after the words that the unchanged model wrote.
     """
@@ -56,13 +56,13 @@ class Gender:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One sentence, translated without and with changes.
+    """One sentence, translated without and with edits.
 
     Attributes:
-        queries, keys: the tokens of the row's own text and of the text that it attends to.
+        queries, keys: Query and key tokens of the row's head.
         open_to: [key], True where a key is not masked.
         row_before, row_now: [key], the weights of the row.
-        words_before, words_now: the French words.
+        words_before, words_now: French words.
         gender: None where the unchanged translation has no *il* or *elle*.
     """
 
@@ -77,17 +77,17 @@ class Experiment:
 
     @property
     def source(self) -> int:
-        """The key with the largest weight, unchanged."""
+        """The key with the largest weight before the edits."""
         return int(self.row_before.argmax())
 
     @property
     def french(self) -> str:
-        """The changed translation; [END] where it has no word."""
+        """The translation with the edits; [END] in place of missing words."""
         return written(self.words_now) or END
 
     @property
     def result(self) -> Literal["same", "gender", "other"]:
-        """The difference of both translations: none, words of the other gender, or more than that."""
+        """The difference between the translations: none, only genders, or more."""
         if self.words_now == self.words_before:
             return "same"
         before, now = ([*map(lexicon.without_gender, each)] for each in (self.words_before, self.words_now))
@@ -115,9 +115,9 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     """Translate a sentence without and with changes, and return one row of one head in both runs.
 
     Args:
-        model: a translator's name in the catalogue.
-        text: the English sentence.
-        row: the row.
+        model: A translator's name in the catalogue.
+        text: English sentence.
+        row: The row.
         edits: The edits, as formatted by `Edit`, in order.
 
     Raises:

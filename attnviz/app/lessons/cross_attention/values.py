@@ -19,8 +19,8 @@ def cross(reader: str, source: str) -> Block:
     BERT reads each text by itself; queries, keys and values are its output vectors, without parameters.
 
     Args:
-        reader: the text of the queries.
-        source: the text of the keys and values.
+        reader: Text of the queries.
+        source: Text of the keys and values.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: a text is invalid.
@@ -55,9 +55,9 @@ class KeyToken:
     """A key token, with its weight from one query.
 
     Attributes:
-        place: from 0.
+        place: Position, from 0.
         weight: Weight in the query's row.
-        dot_product: query · key, the product of both lengths and the cosine.
+        dot_product: q · k, the product of both lengths and the cosine.
         length: Euclidean norm of the key.
         cosine: Cosine of query and key.
     """

@@ -59,8 +59,8 @@ class Chosen:
     """Words that occur twice, one of them, and the ablated heads.
 
     Attributes:
-        place: the chosen word, from 0; never the last.
-        ablated: the edits that ablate heads, such as "decoder 1-2".
+        place: Index of the chosen word, from 0; never the last.
+        ablated: Edits that ablate heads, such as "decoder 1-2".
     """
 
     words: tuple[str, ...]
@@ -75,7 +75,7 @@ class Chosen:
 
     @property
     def following(self) -> str:
-        """The word after it."""
+        """The word after the chosen one."""
         return self.words[self.place + 1]
 
     @property

@@ -24,8 +24,8 @@ class Repeated:
 
     Attributes:
         weights: [layer, head, query, key].
-        back: [layer, head, word], from the word that follows to the word, both at their first occurrence.
-        match: [layer, head, word], from the repeated word to the one that followed it.
+        back: [layer, head, word], weight on each word from the next one, both at their first occurrence.
+        match: [layer, head, word], weight from each repeated word on the word after its first occurrence.
         right: [word], the probability of the correct next word after each repeated word but the last.
     """
 
@@ -41,9 +41,9 @@ def repeated(
     """Run a storyteller over words of its vocabulary, twice in the same order.
 
     Args:
-        words: at least two.
+        words: At least two words.
         edits: Edits, such as "decoder 1-2".
-        model: a storyteller in the catalogue.
+        model: A storyteller in the catalogue.
 
     Raises:
         InvalidEdit: the model has no such head.

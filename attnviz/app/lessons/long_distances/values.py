@@ -12,12 +12,12 @@ from attnviz.trained.translator.distance import Distances, Name
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """One network with its better learning rate.
+    """The results of one network with its better learning rate.
 
     Attributes:
-        learning_rate: the better one.
-        exact: [seed, distance], the share of translations that are correct word for word.
-        pronoun: [seed, distance], the share of sentences with the correct pronoun.
+        learning_rate: The better learning rate.
+        exact: [seed, distance], fraction of translations that are correct word for word.
+        pronoun: [seed, distance], fraction of sentences with the correct pronoun.
     """
 
     learning_rate: float

@@ -42,9 +42,9 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     = |s| cos(s, o) / |o|. A sum's projection is the sum of the projections, and o's own is 1.
 
     Args:
-        attention: the block.
-        steps: one pass through it, [head, token, …].
-        token: the query token, from 0.
+        attention: The attention block.
+        steps: One pass through the block, [head, token, …].
+        token: Query token, from 0.
     """
     pieces = steps.attention.output[:, token]
     added = torch.einsum("hd,hdm->hm", pieces, attention.output_projections())

@@ -30,12 +30,12 @@ PAD_ID = 0
 
 @dataclass(frozen=True)
 class MaskChoice:
-    """A mask by its kind.
+    """The settings of a mask.
 
     Attributes:
         kind: "causal", "none", "padding", "prefix" or "window".
-        size: the number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
-        after: the number of tokens after the query in its window.
+        size: Number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
+        after: Number of tokens after the query in its window.
     """
 
     kind: str
@@ -71,10 +71,10 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     """Run the model over the text without and with a mask.
 
     Args:
-        text: the sentence.
-        choice: the mask.
-        head: from 0.
-        flipped: the cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
+        text: The sentence.
+        choice: The mask.
+        head: From 0.
+        flipped: Cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
@@ -87,7 +87,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     for cell in flipped:
         found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
         if found is None or max(map(int, found.groups())) > len(tokens):
-            raise InvalidMask(f"“{cell}” is not a cell. “10>3” is that of token 10 and key 3.")
+            raise InvalidMask(f"“{cell}” is not a cell. For example, “10>3” is query 10 and key 3.")
         mask[int(found[1]) - 1, int(found[2]) - 1] ^= True
     before = weights(tokens, None, head)
     try:
@@ -114,9 +114,9 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
     """Return the weights of one head, [layer, query, key], with the mask in every layer and head.
 
     Args:
-        tokens: the input.
+        tokens: The input.
         mask: [query, key], True where a query may attend to a key; None: everywhere.
-        head: from 0.
+        head: From 0.
 
     Raises:
         InvalidMask: the mask has another size, or a row masks every key.
@@ -160,7 +160,7 @@ class OutputChange:
 
     Attributes:
         unchanged: [token], True where the output is bit-identical.
-        distance: [token], 1 − cosine between the output before and after: 0 same direction, 1 a right angle.
+        distance: [token], 1 − cosine of the output before and after: 0 same direction, 1 orthogonal.
     """
 
     unchanged: NDArray[np.bool_]
@@ -183,15 +183,15 @@ class Reach:
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
-    """The text with one token replaced by a word of its own.
+    """Return the text with one token replaced by another word.
 
     Args:
         text: The sentence.
-        place: the token's place, from 0.
+        place: Position of the token, from 0.
         replacement: Text that replaces the word.
 
     Raises:
-        AttnvizError: the token has no characters, or the new text has another number of tokens.
+        AttnvizError: the token has no characters, or the number of tokens changes.
     """
     tokens = compute.tokens(text)
     token = tokens[place]
@@ -202,7 +202,7 @@ def replaced(text: str, place: int, replacement: str) -> str:
     if count != len(tokens):
         raise AttnvizError(
             f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
-            "compared one by one. Replace a whole word by one that is one token, like: narrow, old, red."
+            "compared one by one. Replace a whole word with a one-token word: narrow, old, red."
         )
     return edited
 
@@ -211,7 +211,7 @@ def reach(text: str, edited: str) -> Reach:
     """Run both texts, first with no mask, then with a causal one, and compare the outputs token by token.
 
     Raises:
-        AttnvizError: the texts do not have equally many tokens.
+        AttnvizError: the texts have different numbers of tokens.
     """
     before, after = (compute.token_ids(compute.tokens(each)) for each in (text, edited))
     if len(before) != len(after):
@@ -229,7 +229,7 @@ def reach(text: str, edited: str) -> Reach:
 def compare_outputs(
     before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]
 ) -> OutputChange:
-    """Compare two runs' outputs, token by token."""
+    """Compare the outputs of two runs, token by token."""
     # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)

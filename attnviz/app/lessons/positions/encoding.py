@@ -31,10 +31,10 @@ def encoding(
         name: Streamlit's key of the chart.
         vectors: [position, d_model].
         labels: Labels of the tokens at the first positions.
-        position: the outlined row, from 0.
-        pair: the outlined two columns, from 0.
+        position: Outlined row, from 0.
+        pair: Index of the outlined pair of columns, from 0.
         title: Title of the chart.
-        alt: a description of the picture.
+        alt: A description of the picture.
     """
     d = vectors.shape[1]
     rows = [

@@ -34,8 +34,8 @@ class Waves:
 
     Attributes:
         encoding: [position, d_model].
-        by_distance: [distance], the dot product of two positions that far apart.
-        rates: [pair], the angle in radians between one position and the next.
+        by_distance: [distance], dot product of two positions at this distance.
+        rates: [pair], angle in radians between adjacent positions.
     """
 
     encoding: Floats
@@ -57,8 +57,8 @@ class Similarity:
     """Cosines between the vectors of a table of positions, by distance; position 0 is excluded.
 
     Attributes:
-        limit: number of positions of the table.
-        mean, low, high: [distance], of all pairs at that distance.
+        limit: Number of positions of the table.
+        mean, low, high: [distance], mean, minimum and maximum of all pairs at that distance.
     """
 
     limit: int
@@ -84,7 +84,7 @@ class Rotary:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Outputs for the same tokens in two orders.
+    """A comparison of the outputs for the same tokens in two orders.
 
     Attributes:
         differences: [token], the largest absolute difference of a token's two outputs.
@@ -100,7 +100,7 @@ class Shuffle:
     """BERT's outputs for a text in another order, compared with those in the original order.
 
     Attributes:
-        order: [token], the original place of the token at each place of the new order, from 0.
+        order: [token], original position of the token at each new position, from 0.
         without, with_positions: Outputs of BERT without and with its positions.
     """
 
@@ -153,11 +153,11 @@ def learned() -> Similarity:
 
 
 def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
-    """Rotate a query and a key of BERT without positions, at every distance and moved together.
+    """Rotate a query and a key of BERT without positions, for all distances and several starts.
 
     Args:
-        text: the model's input.
-        layer, head, query, key: from 0.
+        text: Input of the model.
+        layer, head, query, key: Indices from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
@@ -232,7 +232,7 @@ def compare(
 
 
 def shuffle(text: str, seed: int) -> Shuffle:
-    """Run BERT on a text in its own and in another order, without and with positions.
+    """Run BERT on a text in the original and in another order, without and with positions.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.

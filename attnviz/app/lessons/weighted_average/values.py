@@ -31,7 +31,7 @@ Score = Callable[[Tensor, Tensor], Tensor]
 def dot_product(
     query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
 ) -> Float[Tensor, "*head query key"]:
-    """The dot product q · k (Luong et al. 2015, "dot").
+    """Return the dot product q · k (Luong et al. 2015, "dot").
 
     A long key can score higher than the query itself: q · q ≥ q · k is certain only if ‖k‖ ≤ ‖q‖.
     """
@@ -41,14 +41,14 @@ def dot_product(
 def scaled_dot_product(
     query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
 ) -> Float[Tensor, "*head query key"]:
-    """The dot product over the root of d, the number of entries: q · k / √d (Vaswani et al. 2017, §3.2.1)."""
+    """Return the dot product divided by √d, for d entries: q · k / √d (Vaswani et al. 2017, §3.2.1)."""
     return dot_product(query, key) / math.sqrt(query.shape[-1])
 
 
 def cosine(
     query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
 ) -> Float[Tensor, "*head query key"]:
-    """The cosine of the angle between them, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
+    """Return the cosine of their angle, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
 
     It reaches 1 only in the query's own direction, so no key scores higher than the query itself.
     """
@@ -68,7 +68,7 @@ class Additive(NamedTuple):
 
     @classmethod
     def random(cls, d: int, hidden: int, seed: int) -> Additive:
-        """Before any training: normal numbers, of variance 1 / d in W and U, of 1 / hidden in v."""
+        """Draw normal parameters, with variance 1 / d in W and U, and 1 / hidden in v."""
         generator = torch.Generator().manual_seed(seed)
         query_matrix, key_matrix = torch.randn(2, hidden, d, generator=generator) * d**-0.5
         return cls(query_matrix, key_matrix, torch.randn(hidden, generator=generator) * hidden**-0.5)
@@ -76,7 +76,7 @@ class Additive(NamedTuple):
     def score(
         self, query: Float[Tensor, "query d"], key: Float[Tensor, "key d"]
     ) -> Float[Tensor, "query key"]:
-        """The score of every query with every key."""
+        """Return the score of every query with every key."""
         of_queries = query @ self.query_matrix.T
         of_keys = key @ self.key_matrix.T
         return torch.tanh(of_queries.unsqueeze(1) + of_keys.unsqueeze(0)) @ self.vector
@@ -88,7 +88,7 @@ def softmax(
     """e^(s_j / T) / Σ_k e^(s_k / T): weights that sum to 1 (Hinton et al. 2015, equation 1).
 
     Args:
-        scores: one row for each query.
+        scores: [query, key].
         temperature: T. At 0, the limit: all to the largest score, in equal parts where several are equally
             large. At infinity, the limit: uniform weights.
 
@@ -105,12 +105,12 @@ def softmax(
 
 
 class AverageSteps(NamedTuple):
-    """The scores, the weights, and what each query read.
+    """The scores, the weights and the outputs of attention.
 
     Attributes:
         scores: [query, key], match of each key with each query.
-        weights: their softmax; every row sums to 1.
-        output: each query's weighted average of the values.
+        weights: Softmax of the scores; every row sums to 1.
+        output: Weighted average of the values, for each query.
     """
 
     scores: Float[Tensor, "query key"]
@@ -131,7 +131,7 @@ def weighted_average(
         query: Query vectors, one per row.
         key: Key vectors.
         value: Value vectors, which are averaged.
-        score: compares queries with keys.
+        score: Function that compares queries with keys.
         temperature: T; see `softmax`.
 
     Raises:
@@ -169,10 +169,10 @@ ADDITIVE = "Additive"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Average:
-    """Every token's weighted average of all tokens.
+    """Each token's weighted average of all tokens.
 
     Attributes:
-        tokens: the sentence's own tokens, without [CLS] and [SEP].
+        tokens: Tokens of the sentence, without [CLS] and [SEP].
         vectors: [token, d_model], x: the word vectors of the bundled BERT, one for each entry of its
             vocabulary, before positions are added and the norm is taken.
         scores, weights: [query, key].
@@ -190,8 +190,8 @@ def average(text: str, scoring: str, temperature: float) -> Average:
     """Return the averages that attention without parameters computes from the sentence's word vectors.
 
     Args:
-        text: the sentence.
-        scoring: a name in `SCORES`, or `ADDITIVE`.
+        text: The sentence.
+        scoring: A name in `SCORES`, or `ADDITIVE`.
         temperature: Temperature of the softmax; 0 and infinity are its limits.
     """
     vectors = word_vectors(text)
@@ -230,12 +230,12 @@ def score_named(scoring: str) -> Score:
 
 
 def sentence_tokens(text: str) -> tuple[DisplayToken, ...]:
-    """The sentence's tokens, without those that the tokenizer adds."""
+    """Return the sentence's tokens, without those that the tokenizer adds."""
     return DisplayTokens(compute.tokens(text), text, hide_special=True).groups
 
 
 def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
-    """x, one row for each of the sentence's own tokens: BERT's table of words, nothing added."""
+    """Return x, one row per token of the sentence: BERT's word vectors without positions."""
     ids = compute.token_ids(tuple(token for token in compute.tokens(text) if not token.special))
     with torch.inference_mode():
         vectors: Float[Tensor, "token d_model"] = compute.bert().embeddings.words(ids)
@@ -248,12 +248,12 @@ _WORDS = pre_tokenizers.Split(Regex(r"[\p{L}\p{M}\p{N}]+|\s+|."), "isolated")
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A text as tokens.
+    """A text, split into tokens.
 
     Attributes:
-        pieces: the tokens.
+        pieces: The tokens.
         vocabulary: Number of different tokens.
-        back: the text decoded from the ids alone.
+        back: Text decoded from the ids alone.
     """
 
     pieces: tuple[Token, ...]

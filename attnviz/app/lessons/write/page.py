@@ -52,11 +52,11 @@ _read = cached_storyteller(values.read)
 
 @dataclass(frozen=True)
 class Story:
-    """A text that the model continued, and the word that is chosen.
+    """A text that the model continued, and the chosen word.
 
     Attributes:
-        given: the prompt, with the settings of writing.
-        model: a name in the catalogue.
+        given: The prompt and the sampling settings.
+        model: A name in the catalogue.
         word: Index of a written word, from 0, or of the next one after them.
     """
 
@@ -66,7 +66,7 @@ class Story:
 
     @cached_property
     def trace(self) -> Trace:
-        """The attention."""
+        """The trace."""
         return traces.trace(lookup.entry(self.model), self.given)
 
     @cached_property
@@ -76,7 +76,7 @@ class Story:
 
     @cached_property
     def tokens(self) -> DisplayTokens:
-        """The tokens of the prompt and of what was written."""
+        """The tokens of the prompt and of the written text."""
         return DisplayTokens(self.trace.blocks[0].query_tokens, self.trace.text)
 
     @property
@@ -101,7 +101,7 @@ class Story:
 
     @property
     def words(self) -> list[str]:
-        """The written words, and a sign for the next one."""
+        """The written words, and a mark for the next one."""
         written = self.trace.blocks[0].query_tokens[self.num_prompt_tokens :]
         words = pieces(written, self.trace.text, len(self.given.text.rstrip()))
         return [*words, f" {END}" if self.ended else " …"]

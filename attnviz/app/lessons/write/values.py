@@ -21,11 +21,11 @@ class Readings:
     """Next-token probabilities of a text, computed in three ways.
 
     Attributes:
-        at_once: [token], the probability of the next token of each token but the last, in one pass with the
+        at_once: [token], probability of the next token, for each token but the last, in one pass with the
             causal mask.
         one_by_one: [token], the same with one pass per token, with the cache and without a mask.
         unmasked: [token], the same in one pass without a mask.
-        weights_differ, probabilities_differ: the largest difference of any weight, and of any probability,
+        weights_differ, probabilities_differ: Largest difference of any weight, and of any probability,
             between the first two.
     """
 
@@ -78,8 +78,8 @@ def rows_computed(begin: int, written: int) -> tuple[int, int]:
     """Return the number of rows that written words take, without and with the cache.
 
     Args:
-        begin: the number of tokens of the prompt.
-        written: the number of written words.
+        begin: Number of tokens of the prompt.
+        written: Number of written words.
     """
     return sum(range(begin, begin + written)), begin + written - 1 if written else 0
 
