@@ -79,7 +79,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     changes = (right[0] == right[1])[None] / 2
     # From the pronoun, the sum over both words; to the pronoun, their mean.
     given = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(scores, given, {"changing the noun as often, at random": changes})
+    return Scored(scores, given, {"random nouns that change as often": changes})
 
 
 SOURCE = Source(
@@ -94,7 +94,9 @@ SOURCE = Source(
 
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
-    question = f"In how many pairs {question}, in both sentences; always the same noun is right in none"
+    question = (
+        f"Share of pairs in which {question}, in both sentences; a head that always prefers one noun has 0 %"
+    )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 
 

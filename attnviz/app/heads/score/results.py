@@ -36,6 +36,7 @@ def draw(chosen: TestedHead) -> None:
         _map(chosen, progress.found[chosen.test.name], still=False)
 
     words = counted("Reading the examples", f"{chosen.test.source.unit}s")
+    st.markdown(f"{markdown.plain(chosen.test.question)}.")
     latest = show_job(job, words, stream, key="scores", only_running=True)
     if latest is None:
         return
@@ -46,7 +47,6 @@ def draw(chosen: TestedHead) -> None:
             _map(chosen, scores, still=True)
             _link(chosen)
         with right:
-            st.markdown(f"{markdown.plain(chosen.test.question)}.")
             _best(chosen, scores)
             _skipped(scores)
         _table(chosen, scores)
