@@ -381,7 +381,7 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"layer_types": ["full_attention", "conv", "conv"]}, None),
         ({"vision_config": {"depth": 3}}, "images or audio together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
-        ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
+        ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "different numbers of"),
         ({"quantization_config": {"quant_method": "gptq"}}, "the package gptqmodel, which is not installed"),
         ({"quantization_config": {"bits": 4}}, "an unsupported package"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
