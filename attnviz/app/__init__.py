@@ -1,1 +1,1 @@
-"""Everything that needs Streamlit: what pages share, and a folder of sections for each page."""
+"""The Streamlit app: modules shared by pages, and a folder of sections for each page."""

@@ -15,20 +15,20 @@ def reading_a_picture() -> None:
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token read other tokens. The **weight** says *how much* it reads.
+**head** lets each token attend to tokens. The **weight** is *how much* it attends to each.
 
-- In a head each token has a :blue[query], which describes what it searches for, and a :red[key], which
-  describes what it offers. The better a query matches a key, the larger the score.
+- In a head each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
+  score.
 - A row belongs to the query token; a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that belongs to no token and takes a part of every row (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
-  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. What
-  a French word reads helps to choose the next one. [START] and [END] are special tokens.
+  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. The
+  output of a French word predicts the next one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2 each token attends only to itself and earlier tokens. The next word is
   predicted at the last token: the attention for a word is in the row of the token before it.
-- Of two sentences that are **read together**, ᴬ and ᴮ behind a token mark the sentence.
+- Of two sentences that are **read together**, ᴬ and ᴮ after a token mark its sentence.
 - Heads are called layer-head, counted from 1: `4-2` is the second head of the fourth layer.
 - The weights of a row are the softmax of its scores. In BERT and GPT-2 a score is
   :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page
@@ -38,11 +38,11 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 
 
 def meaning_of_a_weight() -> None:
-    """Draw what cannot be concluded from a weight."""
+    """Draw the limits of what a weight shows."""
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- A weight is **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
+- A weight shows **where a head attends**, not that this determined the output (Jain & Wallace 2019;
   Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably where a head has **nothing to read**
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.

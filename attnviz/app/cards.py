@@ -1,4 +1,4 @@
-"""Cards side by side, each with a question and the way to the page that answers it."""
+"""Cards side by side, each with a question and a link to the page that answers it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STYLE = """
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }
 </style>
 """
-"""A card is one large link; where there is less room, there are fewer in a row. The frame sends it."""
+"""Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer in a row."""
 
 _IN_A_ROW = 4
 
 
 @dataclass(frozen=True)
 class Card:
-    """One page before it is opened: its file, what it answers, what one does there, its name in menus."""
+    """A page's card: file, question, summary, and name in menus."""
 
     name: str
     question: str
@@ -39,7 +39,7 @@ class Card:
 
 
 def draw(cards: Sequence[Card]) -> None:
-    """Draw these cards, four in a row where there is room."""
+    """Draw these cards, up to four in a row."""
     for row in range(0, len(cards), _IN_A_ROW):
         shown = cards[row : row + _IN_A_ROW]
         with st.container(key=f"cards-{shown[0].name}"):

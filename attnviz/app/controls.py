@@ -1,4 +1,4 @@
-"""The controls that several pages have: a sentence, a model, a head, a token, buttons that open things."""
+"""Controls of several pages: sentence, model, head, token, and rows of buttons."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def sentence(
 ) -> str:
     """Draw the box for a sentence; return its text.
 
-    A sentence longer than the box, which has one line, is below it in full. What the visitor emptied
-    stays empty.
+    A sentence longer than the box, which has one line, is below it in full. A box that the
+    visitor emptied stays empty.
 
     Args:
-        label: what the box is called.
-        opening: the initial text, unless the visitor or a link has set one; "" for none.
-        box: the choice.
-        changed: called when the visitor has typed something else.
+        label: Label of the box.
+        opening: Initial text, unless the visitor or a link has set one; "" for none.
+        box: The link parameter.
+        changed: Called when the visitor has typed another text.
     """
     if opening and left_empty(box):
         # Not as the widget's default: links omit defaults, but must contain the sentence.
@@ -69,7 +69,7 @@ def sentence(
 def left_empty(*boxes: Text) -> bool:
     """True if neither the visitor nor a link has set these boxes.
 
-    So it is at the page's own address, and when the Back button has returned there.
+    This is the case at the page's URL without parameters, also after the Back button.
     """
     named = not boxes[0].is_set and any(link.named(box) for box in boxes)
     emptied = link.page() or True
@@ -77,7 +77,7 @@ def left_empty(*boxes: Text) -> bool:
 
 
 def edited(*boxes: Text) -> None:
-    """Remember whether the visitor emptied these boxes: to be called when one was changed."""
+    """Remember whether the visitor emptied these boxes; call it when one has changed."""
     empty = not any(box.get("") for box in boxes)
     memory.put(_emptied(*boxes), (link.page() or True) if empty else None)
 
@@ -87,7 +87,7 @@ def _emptied(*boxes: Text) -> str:
 
 
 def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
-    """Draw a button that calls `built` with a sentence made by chance, for a storyteller."""
+    """Draw a button that calls `built` with a random sentence for a storyteller."""
     if reader.engine == "storyteller":
         st.button(
             "Build a sentence",
@@ -101,7 +101,7 @@ def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
 
 
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
-    """Draw the choice among these models, at least one, and the link to the visitor's own."""
+    """Draw the select of these models, at least one, and the link to the visitor's own models."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     shown = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=shown)
@@ -111,21 +111,21 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
 
 
 def offer_own_model() -> None:
-    """Draw the way to the visitor's own models, where this server may open some."""
+    """Draw the link to the visitor's own models, if this server may open some."""
     if allowed.may_open():
         st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
 
 def describe(*models: Entry) -> None:
-    """Draw each model's title and description; with the training of a translator."""
+    """Draw each model's title and description, and a translator's training."""
     for entry in models:
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
 
 def reading_model(*, offer_own: bool = True) -> Entry:
-    """Draw the choice of a model that reads texts; stop the page where this server has none.
+    """Draw the select of models that read texts; stop the page if this server has none.
 
-    `offer_own`: whether a link to the visitor's own models is below it.
+    `offer_own`: Draw a link to the visitor's own models below it.
 
     Raises:
         AttnvizError: for example, the model's files were deleted.
@@ -174,11 +174,11 @@ def head(
     heads: int,
     opening: tuple[int, int],
 ) -> tuple[int, int]:
-    """Draw the choice of a layer and a head; return both, from 0.
+    """Draw the selects of layer and head; return both, from 0.
 
     Args:
-        layers, heads: how many there are.
-        opening: which is open at first, and in place of one of another model; from 1.
+        layers, heads: Numbers of layers and of heads per layer.
+        opening: Initial layer and head, also after another model's; from 1.
     """
     memory.keep_picked()
     left, right = st.columns(2, wrap=False)
@@ -189,7 +189,7 @@ def head(
 
 
 def with_weights(model: Entry, layer: int) -> int:
-    """Return this layer, from 0, or if it has no attention weights the nearest that has, with a notice."""
+    """Return this layer, from 0; if it has no attention weights, the nearest that has, with a notice."""
     what = dict(model.without_weights).get(layer)
     if what is None:
         return layer
@@ -199,7 +199,7 @@ def with_weights(model: Entry, layer: int) -> int:
 
 
 def open_head(layer: int, head: int) -> None:
-    """Choose a head (from 0), from a picture or a button."""
+    """Open a head (from 0), as a callback."""
     memory.pick({choices.LAYER.name: layer + 1, choices.HEAD.name: head + 1})
 
 
@@ -213,16 +213,16 @@ def token(
     choice: Token = choices.QUERY,
     begin: int | None = None,
 ) -> int:
-    """Draw the choice of one token, "10 it"; return its place among the groups, from 0.
+    """Draw the select of one token, "10 it"; return its index among the groups.
 
     A word that occurs twice has two entries with different numbers.
 
     Args:
-        groups: the tokens.
-        of: what they are tokens of.
-        label: what the choice is called.
-        choice: the choice; `QUERY` means the same on Explore.
-        begin: the place that is chosen first; None: that of a pronoun, or else the middle.
+        groups: The tokens.
+        of: Identifies their text.
+        label: Label of the select.
+        choice: Its link parameter; `QUERY` is shared with Explore.
+        begin: Initial index; None for a pronoun, or else the middle.
     """
     options = [option(group) for group in groups]
     first = _pronoun(groups) if begin is None else begin
@@ -230,7 +230,7 @@ def token(
 
 
 def place_of(word: str, groups: Sequence[DisplayToken]) -> int:
-    """The place of a word (the first of several), as tokenizers spell it; else the middle word's."""
+    """Return the index of a word (the first of several) in a tokenizer's spelling; else the middle word's."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else _middle(groups)
 
@@ -241,7 +241,7 @@ def _pronoun(groups: Sequence[DisplayToken]) -> int:
 
 
 def _middle(groups: Sequence[DisplayToken]) -> int:
-    """The place of the middle word that names something; else of the middle word, or of the middle token."""
+    """Return the index of the middle content word; else of the middle word, or of the middle token."""
     cut = {place - 1 for place, group in enumerate(groups) if group.label.startswith("##")}
     words = [
         place
@@ -256,7 +256,7 @@ def _middle(groups: Sequence[DisplayToken]) -> int:
 
 
 def _spelled(group: DisplayToken) -> str:
-    """The token's word without the signs and the capitals in which tokenizers differ."""
+    """Return the token's word without capitals and the space signs in which tokenizers differ."""
     return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
 
 
@@ -271,18 +271,18 @@ def buttons(
     pressed: str | None = None,
     **look: Any,
 ) -> None:
-    """Draw a row of buttons of which each opens something.
+    """Draw a row of buttons, each of which opens something.
 
     Args:
-        label: what the row is called.
-        offered: what each button opens, by its label.
-        key: Streamlit's key of the row; it is in no link.
-        clicked: called with what was clicked, unless it was open already.
-        pressed: the pressed button; None for none.
-        look: for `st.pills`.
+        label: Label of the row.
+        offered: What each button opens, by its label.
+        key: Streamlit key of the row; not in links.
+        clicked: Called with the clicked value, unless it was open already.
+        pressed: The pressed button; None for none.
+        look: Arguments of `st.pills`.
     """
-    # The browser goes on sending what it held for a row in a closed popover, whatever the app has put there
-    # since. So each state of the row is a widget of its own, and what is sent late means nothing.
+    # For a row in a closed popover, the browser keeps sending an old value, even after the app set another.
+    # So each state of the row has its own key, and late values are ignored.
     row = f"{key}: {pressed}" if pressed in offered else key
     if pressed in offered and memory.get(row) is None:
         memory.put(row, pressed)

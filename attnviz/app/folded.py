@@ -28,10 +28,10 @@ class Section:
     """A part of a page.
 
     Attributes:
-        heading: plain text, the same for each sentence.
-        draw: draws its content.
-        choices: what can be chosen there: a link that names one of them opens the section.
-        name: what a link calls it; "" for its heading.
+        heading: Plain text, the same for each sentence.
+        draw: Draws its content.
+        choices: Its link parameters; a link with one of them opens the section.
+        name: Its name in links; "" for its heading.
     """
 
     heading: str
@@ -41,30 +41,30 @@ class Section:
 
     @property
     def option(self) -> str:
-        """What a link calls it."""
+        """Its name in links."""
         return self.name or self.heading
 
     def with_choices(self, *choices: Choice[Any]) -> Section:
-        """The same, with what can be chosen there."""
+        """Return the section with these link parameters."""
         return replace(self, choices=choices)
 
 
 def section(
     heading: str, draw: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Section:
-    """The section that `draw` draws with these arguments, if it is open."""
+    """Return a section drawn by `draw` with these arguments."""
     return Section(heading, partial(draw, *args, **kwargs))
 
 
 def folded(*sections: Section, key: str = "section") -> None:
-    """Draw the headings side by side, and below them the section that is chosen; the link has its name.
+    """Draw the headings side by side, and below them the open section; the link has its name.
 
-    What was chosen or typed in a section is there again when it is opened the next time, and what was open is
-    open when the visitor comes back to the page.
+    Values of a closed section are kept, and the open section is open again when the visitor comes back to the
+    page.
 
     Args:
-        sections: all that there are.
-        key: Streamlit's key of what is open; with "slide-" in front it is a part of the teacher's view.
+        sections: All sections.
+        key: Streamlit key; with the prefix "slide-" it is a part of the teacher's view.
     """
     kept = f"the section that was open on {link.page()}"
     if memory.get(_LAST) != kept and not link.in_address(OPEN):
@@ -86,5 +86,5 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 
 def _asked(choice: Choice[Any]) -> bool:
-    """Whether a link opens it; parameters that all pages share do not count."""
+    """Return whether the link opens this section; parameters shared by all pages do not count."""
     return bool(link.requested(choice)) if choice.carried else link.named(choice)

@@ -31,15 +31,15 @@ _BELOW = {
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# What brings the widgets' code has no picture, and takes no place. A room's bar covers the page's foot,
-# and does not fade while the page is drawn anew: the page's text would shine through.
+# The element that loads the widgets' code is hidden. A room's bar covers the page's foot and does not
+# fade during reruns: the page's text would show through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
-# A token or a text that runs from right to left keeps that to itself.
-# Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
-# A button's label is never cut, and keyboard focus is seen in the menu, too.
-# Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
+# Right-to-left text must not change the direction of its surroundings.
+# Streamlit sets 16 pixels, ignoring the browser's font size. An iPhone zooms in on small text boxes.
+# Labels of buttons are not truncated, and keyboard focus is visible in the menu, too.
+# With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
-# A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
+# No teacher's view on phones. Streamlit's code colours have too little contrast, and blue means queries.
 _STYLE = """
 <style>
 html { font-size: 100% !important; }
@@ -184,9 +184,9 @@ def pages() -> list[StreamlitPage]:
 
 @cache
 def _pages() -> list[StreamlitPage]:
-    """Every page; a page's file name is its address, and the first one's "/".
+    """Return all pages; a page's file name is its URL path, and the first one's is "/".
 
-    Kept, since Streamlit looks for each page's file: a tenth of a rerun's processor time.
+    Cached, since Streamlit checks each page's file: a tenth of a rerun's processor time.
     """
     return [
         st.Page(
@@ -204,7 +204,7 @@ def _pages() -> list[StreamlitPage]:
 def run() -> None:
     """Draw the requested page inside the frame."""
     patches.apply()
-    # Without an icon before the navigation, the browser would fetch the page's own from outside.
+    # Without an icon before the navigation, the browser would fetch the page's icon from an outside host.
     st.set_page_config(page_icon=str(ICON), layout="wide")
     page = st.navigation(pages(), position="top")
     st.set_page_config(page_title=f"{page.title} · attnviz")
@@ -215,7 +215,7 @@ def run() -> None:
 
 
 def _marked(page: StreamlitPage) -> str:
-    """The style that marks the menu entry above a page that is not in the menu itself."""
+    """Return the style that marks the menu entry of a page that is not in the menu itself."""
     entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
     if entry is None:
         return ""

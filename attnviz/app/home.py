@@ -1,4 +1,4 @@
-"""Where the app's own files lie."""
+"""Paths of the app's own files."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ _PACKAGE = Path(__file__).parents[1]
 APP = next(
     folder / "app.py" for folder in (_PACKAGE / "served", _PACKAGE.parent) if (folder / "app.py").is_file()
 )
-"""The app's frame, with pages/ and .streamlit/ beside it: where setup.py has put it, or in the repository."""
+"""Path of app.py, beside pages/ and .streamlit/: in the installed package, or in the repository."""
 
 PAGES = frozenset(file.stem for file in (APP.parent / "pages").glob("*.py"))
 """The names of all pages."""

@@ -1,4 +1,4 @@
-"""A visitor's words, escaped for Markdown."""
+"""User text, escaped for Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
 from attnviz.text import percent
 
-# What becomes a link, an arrow or an icon even where each of its signs is escaped. A word joiner, which shows
-# as nothing, keeps it from that.
+# Streamlit turns these into links, arrows or icons even when escaped. An invisible word joiner prevents that.
 _REWRITTEN = re.compile(
     r"https?(?=://)|www(?=\.)|[\w.+-](?=@)|(?<!\S)[-<>~](?=[->=]{1,2}(?!\S))|:(?=material/)", re.IGNORECASE
 )
@@ -23,10 +22,10 @@ class Markdown(str):
 
 
 def code(text: str) -> Markdown:
-    """The text as a code span on one line.
+    """Return the text as a code span on one line.
 
-    Nowhere else do Markdown, formulas, links, images, directives and emoji names all stay the letters
-    that were typed.
+    Only in code spans are Markdown, formulas, links, images, directives and emoji names all shown
+    as typed.
     """
     text = " ".join(text.split()) or " "
     text = text.replace(
@@ -40,28 +39,28 @@ def code(text: str) -> Markdown:
 
 @lru_cache(maxsize=256)  # a page has 25 such texts, nearly all of them ours
 def plain(text: str) -> str:
-    """A message as Markdown without formatting, whatever words of the visitor it quotes."""
+    """Return a message as Markdown without formatting, whatever user text it quotes."""
     text = _REWRITTEN.sub("\\g<0>\u2060", text)
     text = re.sub(r"([\\`*_{}\[\]<>#$~|!:&])", r"\\\1", text)
     return re.sub(
         r"^(\s*\d*)([-+=.)])", r"\1\\\2", text, flags=re.MULTILINE
-    )  # else a list begins, or a title
+    )  # else it would begin a list or a heading
 
 
 @cache
 def parts(file: Path) -> dict[str, str]:
-    """The parts of a Markdown file of ours, by their headings ("## name")."""
+    """Return the parts of one of our Markdown files, by heading ("## name")."""
     found = re.split(r"^## (.+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
     return {name: text.strip() for name, text in zip(found[1::2], found[2::2], strict=True)}
 
 
 def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:
-    """What a token is called, as a code span; with its number where the text has it twice."""
+    """Return a token's name as a code span, with its number if the text has it twice."""
     return code(name_of(place, groups))
 
 
 def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> Markdown:
-    """Tokens with their weights: "`dog` **66 %**, `road` **0.7 %**"."""
+    """Return tokens with their weights: "`dog` **66 %**, `road` **0.7 %**"."""
     sign = "**" if bold else ""
     listed = (f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in of)
     return Markdown(", ".join(listed))

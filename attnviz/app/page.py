@@ -32,10 +32,10 @@ class Frame:
     """A page that is being drawn.
 
     Attributes:
-        notices: the place for notices about the link.
-        beside: the place of "Copy link"; None where the page draws it elsewhere, or not at all.
-        always: the choices that the copied link always names; None: by the table.
-        drop_undrawn: whether the address forgets what the page has at times and does not draw now.
+        notices: Placeholder for notices about the link.
+        beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
+        always: Parameters that the copied link always has; None for those of the table.
+        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
     """
 
     notices: DeltaGenerator
@@ -47,7 +47,7 @@ class Frame:
     def end(self, failed: bool = False) -> None:
         """Draw the link to this view, and report invalid parameters of the one that led here.
 
-        Where a section `failed`, the address keeps what only that one would have drawn: it comes back.
+        If a section `failed`, the URL keeps the parameters of its widgets.
         """
         self.ended = True
         if self.beside:
@@ -60,9 +60,9 @@ class Frame:
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 
     def part(self, draw: Callable[[], None]) -> None:
-        """Draw the rest of the page, which runs alone when nothing but a choice in it has changed.
+        """Draw the rest of the page as a fragment, which reruns alone when only its widgets changed.
 
-        What `draw` holds on to is kept for the whole visit: keys of the caches, and no arrays.
+        The closure of `draw` is kept for the whole session: it must hold cache keys, not arrays.
         """
         room = room_bar.current()
 
@@ -82,14 +82,13 @@ def page(
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
-    What raises an `AttnvizError` inside ends the sections with the error's words; the frame stays. So does
-    a lack of memory.
+    An `AttnvizError` inside, or a lack of memory, ends the sections with its message; the frame stays.
 
     Args:
-        name: of the page; its choices are those that the table of `state.choices` gives it.
-        title: its heading; "" for none.
-        beside: draws what is beside the title, in front of "Copy link"; None for neither.
-        drop_undrawn: whether the address forgets what the page has at times and does not draw now.
+        name: Name of the page; `state.choices` has its parameters.
+        title: Heading; "" for none.
+        beside: Draws the elements between the title and "Copy link"; None for neither.
+        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
     """
     link.arrive(name)
     place = _title_row(title, beside) if beside else None
@@ -103,10 +102,10 @@ def page(
 
 
 def draw_copy_link(always: list[str] | None = None) -> None:
-    """Draw the switch of the teacher's view, where the page has one, and the button that copies the link.
+    """Draw the teacher's view switch, if the page has one, and the button that copies the link.
 
-    The address always names the choices `always`, even as the visitor found them; None: by the table.
-    It omits what is empty or off.
+    The copied link has the parameters `always` even at their defaults; None for those of the table. It
+    omits empty values and switches that are off.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
@@ -121,7 +120,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
 def stop(
     error: AttnvizError, icon: str = ":material/edit:", then: Callable[[], None] | None = None
 ) -> NoReturn:
-    """Show why the page cannot go on, right here; let `then` draw what helps, and end it."""
+    """Show why the page cannot continue, let `then` draw a remedy, and stop."""
     _tell(error, icon)
     if then:
         then()
@@ -130,7 +129,7 @@ def stop(
 
 @contextmanager
 def _telling() -> Iterator[list[AttnvizError]]:
-    """An error that ends the sections in here is shown on the page, and added to the list."""
+    """Show an error inside this context on the page, and append it to the list."""
     problems: list[AttnvizError] = []
     try:
         yield problems
@@ -151,7 +150,7 @@ def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
 
 
 def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
-    """Draw the title with what is beside it; return the place for "Copy link"."""
+    """Draw the title and the elements beside it; return the placeholder for "Copy link"."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="title"
     ):
@@ -162,5 +161,5 @@ def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
 
 
 def bar() -> DeltaGenerator:
-    """Return a place for the sentence and the head of a page: one line, with each name before its box."""
+    """Return a container for a page's sentence and head: one line, with labels before the boxes."""
     return st.container(key="bar")

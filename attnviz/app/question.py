@@ -20,7 +20,7 @@ from attnviz.app.state.choices import OPTIONS, PREDICT, QUIZ, READER, RIGHT, TEA
 from attnviz.errors import InvalidQuestion, quoted
 
 MAX_LENGTH, MAX_OPTION_LENGTH, MIN_OPTIONS, MAX_OPTIONS = 400, 80, 2, 6
-"""The characters of a question and of an option, and how many options there are."""
+"""Maximum characters of a question and of an option, and maximum number of options."""
 
 _UNMARKED = "not marked"
 _UNWRITTEN = ("", "", _UNMARKED)
@@ -33,7 +33,7 @@ _COVERED = """
 """
 
 VOTE, LED = "vote", "led"
-"""Why answers stay covered: a vote is open, or the visitor follows a teacher."""
+"""Reasons to cover answers: a vote is open, or the visitor follows a teacher."""
 
 _KEPT_COVERED = "why answers stay covered"
 _IN_ROOM = "whether the visitor is in a room"
@@ -54,11 +54,11 @@ class Question:
 
     Attributes:
         text: Markdown.
-        options: plain text.
-        right: the option that is right; None where none was marked.
-        because: what the numbers are, in Markdown.
-        own: whether a teacher wrote it.
-        of_sentence: whether it is about the page's sentence, and does not name it itself.
+        options: Plain text.
+        right: The correct option; None if none was marked.
+        because: Explanation of the answer, in Markdown.
+        own: A teacher wrote it.
+        of_sentence: It is about the page's sentence, without quoting it.
     """
 
     text: str
@@ -70,13 +70,13 @@ class Question:
 
 
 def sentence_of_page() -> str:
-    """What the page reads: its sentence, or both."""
+    """Return the page's sentence, or both sentences."""
     choice = next((lesson.sentence for lesson in LESSONS if lesson.name == link.page()), TEXT)
     return " / ".join(text for _, text in link.along(choice, READER))
 
 
 def form() -> Question | None:
-    """Draw the button behind which a teacher writes a question; return it, None where there is none.
+    """Draw the button that opens the form for a teacher's question; return the question, or None.
 
     It belongs to its page: other pages do not show it, and it is still there after coming back.
     """
@@ -97,18 +97,20 @@ def form() -> Question | None:
         if several:
             marked = link.current(RIGHT) in several
             with st.expander("One option is marked right" if marked else "Mark the right option"):
-                message = "Copy link takes the question along, and the right option: the address has both."
+                message = "Copy link includes the question and the correct option: the URL has both."
                 right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=message)
         else:
             RIGHT.forget()
-            st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
+            st.caption(
+                "Then mark the correct option, if there is one: it is shown with the answer, not before."
+            )
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
                 bool(PREDICT.get(0)),
                 key="hide-page",
                 on_change=lambda: link.choose(PREDICT, 1 - PREDICT.get(0)),
-                help="Copy link takes this along.",
+                help="Copy link includes this.",
             )
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
@@ -123,15 +125,15 @@ def form() -> Question | None:
 
 
 def _split(options: str) -> list[str]:
-    """The options, of which empty ones are none."""
+    """Return the options that are not empty."""
     return [option for part in options.split(_BETWEEN) if (option := " ".join(part.split()))]
 
 
 def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
-    """A question and its options as plain text, in one line each.
+    """Return a question and its options as plain text, in one line each.
 
     Raises:
-        InvalidQuestion: something is missing, too much or doubled.
+        InvalidQuestion: something is missing, too long or repeated.
     """
     text, several = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
@@ -225,40 +227,40 @@ def _verdict(guessed: str | None, right: str | None) -> str:
 
 
 def on_page(name: str) -> Question | None:
-    """The question of the page of this name when it was drawn last; None if it has none."""
+    """Return the question of this page when it was last drawn; None if it has none."""
     asked, question = memory.get(_QUESTION) or ("", None)
     return question if asked == name else None
 
 
 def revealed() -> frozenset[str]:
-    """The lessons with answers that this visitor revealed."""
+    """Return the lessons with answers that this visitor revealed."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
 
 
 def take_hiding() -> None:
-    """Take from the link whether the page is hidden until the answer is revealed."""
+    """Read from the link whether the page is hidden until the answer is revealed."""
     link.number(PREDICT)
 
 
 def hiding() -> bool:
-    """Whether the page that is drawn is hidden until the answer is revealed."""
+    """Return whether the current page is hidden until the answer is revealed."""
     projected = link.current(TEACHER).lower() == "true"
     return bool(PREDICT.get(0) or projected or memory.get(_IN_ROOM) or why_covered())
 
 
 def answered() -> bool:
-    """Whether the page that is drawn is not hidden, or no longer."""
+    """Return whether the current page is not hidden, or its answer was revealed."""
     return not hiding() or (link.page() in revealed() and why_covered() != VOTE)
 
 
 def why_covered() -> str:
-    """Why this visitor cannot reveal: their room votes (`VOTE`), or they follow a teacher (`LED`); or ""."""
+    """Return why answers stay covered: a vote (`VOTE`), or the visitor follows a teacher (`LED`); else ""."""
     return str(memory.get(_KEPT_COVERED, ""))
 
 
 def keep_covered(why: str, *, in_room: bool) -> None:
-    """Hide pages while the visitor is in a room, and cover the answer of the drawn one while it votes."""
+    """Hide pages while the visitor is in a room, and cover the current page's answer during a vote."""
     memory.put(_IN_ROOM, in_room)
     if why == VOTE != why_covered():
         reveal(revealed() - {link.page()})

@@ -1,4 +1,4 @@
-"""What the pages and the code cite: the list, and the links from citations to their entries there."""
+"""References of the pages and the code: the list, and links from citations to its entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CITATION = re.compile(
     r"(?:\s++et\s++al\.|\s++(?:&|and)\s++(?:van\s++)?[A-Z][\w-]++(?<=\w))?)"
     r"\s++(?:(?P<year>(?:18|19|20)\d\d)|\((?P<in_brackets>(?:18|19|20)\d\d)\))(?!\w)"
 )
-"""Who and when: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
+"""Authors and year: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
 
 _SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https": "https:"}
 
@@ -26,8 +26,8 @@ class Reference(NamedTuple):
     """One entry.
 
     Attributes:
-        title, venue: as published.
-        found_at: "arXiv:" or "doi:" and the number; else an address; "" where there is none.
+        title, venue: As published.
+        found_at: "arXiv:" or "doi:" and the number; else a URL; "" for none.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Reference(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Where it can be read; "" where that is not known."""
+        """URL of the text; "" if unknown."""
         site, _, number = self.found_at.partition(":")
         return f"{_SITES[site]}{number}" if site else ""
 
@@ -45,11 +45,11 @@ REFERENCES = {
     name: Reference(**facts)
     for name, facts in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
 }
-"""By the citation."""
+"""References by citation."""
 
 
 def cited(found: re.Match[str]) -> str:
-    """The name in `REFERENCES` that a match of `CITATION` would have: "Abnar and Zuidema (2020)" has "&"."""
+    """Return the name in `REFERENCES` of a match of `CITATION`: "Abnar and Zuidema (2020)" has "&"."""
     who = " ".join(found["who"].split()).replace(" and ", " & ")
     return f"{who} {found['year'] or found['in_brackets']}"
 

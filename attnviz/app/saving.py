@@ -1,4 +1,4 @@
-"""Files that a visitor takes along: the button that saves one, and names that are safe on every system."""
+"""Downloads: the button that saves a file, and file names that are valid on every system."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
-_MAX_NAME_LENGTH = 60  # characters of a model's name that a file's name has room for
-_BEGIN = 32  # characters of a sentence in a file's name
+_MAX_NAME_LENGTH = 60  # maximum characters of a model's name in a file name
+_BEGIN = 32  # maximum characters of a sentence in a file name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
 
 def save_file(
     label: str, contents: Callable[[], str | bytes], name: str, what: str | None = None, icon: str = ""
 ) -> None:
-    """Draw the button that makes a file of this name, with its ending, when it is pressed."""
+    """Draw a button that creates a file with this name when it is pressed."""
     kind = _TYPES[name.rsplit(".", 1)[1]]
     st.download_button(label, contents, name, kind, help=what, icon=icon or None, on_click="ignore")
 
 
 def npz_of(trace: Trace) -> bytes:
-    """A whole forward pass as a file."""
+    """Return a whole trace as an NPZ file."""
     file = io.BytesIO()
     trace.save(file)
     return file.getvalue()
 
 
 def file_name_of(model: str) -> str:
-    """How a file about this model begins: "attnviz-openai-gpt2" for "openai/gpt2"; never a path.
+    """Return the prefix of a model's file names: "attnviz-openai-gpt2" for "openai/gpt2"; never a path.
 
-    Of a long name the end is kept, where a folder has its own name.
+    Long names keep their end, which has the last part of a path.
     """
     kept = re.sub(r"[^A-Za-z0-9_]+", "-", model)
     return f"attnviz-{kept[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
 
 
 def with_sentence(name: str) -> str:
-    """A file's name with the beginning of the page's sentence."""
+    """Return a file name with the beginning of the page's sentence."""
     text, *_ = _subject()
     return "-".join(filter(None, (name, _beginning(text))))
 
 
 def picture_file(what: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
-    """The name of a picture's file, and the texts above and below the picture.
+    """Return the file name of a picture, and the texts above and below it.
 
     Args:
-        what: the picture's name.
-        title: its heading; "": the page's.
-        about: what is seen, in parts with " · " between them; "": the sentence, the model and the head that
-            the page is about.
-        omitted: what of these is not seen.
+        what: Name of the picture.
+        title: Its heading; "" for the page's.
+        about: Description, in parts separated by " · "; "" for the page's sentence, model and
+            head.
+        omitted: Note on what is not shown.
     """
     text, model, head = _subject()
     kept = re.sub(r"\W+", "-", what).strip("-")
@@ -73,13 +73,13 @@ def picture_file(what: str, title: str = "", about: str = "", omitted: str = "")
 
 
 def _beginning(text: str) -> str:
-    """Its first whole words, as a part of a file's name."""
+    """Return its first whole words, for a file name."""
     begin = text if len(text) <= _BEGIN else text[: _BEGIN + 1].rpartition(" ")[0] or text[:_BEGIN]
     return re.sub(r"\W+", "-", begin).strip("-")
 
 
 def _subject() -> tuple[str, str, str]:
-    """The page's sentence, what its model is called, and its head, such as 4-2; "" for what it has not."""
+    """Return the page's sentence, the model's name, and the head, such as 4-2; "" if missing."""
     here = link.page()
 
     def shown_values(*several: Choice[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Small pictures of the pages' figures, for their cards: drawn by hand, of no model's numbers."""
+"""Small pictures for the pages' cards, drawn by hand; they show no model's numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import sin
@@ -103,7 +103,7 @@ _PICTURES = {
 
 
 def of_page(name: str) -> str:
-    """The picture of a page's card, as what a style has for an image.
+    """Return the picture of a page's card, as a CSS image.
 
     Raises:
         KeyError: there is no such page.

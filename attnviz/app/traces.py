@@ -1,4 +1,4 @@
-"""What a model computes for a text; each value is computed once for all visitors."""
+"""Cached traces and predictions of texts, shared by all visitors."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
 """
 
 MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
-"""The same for a visitor who may not open models: on a server for others, each holds less."""
+"""The same for visitors who may not open models."""
 
 MAX_LONG_TRACES = 2
-"""How many traces of long texts are kept: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
+"""Maximum number of cached long traces: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
 
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
-"""The sentences of a pair from which queries and keys are shown; None: both."""
+"""The sentences of a pair from which queries and keys are shown; None for both."""
 
 MAX_WAITING_TOKENS = 4096
-"""The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
+"""Maximum number of tokens of all queued texts; beyond that, a text is refused."""
 
-_places = threading.BoundedSemaphore(2)  # a model reads so many texts at a time, which bounds their memory
+_places = threading.BoundedSemaphore(2)  # concurrent forward passes per model, which bounds their memory
 _lock = threading.Lock()
-_waiting: list[int] = []  # the tokens of each text that waits for a place
+_waiting: list[int] = []  # number of tokens of each queued text
 
 
 @contextmanager
 def _turn(tokens: int) -> Iterator[None]:
-    """Wait for a place to read a text of so many tokens.
+    """Wait in the queue to run a text with this many tokens.
 
     Raises:
-        AttnvizError: too much waits already.
+        AttnvizError: the queue is full.
     """
     with _lock:
         if _waiting and sum(_waiting) + tokens > MAX_WAITING_TOKENS:
@@ -72,9 +72,9 @@ def _turn(tokens: int) -> Iterator[None]:
 
 @cached()
 def trace(model: Entry, given: ModelInput) -> Trace:
-    """Return the forward pass of a model over what it is given.
+    """Return the trace of an input.
 
-    The opening sentences are stored with the app, so that the first picture need not wait for the model.
+    Traces of the initial sentences are stored with the app, so that the first picture appears at once.
 
     Raises:
         AttnvizError: the text or the model cannot be used; see the message.
@@ -84,7 +84,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
     loaded = lookup.loaded_model(model)
     with st.spinner("Reading the text with the model …"):
         tokens = len(loaded.tokens(given))
-        # What is known to be too much is not even begun.
+        # Texts that are certainly too long are refused before the forward pass.
         check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
         with _turn(tokens), metrics.FORWARDS.time():
             read = loaded.trace(given)
@@ -95,7 +95,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
 
 
 def is_long(model: Entry, given: ModelInput) -> bool:
-    """Whether a text has too many weights for `trace`, and is one for `long_trace`.
+    """Return whether a text has too many weights for `trace`, and needs `long_trace`.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
@@ -110,7 +110,7 @@ def is_long(model: Entry, given: ModelInput) -> bool:
 
 @cachetools.cached(cachetools.LRUCache(MAX_LONG_TRACES), condition=threading.Condition())
 def long_trace(model: Entry, given: ModelInput) -> Trace:
-    """Return the forward pass over a long text: queries and keys, from which rows of weights are computed.
+    """Return the trace of a long text: queries and keys, from which rows of weights are computed.
 
     Raises:
         AttnvizError: the model has no rules for its masks or biases; or it cannot be used.
@@ -124,26 +124,26 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
 
 @cached()
 def shown_of_long(model: Entry, given: ModelInput, kind: Kind) -> DisplayTokens:
-    """Return the tokens of a long text: what it reads is what it attends to."""
+    """Return the tokens of a long text; queries and keys are the same."""
     return queries_and_keys(long_trace(model, given), kind)[0]
 
 
 def longest(model: Entry) -> int:
-    """How many tokens a text may have that `trace` reads."""
+    """Return the maximum number of tokens for `trace`."""
     return isqrt(MAX_WEIGHTS // (model.heads * (model.layers or model.decoder_layers)))
 
 
 def _without_values(block: Block) -> Block:
-    """A block with queries and keys alone: values take a third of the memory, and no picture shows them."""
+    """Return a block with queries and keys only: values take a third of the memory, and are not shown."""
     heads, _, keys = block.shape
     return changed(block, value=np.zeros((heads, keys, 0), np.float32), projection=None)
 
 
 def need_vectors(model: Entry, given: ModelInput) -> None:
-    """Refuse a model that gives its weights alone: without queries, keys, values and masks.
+    """Raise if a model returns only weights, without queries, keys, values and masks.
 
     Raises:
-        ModelNotSupported: it does; see the message.
+        ModelNotSupported: it returns only weights; see the message.
     """
     if trace(model, given).blocks[0].weights_alone:
         loading.opened(model).need_vectors()
@@ -151,7 +151,7 @@ def need_vectors(model: Entry, given: ModelInput) -> None:
 
 @cached()
 def predictions(model: Entry, given: ModelInput) -> tuple[Prediction, ...]:
-    """What the model expects, place by place; empty where it has no head for it.
+    """Return the predictions, one per position; empty if the model has no prediction head.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
@@ -163,7 +163,7 @@ def predictions(model: Entry, given: ModelInput) -> tuple[Prediction, ...]:
 def shown(
     model: Entry, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[DisplayTokens, ...]:
-    """Which tokens are shown, and how they are called: queries and keys, or one for both."""
+    """Return the shown queries and keys, with their labels."""
     return queries_and_keys(
         trace(model, given), kind, between=BETWEEN[between], hide_special=hide, merge_words=merge
     )
@@ -171,23 +171,23 @@ def shown(
 
 @cached()
 def own_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
-    """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
+    """Return the model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
     read = trace(model, given)
     return of_all_layers(read, kind, [block.weights for block in read.of_kind(kind)])
 
 
 def own_masks(model: Entry, given: ModelInput, kind: Kind) -> Mask:
-    """The model's masks, [layer, query, key]; a layer without attention weights has no open cell."""
+    """Return the model's masks, [layer, query, key]; all False in a layer without attention weights."""
     read = trace(model, given)
     return of_all_layers(read, kind, [block.mask for block in read.of_kind(kind)])
 
 
 def of_all_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], nothing: float = 0) -> Numbers:
-    """Stack arrays of those layers that have attention weights, among all layers.
+    """Stack the arrays of layers with attention weights, with a fill value for all other layers.
 
     Args:
-        arrays: one for each block of this kind, by layer.
-        nothing: what a layer without attention weights is filled with.
+        arrays: One array for each block of this kind, by layer.
+        nothing: Fill value for layers without attention weights.
     """
     if not read.without_weights:
         return cast("Numbers", np.stack(arrays))
@@ -202,18 +202,18 @@ def of_all_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], nothing: f
 def weights(
     model: Entry, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
-    """The weights as they are shown, [layer, head, shown query, shown key]."""
+    """Return the shown weights, [layer, head, shown query, shown key]."""
     return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
 
 
 def only_special(tokens: Sequence[DisplayTokens]) -> bool:
-    """Whether one of the texts has nothing but special tokens: a decoder that ended its text at once."""
+    """Return whether one of the texts has only special tokens, as when a decoder ends its text at once."""
     return any(all(group.special for group in side.all_groups) for side in tokens)
 
 
 @cached()
 def found(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
-    """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
+    """Return the behaviours of each head, independent of hidden tokens; none if all tokens are special."""
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()
@@ -225,10 +225,10 @@ def _stored(model: Entry, given: ModelInput) -> Trace | None:
 
 
 def check_size(heads: int, queries: int, keys: int) -> None:
-    """Refuse what is too large to be shown.
+    """Raise if there are too many weights to show.
 
     Raises:
-        AttnvizError: the heads have more than `MAX_WEIGHTS` weights, or a guest's maximum.
+        AttnvizError: the heads have more than `MAX_WEIGHTS` weights, or the visitor's maximum.
     """
     maximum = MAX_WEIGHTS if allowed.may_open() else MAX_GUEST_WEIGHTS
     if heads * queries * keys > maximum:

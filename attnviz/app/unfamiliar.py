@@ -1,4 +1,4 @@
-"""Parts of a text that are unlike the English that the bundled BERT learned from."""
+"""Parts of a text that are unlike the bundled BERT's English training text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MAX_QUOTED = 5  # unknown characters
 
 
 def unfamiliar(groups: Iterable[DisplayToken]) -> str:
-    """Return a note in Markdown about unknown characters, and words cut into pieces; "" for nothing.
+    """Return a note in Markdown about unknown characters and split words; "" for none.
 
-    Words are mentioned where half of them or more are cut, as in texts of other languages.
+    Words are mentioned if half of them or more are split, as in texts of other languages.
     """
     unknown: dict[str, None] = {}
-    words: list[int] = []  # how many pieces each has
+    words: list[int] = []  # number of pieces of each word
     for group in groups:
         if group.label.startswith(UNKNOWN):
             unknown[markdown.code(group.label)] = None

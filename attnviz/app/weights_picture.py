@@ -1,4 +1,4 @@
-"""Any weights as the lines or the matrix of the Explore page: pointed at, pinned, and saved as a picture."""
+"""Interactive lines or matrix of any weights, as on the Explore page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnviz.widgets.tokens import shown_tokens as named
 
 
 def shown_tokens(tokens: tuple[Token, ...], text: str) -> list[ShownToken]:
-    """The tokens of a text as the picture names them."""
+    """Return the tokens of a text with their names in the picture."""
     return named(DisplayTokens(tokens, text).groups)
 
 
@@ -44,19 +44,19 @@ def weights_picture(
     """Draw weights, or other numbers between queries and keys.
 
     Args:
-        name: Streamlit's key of the picture.
-        weights: [head, query, key]; NaN or −inf: a cell that the mask forbids.
-        query_tokens, key_tokens: the rows and the columns.
-        view: lines between tokens, or a matrix.
-        query, key: the pinned pair, from 0; None for none.
-        layer, heads: what the first axis is called, from 1.
-        heading: what the picture is called, if not "Layer 4 · Head 2".
+        name: Streamlit key of the picture.
+        weights: [head, query, key]; NaN or −inf in masked cells.
+        query_tokens, key_tokens: Tokens of the rows and the columns.
+        view: Lines between tokens, or a matrix.
+        query, key: Pinned pair, from 0; None for none.
+        layer, heads: Numbers of the layer and of the heads on the first axis, from 1.
+        heading: Heading; "" for "Layer 4 · Head 2".
         kind: "sequential" for shares of 1, "diverging" for numbers around 0.
-        unit: how numbers are written.
-        note: what the colours mean, below the picture.
-        caption: the caption of the saved picture; "": its heading.
-        filename: of the saved picture, without ending.
-        on_pick: called with query and key, from 0, when the visitor pins a pair; query None: all.
+        unit: Number format.
+        note: Explanation of the colours, below the picture.
+        caption: Caption of the saved picture; "" for its heading.
+        filename: File name of the saved picture, without extension.
+        on_pick: Called with query and key, from 0, when the visitor pins a pair; query None for all.
     """
     allowed = np.isfinite(weights)
     cells = np.where(allowed, weights, 0).astype(np.float32)

@@ -47,7 +47,7 @@ def look(name: str | Path) -> AppTest:
     """Type a name on the page on models, and press Look."""
     app = try_page("models")
     app.text_input(key="own").set_value(str(name))
-    return press(app, "Look")
+    return press(app, "Inspect")
 
 
 def page_links(app: AppTest) -> str:

@@ -326,7 +326,7 @@ def open_model(page: Page, url: str, folder: Path) -> None:
 
 def open_looked_at(page: Page) -> None:
     """Open the model whose name is in the box of the page on models."""
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Inspect").click()
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
 

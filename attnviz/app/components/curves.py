@@ -153,7 +153,7 @@ def curves(
 
 
 def config(columns: int = 1) -> dict[str, Any]:
-    """Return the look of a chart, with larger letters in the teacher's view."""
+    """Return the style of a chart, with larger letters in the teacher's view."""
     font = 18 if TEACHER.get(False) else 13
     return {
         "axis": {"labelFontSize": font, "titleFontSize": font, "labelPadding": 6, "titlePadding": 6},

@@ -12,15 +12,15 @@ from attnviz.widgets.tokens import ShownToken
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a long text is shown.
+    """The shown part of a long text.
 
     Attributes:
-        row, column: its first query and key, from 0.
-        span: how many tokens it has along a side.
-        size: how many queries and keys the text has.
-        matches: what a search has found, in words.
-        below: weights below this are not drawn.
-        hides: how much weight that is, in words.
+        row, column: First query and key, from 0.
+        span: Number of tokens along a side.
+        size: Number of queries and keys of the text.
+        matches: Search result, in words.
+        below: Weights below this are not drawn.
+        hides: Amount of weight that is not drawn, in words.
     """
 
     row: int

@@ -49,12 +49,12 @@ export function pictureFile(root, { title, about }) {
   const shapes = within(root, root);
   const width = Math.max(root.scrollWidth, root.offsetWidth);
   const height = Math.max(root.scrollHeight, root.offsetHeight);
-  const lines = (text, size, look) =>
-    text ? wrapped(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...look })) : [];
+  const lines = (text, size, style) =>
+    text ? wrapped(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...style })) : [];
   const [above, below] = [lines(title, 16, { "font-weight": 700, fill: INK }), lines(about, 12, { fill: GREY })];
   const top = MARGIN + above.length * LINE + 8;
   const say = (said, from) =>
-    said.map(({ line, ...look }, at) => drawing("text", { x: MARGIN, y: from + (at + 0.5) * LINE, ...look }, line));
+    said.map(({ line, ...style }, at) => drawing("text", { x: MARGIN, y: from + (at + 0.5) * LINE, ...style }, line));
   const size = { width: Math.ceil(width + 2 * MARGIN), height: Math.ceil(top + height + 8 + below.length * LINE + MARGIN) };
   const svg = drawing(
     "svg",

@@ -38,7 +38,7 @@ class DrawnStep(TypedDict):
 
 
 class Made(TypedDict):
-    """How an array is drawn and computed.
+    """Appearance and computation of an array.
 
     Attributes:
         op: Name of the operation, in `FORMULAS` of `step_formulas.js`.

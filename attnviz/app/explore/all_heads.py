@@ -1,4 +1,4 @@
-"""All heads at a glance: one small picture for each, and filters that find heads by what they do."""
+"""Overview of all heads: one thumbnail for each, and filters that find heads by behaviour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMED = 3  # heads with the highest scores that the sentence about a filter nam
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
-    """Draw the title, the filters and the choice of heads; return the heads and the atlas' place."""
+    """Draw the title, the filters and the choice of heads; return the heads and the atlas' placeholder."""
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -31,7 +31,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
         )
         if not names:
-            FILTER.forget()  # what was looked for in another kind of attention
+            FILTER.forget()  # a filter of another kind of attention
         else:
             with st.popover("Filter"):
                 FILTER.perhaps("Heads that attend to …", names)
@@ -68,7 +68,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
 
 
 def _wanted(view: View) -> Behaviour | None:
-    """What the visitor looks for; None for nothing."""
+    """Return the selected filter; None for none."""
     for behaviour in _behaviours(view):
         if behaviour.name == FILTER.get(None):
             return behaviour

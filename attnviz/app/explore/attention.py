@@ -1,4 +1,4 @@
-"""Which attention of an encoder–decoder is shown: a text in itself, the other in itself, or in the first."""
+"""Kinds of attention in an encoder–decoder: encoder and decoder self-attention, and cross-attention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENCODER_DECODER: dict[Kind, str] = {
 
 
 def choose(model: Entry) -> Kind:
-    """Draw the choice, where the model has more than one kind of attention; return the chosen kind."""
+    """Draw the select if the model has several kinds of attention; return the selected kind."""
     kinds = model.kinds
     if len(kinds) == 1:
         return kinds[0]
@@ -34,18 +34,18 @@ def choose(model: Entry) -> Kind:
 
 
 def open_kind(model: Entry, kind: Kind) -> None:
-    """Choose a kind, from a button."""
+    """Select a kind, as a callback of a button."""
     if len(model.kinds) > 1:
         KIND.set(kind)
 
 
 def of(model: Entry, kind: Kind) -> str:
-    """What comes before the word "head": "encoder ", or nothing where a model has one kind of attention."""
+    """Return the prefix of the word "head": "encoder ", or "" if the model has one kind of attention."""
     return f"{kind} " if len(model.kinds) > 1 else ""
 
 
 def draw(read: ExploreSelection) -> None:
-    """Write what the decoder reads, if there is one, and what its attention means."""
+    """Draw the decoder's text, if there is a decoder, and an explanation of the attention."""
     if read.trace.target is not None and read.model.engine == "translator":
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
     elif read.trace.target is not None:
@@ -57,7 +57,7 @@ def draw(read: ExploreSelection) -> None:
 
 
 def warn(read: ExploreSelection) -> None:
-    """Note that the model gives weights alone, or that our translator was not trained on such a sentence."""
+    """Warn if only weights are returned, or if the bundled translator was not trained on such a sentence."""
     if read.trace.blocks[0].weights_alone:
         st.info(f"**Weights only.** {markdown.plain(str(loading.opened(read.model).weights_alone))}")
     if read.model.engine != "translator":

@@ -1,4 +1,4 @@
-"""The choices on the page; each is a widget with its value in the link."""
+"""The page's widgets for heads and display; the link has their values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from attnviz.trace import Block
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
-"""How the heads are shown; a change, which has a sign, has no maximum."""
+"""Display options for several heads; signed changes have no maximum."""
 
 ALONE: Together = "each by itself"
 
@@ -52,7 +52,7 @@ _DEFAULTS_IN_LINK = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 @dataclass(frozen=True)
 class Heads:
-    """Open heads of one layer, counted from 1: the one with worked-out numbers, and others beside it."""
+    """Open heads of one layer, from 1: the main head, and others shown beside it."""
 
     layer: int
     head: int
@@ -60,12 +60,12 @@ class Heads:
 
     @property
     def all(self) -> list[int]:
-        """Every open head, the worked-out one first."""
+        """All open heads, the main head first."""
         return [self.head, *self.also]
 
     @property
     def title(self) -> str:
-        """What is open: "Layer 4 · Head 2", "Layer 4 · Heads 2, 5"."""
+        """Heading of the open heads: "Layer 4 · Head 2", "Layer 4 · Heads 2, 5"."""
         numbers = ", ".join(str(head) for head in self.all)
         return f"Layer {self.layer} · {'Heads' if self.also else 'Head'} {numbers}"
 
@@ -77,7 +77,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the card of the open head is filled in once everything is chosen: title, picture, and buttons."""
+    """Placeholders of the open head's card, filled in last: title, picture and buttons."""
 
     title: DeltaGenerator
     body: DeltaGenerator
@@ -86,12 +86,12 @@ class Places:
 
 @dataclass(frozen=True)
 class Shown:
-    """How the open head is shown.
+    """Display options of the open head.
 
     Attributes:
-        style: one of `STYLES`.
-        heads: whether all heads are shown together.
-        queries: rows that are added up, from 0; none: each is shown by itself.
+        style: One of `STYLES`.
+        heads: How heads are combined.
+        queries: Rows to add up, from 0; empty to show each row by itself.
     """
 
     style: str
@@ -100,7 +100,7 @@ class Shown:
 
 
 def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
-    """Draw how the numbers are shown; return the choice, how heads are shown, and the places left open."""
+    """Draw the display widgets; return the view, the display options and the placeholders."""
     tokens = traces.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     # Some models have no special tokens at all, and some texts no others.
@@ -113,7 +113,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
             between = BETWEEN.segments("From sentence → to sentence", list(traces.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            help=f"Excludes {' and '.join(map(markdown.plain, special))}; what is left of each row of "
+            help=f"Excludes {' and '.join(map(markdown.plain, special))}; the rest of each row of "
             "weights is rescaled to 100 %.",
         )
         more = st.popover("More")
@@ -150,7 +150,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
 
 
 def _choose_together(view: View, style: str) -> Shown:
-    """Draw the choices of what is shown as one, of weights and their changes in lines and matrices."""
+    """Draw the widgets that combine heads or rows, for weights and their changes in lines and matrices."""
     if view.stage != WEIGHTS or style == "Heatmap":
         return Shown(style, ALONE)
     st.markdown("Heads of a layer, or all heads")
@@ -162,25 +162,27 @@ def _choose_together(view: View, style: str) -> Shown:
 
 
 def _stages(read: ExploreSelection) -> list[str]:
-    """The stages that this attention has."""
-    return [stage.name for stage in stages(_telling(read.trace.of_kind(read.kind)))]
+    """Return the stages of this attention."""
+    return [stage.name for stage in stages(_block_with_all_stages(read.trace.of_kind(read.kind)))]
 
 
-def _telling(blocks: Sequence[Block]) -> Block:
-    """The block that has all the stages: not all layers may have a bias, or sinks."""
+def _block_with_all_stages(blocks: Sequence[Block]) -> Block:
+    """Return a block with all stages: some layers may have no bias or sinks."""
     return max(blocks, key=lambda block: len(stages(block)))
 
 
 def _explain(stage: str, read: ExploreSelection) -> None:
     blocks = read.trace.of_kind(read.kind)
-    explained = next(each for each in stages(_telling(blocks)) if each.name == stage).explanation
+    explained = next(
+        each for each in stages(_block_with_all_stages(blocks)) if each.name == stage
+    ).explanation
     unmasked = stage == "masked" and all(block.mask.all() for block in blocks)
-    nothing = " Here every token may look everywhere: nothing is masked." if unmasked else ""
+    nothing = " Here nothing is masked: every token may attend to all tokens." if unmasked else ""
     st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
 
 
 def _comparable(view: View) -> View:
-    """The view, or that of the first sentence alone if the two cannot be subtracted."""
+    """Return the view, or the first sentence's view if the two cannot be subtracted."""
     if view.changed is None:
         return view
     try:
@@ -192,7 +194,7 @@ def _comparable(view: View) -> View:
 
 
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
-    """Draw the choice of layer and heads.
+    """Draw the layer and head selects.
 
     In an unknown model, the head that `clearest` returns, from 1, is open first.
     """
@@ -211,8 +213,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
         open_heads(begin[0], [begin[1]])
     if ALSO.is_set:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
-    # Where the opening head is found in the text itself, a widget has no default that a link could omit:
-    # whoever opens the link gets this head, whatever text it was found in.
+    # If the initial head depends on the text, links always include the head: it has no fixed default.
     found = known is None
     with st.popover("By number"):
         layer = LAYER.draw("Layer", layers, begin[0], omit_default=not found)
@@ -223,12 +224,12 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
 
 
 def open_heads(layer: int, heads: Sequence[int]) -> None:
-    """Open these heads of a layer (from 1), from a picture or a button; the first one is worked out."""
+    """Open these heads of a layer (from 1), as a callback; the first one is the main head."""
     LAYER.set(layer)
     HEAD.set(heads[0])
     ALSO.set(list(heads[1:]))
 
 
 def always_named(model: Entry) -> list[str]:
-    """Return what a link names even as a default: all that the page found for an unknown model."""
+    """Return the parameters that links include even at their default: those derived for an unknown model."""
     return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

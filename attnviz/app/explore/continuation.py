@@ -1,4 +1,4 @@
-"""What the model wrote, token by token, with a way to step through it."""
+"""The model's text, with a button for each token."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from attnviz.trace import Token
 
 
 def fits(read: ExploreSelection) -> bool:
-    """Whether there is anything to step through: what a decoder wrote or read, and what it expected there."""
+    """Return whether there are decoder tokens with predictions to step through."""
     if read.trace.target is None:
         return read.given.writing is not None
     return expected.fits(read.model) and len(read.trace.of_kind("decoder")[0].query_tokens) > 1
 
 
 def draw(view: View, tokens: Tokens) -> None:
-    """Draw the text with its steps; a step chooses the token with which the next one was found.
+    """Draw the text with its steps; a step selects the token whose output predicted the next one.
 
-    A token is predicted at the one before it; it is read only after it was written.
+    A token is predicted at the previous token, and read only after it was written.
     """
     read = traces.trace(view.model, view.given)
     if read.target is None and not read.written:
@@ -66,13 +66,13 @@ def draw(view: View, tokens: Tokens) -> None:
     if chosen is not None:
         before = markdown.code(shown.groups[places[chosen] or 0].label)
         st.markdown(
-            f":small[Below, the row of the token before it is open, {before}: with what that one has read, "
-            "the model expects what comes next.]"
+            f":small[Below, the row of the token before it is open, {before}: its output predicts the next "
+            "token.]"
         )
 
 
 def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
-    """Each token as in the text, with the space before it; special ones by their names."""
+    """Return each token as in the text, with the space before it; special tokens by name."""
     pieces = []
     for token in tokens:
         piece = text[begin : token.end] if token.end > begin else ""
@@ -82,5 +82,5 @@ def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
 
 
 def _marked(piece: str) -> str:
-    """The piece with its spaces as they are, and other signs that control made visible."""
+    """Return the piece with its spaces, and with control characters made visible."""
     return "".join(letter if letter == " " else visible_text(letter) for letter in piece)

@@ -1,4 +1,4 @@
-"""What comes next, or what is masked: the model's own probabilities, beside its attention."""
+"""Predictions for the next or the masked token, beside the attention."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DRAWN_BY = "after temperature, top k and top p"
 
 
 def fits(model: Entry) -> bool:
-    """Whether the model has a head for predictions."""
+    """Return whether the model has a prediction head."""
     return model.expects is not None
 
 
 def draw(view: View, tokens: Tokens) -> None:
-    """Draw what the model expects; in a change, in both readings."""
+    """Draw the model's predictions; in a comparison, for both sentences."""
     masked = view.model.expects == "masked"
     st.header("Which word is masked?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
@@ -49,10 +49,10 @@ def draw(view: View, tokens: Tokens) -> None:
 
 def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
-        st.markdown("The decoder chooses: open *decoder* or *cross* to see what it expects.")
+        st.markdown("The decoder writes: open *decoder* or *cross* to see its predictions.")
         return
     if tokens.pair is None:
-        st.markdown("Choose a query token to see what the model expects after it.")
+        st.markdown("Choose a query token to see the predictions after it.")
         return
     at = views.own_place(view, given, tokens.pair.query, "query")
     if at is None:
@@ -61,7 +61,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     group = traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[at]
     found = [each for each in expected if each.position == group.positions[-1]]
     if not found:
-        st.markdown(f"The model expects nothing after {markdown.code(group.label)}.")
+        st.markdown(f"There is no prediction after {markdown.code(group.label)}.")
         return
     [prediction] = found
     here = traces.trace(view.model, given)
@@ -71,7 +71,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     )
     mark = "taken" if by_model else "in the text"
     drawn = by_model and given.writing is not None and alters(given.writing)
-    st.markdown(f"With what {markdown.code(group.label)} has read, the model expects:")
+    st.markdown(f"Predictions after {markdown.code(group.label)}:")
     bars(
         f"expected {given == view.given}",
         f"What comes after {isolated(group.label)}",
@@ -82,7 +82,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
 
 
 def alters(writing: Writing) -> bool:
-    """Whether what is drawn by has other probabilities than the model's own."""
+    """Return whether sampling changes the model's probabilities."""
     return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
 
@@ -92,7 +92,7 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         st.markdown(
             f"Type {markdown.code(mask)} in place of a word, and the model fills it in."
             if mask
-            else "This model’s vocabulary has no token for what is masked."
+            else "This model’s vocabulary has no mask token."
         )
         return
     query = views.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
@@ -100,23 +100,21 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     chosen = (asked or list(expected))[0]
     if len(expected) > 1:
         places = ", ".join(str(each.position + 1) for each in expected)
-        st.markdown(
-            f":small[Tokens {places} are masked. Choose one as the query, and its fillings are shown.]"
-        )
-    st.markdown(f"At token {chosen.position + 1} the model expects:")
+        st.markdown(f":small[Tokens {places} are masked. Choose one as the query to see its predictions.]")
+    st.markdown(f"Predictions at token {chosen.position + 1}:")
     name = f"expected {given == view.given}"
     bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", drawn=False)
 
 
 def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
-    """Draw what is expected as bars.
+    """Draw a prediction as bars.
 
     Args:
-        name: Streamlit's key of them.
-        title: for those who do not see them.
-        prediction: what is drawn.
-        mark: the label of the following token, if there is one: "taken" or "in the text".
-        drawn: whether it was drawn by other probabilities than the model's own, which are then beside them.
+        name: Streamlit key of the bars.
+        title: Title for screen readers.
+        prediction: The prediction.
+        mark: Label of the actual next token, if there is one: "taken" or "in the text".
+        drawn: Also show the probabilities after sampling options.
     """
     actual = prediction.actual
     listed = list(prediction.candidates)
@@ -135,6 +133,6 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
 
 
 def _label(candidate: Candidate) -> str:
-    """The token with the space at its beginning drawn as a sign: it distinguishes a new word from a piece."""
+    """Return the token with a visible leading space, which distinguishes a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)

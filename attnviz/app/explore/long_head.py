@@ -1,4 +1,4 @@
-"""A head of a long text: blocks of cells that zoom into cells, or lines around the chosen token."""
+"""A head of a long text: a zoomable matrix of blocks, or lines around the selected token."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class Source:
     """The numbers of the heads of a layer.
 
     Attributes:
-        of: what they are numbers of; while this stays the same, so does the part that is shown.
-        queries, keys: the rows and columns.
-        kind, unit: as `head_view` takes them.
-        hidden: what rows go to that is not shown.
-        rows: of a head, from 1, and some queries: [query, key], NaN where masked.
-        left: of the same, how much of each row is shown: [query].
-        high: of a head, the number at the highest level.
-        hidden_shares: of a head, how much of its weight is below each of `THRESHOLDS`.
-        overview: of a head, the largest number of each block of the whole text; None: to be computed here.
+        of: Identifies the numbers; the shown part is kept while this is the same.
+        queries, keys: Tokens of the rows and columns.
+        kind, unit: As in `head_view`.
+        hidden: Names of the hidden tokens.
+        rows: Returns rows of a head (from 1) for some queries: [query, key], NaN where masked.
+        left: Returns the shown fraction of these rows: [query].
+        high: Returns a head's number at the highest level.
+        hidden_shares: Returns the fraction of a head's weight below each of `THRESHOLDS`.
+        overview: Returns the largest number of each block of the whole text; None to compute it from `rows`.
     """
 
     of: object
@@ -69,7 +69,7 @@ class Source:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many queries and keys there are."""
+        """Number of queries and keys."""
         return len(self.queries), len(self.keys)
 
 
@@ -116,9 +116,9 @@ def draw(
     """Draw the open heads.
 
     Args:
-        query, key: the chosen tokens.
-        together: rows that are added up while no query is chosen.
-        picked: called with a query and a key that were clicked or found.
+        query, key: The selected tokens.
+        together: Rows to add up while no query is selected.
+        picked: Called with a query and a key that were clicked or found.
         texts: `note`, `caption` and `filename` of `head_view`.
     """
     window, size = _window(source, query), source.size
@@ -179,7 +179,7 @@ def draw(
 
 
 def _window(source: Source, query: int | None) -> Window:
-    """The part that was chosen, or that has the query that was chosen since."""
+    """Return the selected part, or the part with a query that was selected later."""
     size = source.size
     window, seen = whole(*size), query
     if memory.has(_PART) and memory.get(_PART)[0] == source.of:
@@ -195,7 +195,7 @@ def _move(source: Source, window: Window, query: int | None) -> None:
 
 
 def _find(source: Source, text: str, step: int, query: int | None, picked: Picked) -> None:
-    """Choose the next token with this text, or the one before."""
+    """Select the next or the previous token with this text."""
     searched = text[:_MAX_SEARCHED]
     memory.put(_SEARCHED, searched)
     at = following(found(source.queries, searched), -1 if query is None else query, 1 if step > 0 else -1)
@@ -204,7 +204,7 @@ def _find(source: Source, text: str, step: int, query: int | None, picked: Picke
 
 
 def _matches(source: Source, query: int | None) -> str:
-    """What was found, in words."""
+    """Return the search result in words."""
     if not (searched := memory.get(_SEARCHED, "")):
         return ""
     places = found(source.queries, searched)
@@ -217,7 +217,7 @@ def _matches(source: Source, query: int | None) -> str:
 
 
 def _hides(source: Source, heads: Heads, below: float) -> str:
-    """How much weight is not drawn, in words."""
+    """Return in words how much weight is not drawn."""
     if not below:
         return ""
     shares = [source.hidden_shares(head)[THRESHOLDS.index(below)] for head in heads.all]
@@ -242,7 +242,7 @@ def _send(
     window: Window | None,
     below: float,
 ) -> tuple[str, str]:
-    """Send the numbers of the open heads, of a window those of its blocks; return the names of the arrays."""
+    """Send the numbers of the open heads, by block if needed; return the store ids of the arrays."""
     numbers, pixels, left = [], [], []
     for head in heads.all:
         if window is None:
@@ -275,7 +275,7 @@ def _send(
 
 
 def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
-    """The strongest number of each block, and the strongest as it is drawn."""
+    """Return the strongest number of each block, and its drawn level."""
     rows, columns = window.ranges(*source.size)
     if source.overview and window == whole(*source.size):
         return (source.overview(head),) * 2

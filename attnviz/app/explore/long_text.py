@@ -1,4 +1,4 @@
-"""Explore for a text whose weights are too many to keep: they are computed as they are shown."""
+"""Explore for long texts: weights are computed when they are shown, and not stored."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import percent, plural
 from attnviz.trace import Floats, Kind
 
-_ATLAS_WEIGHTS = 2**26  # that are computed for the small pictures: some seconds on two cores
+_ATLAS_WEIGHTS = 2**26  # queries computed for the thumbnails: some seconds on two cores
 _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
 
 
 class _Small(NamedTuple):
-    """All heads in small, [head, row, column], a sentence about each, and how many queries were read."""
+    """Thumbnails of all heads, [head, row, column], a sentence about each, and the number of queries used."""
 
     pictures: Levels
     facts: tuple[str, ...]
@@ -40,7 +40,7 @@ class _Small(NamedTuple):
 
 
 def draw(read: ExploreSelection) -> None:
-    """Draw all heads in small, and the open ones."""
+    """Draw the thumbnails of all heads, and the open heads."""
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
     tokens = traces.shown_of_long(read.model, read.given, read.kind).groups
@@ -81,7 +81,7 @@ def draw(read: ExploreSelection) -> None:
             caption=f"{plural(len(tokens), 'token')} · {called} · head {heads.name} · weights",
             filename=f"{file_name_of(called)}-layer{layer}-head{head}-{style.lower()}",
         )
-    with overview:  # at last: it takes some seconds
+    with overview:  # last, because it takes some seconds
         _atlas(read, heads, layers, heads_total)
     longest = traces.longest(read.model)
     st.markdown(
@@ -91,7 +91,7 @@ def draw(read: ExploreSelection) -> None:
 
 
 def _query(tokens: tuple[DisplayToken, ...]) -> int | None:
-    """The chosen token; None if there is none in this text."""
+    """Return the selected token; None if it is not in this text."""
     chosen = link.current(QUERY)
     number = chosen.split(" ", 1)[0]
     at = int(number) - 1 if number.isdecimal() else -1

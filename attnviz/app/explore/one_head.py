@@ -35,11 +35,11 @@ _SCALES: dict[Scale, str] = {
     "shared": "one colour scale for all heads",
     "per head": "each head has its own colour scale",
 }
-_CAPTION = 300  # characters of a sentence that a caption has room for
+_CAPTION = 300  # maximum length of a sentence in a caption
 
 
 def title(view: View, heads: Heads, shown: Shown) -> str:
-    """What the picture is called."""
+    """The picture's name."""
     return heads.title if shown.heads == ALONE else pooled(view, heads, shown.heads).heading
 
 
@@ -62,7 +62,7 @@ def _reach(before: int, after: int) -> str:
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
-    """The picture's sentence, in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
+    """Return the picture's sentence, in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
     numbers = views.values(view)[heads.layer - 1, heads.head - 1]
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
@@ -85,7 +85,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{name} is in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
+    how = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
     return f"{where} {name} {how}{end}"
 
 
@@ -94,7 +94,7 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 
 def explanation(view: View) -> str:
-    """How the numbers in the picture were made from the model's, in plain words."""
+    """Return how the shown numbers were computed from the model's, in words."""
     entries = [
         _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
@@ -109,29 +109,29 @@ def explanation(view: View) -> str:
 
 
 def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
-    """The same for one sentence, with queries and keys of one or two texts."""
+    """Return the same for one sentence, with queries and keys from one or two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
-        keys = tokens[-1].explanation  # rows are rescaled by what is left of their keys
+        keys = tokens[-1].explanation  # rows are rescaled by the fraction on their shown keys
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
 def caption(view: View, heads: Heads) -> str:
-    """The caption of a saved picture of heads."""
+    """Return the caption of a saved picture of heads."""
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
     head = f"{attention.of(view.model, view.kind)}head {open_heads}"
     return f"{_read(view)} · {head} · {view.stage}"
 
 
 def _read(view: View) -> str:
-    """The sentence, or both of a change, and the model that read it."""
+    """Return the sentence, or both compared sentences, and the model."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     return f"{sentence} · {lookup.called(view.model)}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
-    """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
+    """Return the text and a sentence pair's second text, or in decoder attention the decoder's text."""
     read = traces.trace(view.model, given)
     target = None if view.kind == "encoder" else read.target
     texts = (read.text, read.second, target)
@@ -143,7 +143,7 @@ def _begin(text: str) -> str:
 
 
 def file_name(view: View, heads: Heads) -> str:
-    """A file name without an ending: model, heads, stage."""
+    """Return a file name without extension: model, heads, stage."""
     parts = [
         *attention.of(view.model, view.kind).split(),
         f"layer{heads.layer}",
@@ -219,7 +219,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
 
 
 def _send(view: View, heads: Heads, one: Pooled) -> tuple[str, str]:
-    """Send one picture of many heads; return the names of the arrays."""
+    """Send one combined picture of many heads; return the store ids of the arrays."""
     names, high = [[heads.layer, 1]], one.high if view.signed else 1.0
     mask = np.isfinite(one.values)
     cells = np.where(mask, one.values, 0)
@@ -232,7 +232,7 @@ def _send(view: View, heads: Heads, one: Pooled) -> tuple[str, str]:
 
 
 def _heatmap(view: View, heads: Heads) -> None:
-    # Plotly weighs 4.7 MB in the browser and a second in the server: so it is loaded on request.
+    # Loaded on request: Plotly is 4.7 MB in the browser and takes a second on the server.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))

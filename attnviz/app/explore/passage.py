@@ -1,4 +1,4 @@
-"""A text that a model wrote: what was typed, what the model added, and buttons to step through it."""
+"""A text written by a model: the typed text, the generated text, and buttons to step through it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def passage(
     pending: bool = False,
     on_pick: Callable[[int], None],
 ) -> None:
-    """Draws the text; each token that can be stepped to is a button.
+    """Draw the text; each token with a prediction is a button.
 
     Args:
-        typed: the text before the tokens; "" for nothing.
-        tokens: the tokens in order, each with the space before it.
-        written: whether the model wrote the tokens; else the visitor did.
-        pending: whether the last is not there yet: what comes next can be looked into, too.
-        chosen: the token that is looked into, from 0; None for none.
-        on_pick: called with the token, from 0, that the visitor chose.
+        typed: Text before the tokens; "" for none.
+        tokens: Tokens in order, each with the space before it.
+        written: True if the model wrote the tokens, False if the visitor typed them.
+        pending: The step after the last token can be selected, too.
+        chosen: Selected token, from 0; None for none.
+        on_pick: Called with the selected token, from 0.
     """

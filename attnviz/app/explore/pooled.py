@@ -21,8 +21,8 @@ class Pooled:
 
     Attributes:
         values: [shown query, shown key]; NaN where every head is masked.
-        lowest, highest: the smallest and the largest number of the heads.
-        heading: what it is called.
+        lowest, highest: Smallest and largest number of the heads.
+        heading: Heading of the picture.
     """
 
     values: Floats
@@ -37,7 +37,7 @@ class Pooled:
 
 
 def pooled(view: View, heads: Heads, together: Together) -> Pooled:
-    """Return the picture of these heads: of the open layer, or of all."""
+    """Return the combined picture of the heads of the open layer, or of all heads."""
     how: Literal["mean", "max"] = "mean" if together.startswith("Mean") else "max"
     return _pooled(view, heads.layer if together.endswith("layer") else None, how)
 

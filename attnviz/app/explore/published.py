@@ -1,4 +1,4 @@
-"""What the browser holds: bytes of every head for drawing, and floats of the open heads for reading."""
+"""Arrays in the browser: levels of all heads for drawing, and exact values of the open heads."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
 MAX_BYTES = 144 * MAX_CELLS**2
-"""So many, too: a model of more than 12 × 12 heads comes whole only with shorter texts."""
+"""Maximum size of the levels of all heads: models with more than 12 × 12 heads need shorter texts."""
 
 
 @dataclass(frozen=True)
 class PublishedArrays:
-    """The ids under which the browser holds the bytes and the floats.
+    """Store ids of the levels and of the exact values.
 
-    Of texts of more than `MAX_CELLS` tokens, it has small pictures of all heads; `long_head` sends open ones.
+    For texts of more than `MAX_CELLS` tokens, these are thumbnails; `long_head` sends the open heads.
     """
 
     pixels: str
@@ -31,13 +31,13 @@ class PublishedArrays:
 
 
 def send(view: View, heads: Heads) -> PublishedArrays:
-    """Send the browser what it does not have yet."""
+    """Send the arrays that the browser does not have yet."""
     long = max(views.drawn(view).levels.shape[2:]) > MAX_CELLS
     return PublishedArrays(_pixels(view, heads), None if long else _exact(view, heads))
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
+    """Send the levels of all heads; for long texts, of the open heads and thumbnails of all."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.small(view)})
@@ -49,12 +49,12 @@ def _pixels(view: View, heads: Heads) -> str:
 
 @cached()
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
-    """The pictures of these heads (layer and head from 1), with thumbnails of all; of none: of all heads."""
+    """Return the levels of these heads (from 1) with thumbnails of all; without heads, the levels of all."""
     picture = views.drawn(view)
     levels = picture.levels
     sent = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
-    if heads:  # from the pictures of all heads, the atlas makes its thumbnails itself
+    if heads:  # the atlas computes thumbnails from the levels of all heads itself
         arrays["thumbnails"] = views.small(view)
     facts = {
         "heads": [[layer + 1, head + 1] for layer, head in sent],
@@ -64,7 +64,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 
 def _exact(view: View, heads: Heads) -> str:
-    """The numbers of the open heads, to the last bit, and how much of each of their rows is shown."""
+    """Return the exact numbers of the open heads, and the shown fraction of each row."""
     # A masked cell is NaN.
     numbers = views.readable(view, heads.layer, heads.all)
     left = views.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]

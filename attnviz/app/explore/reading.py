@@ -1,4 +1,4 @@
-"""The forward passes behind the page: one for what is read, one for what that is compared with."""
+"""The forward passes of the page: for the text, and for the text to compare it with."""
 
 from dataclasses import dataclass
 
@@ -19,15 +19,15 @@ CHANGE = "change"
 
 @dataclass(frozen=True)
 class ExploreSelection:
-    """What the page shows.
+    """Model and inputs of the page.
 
     Attributes:
-        model: the model.
-        kind: which of its attentions.
-        given: what is read; in a change, first.
-        changed: what the change leads to; None when one reading is on show.
-        pair: both readings when there are two to compare, whichever is on show.
-        long: whether there are too many weights to keep; see `traces.long_trace`.
+        model: The model.
+        kind: Kind of attention.
+        given: The input; in a comparison, the first.
+        changed: The second input of a comparison; None if only one is shown.
+        pair: Both inputs if there are two to compare, whichever is shown.
+        long: There are too many weights to store; see `traces.long_trace`.
     """
 
     model: Entry
@@ -39,19 +39,19 @@ class ExploreSelection:
 
     @property
     def trace(self) -> Trace:
-        """The forward pass over `given`; the cache holds it, and not a visit."""
+        """Trace of `given`, from the cache."""
         return (traces.long_trace if self.long else traces.trace)(self.model, self.given)
 
     @property
     def changed_trace(self) -> Trace | None:
-        """The forward pass over `changed`."""
+        """Trace of `changed`."""
         return traces.trace(self.model, self.changed) if self.changed else None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
-    """Run the model and let the visitor choose which reading to see; stop kindly if there is none.
+    """Run the model and let the visitor select the input to show; stop with a message if it fails.
 
-    The choice between two readings is drawn in `switch`.
+    The select between two inputs is drawn in `switch`.
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:
@@ -62,7 +62,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     except AttnvizError as error:
         stop(error)
     if other is None or not _readable(model, other):
-        SHOW.forget()  # else a copied link would name a choice that is not there
+        SHOW.forget()  # else a copied link would have a parameter without a widget
         return ExploreSelection(model, kind, given)
     labels = words_that_differ(given.text, other.text)
     with switch:
@@ -76,7 +76,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
 
 
 def words_that_differ(text: str, other: str) -> tuple[str, str]:
-    """Names for the two sentences: the one word in which they differ, else "first" and "second"."""
+    """Return names of the two sentences: the one word in which they differ, else "first" and "second"."""
     words, other_words = ([word.strip(".,;:!?") for word in part.split()] for part in (text, other))
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:
@@ -88,7 +88,7 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
 
 
 def _readable(model: Entry, other: ModelInput) -> bool:
-    """Whether the model can read the sentence to compare with; if not, show why."""
+    """Return whether the model can read the sentence to compare with; if not, show the reason."""
     try:
         traces.trace(model, other)
     except AttnvizError as error:

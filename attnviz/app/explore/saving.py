@@ -1,4 +1,4 @@
-"""Go on from the open head: to other tools, to a link, and to its numbers."""
+"""Links to other tools, and files of the open head and of all heads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from attnviz.trace import Trace
 
 
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the ways on, and the files."""
+    """Draw the links and the download buttons."""
     _more_about(view, heads, tokens)
     query = tokens.pair.query if tokens.pair else None
     alone = traces.trace(view.model, view.given).blocks[0].weights_alone
@@ -61,13 +61,12 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
         "Report (HTML)",
         lambda: report_of(view, heads, query),
         f"{with_sentence(file_name_of(lookup.called(view.model)))}.html",
-        "One file with every head to point at, to mail, to keep or to print: it needs neither this "
-        "server nor a network.",
+        "One file with every head, to open, mail or print without this server or a network.",
     )
 
 
 def csv_of(view: View, heads: Heads) -> str:
-    """The shown numbers of the open head."""
+    """Return the shown numbers of the open head as CSV."""
     queries, keys = views.groups(view)
     [numbers] = views.readable(view, heads.layer, [heads.head])
     left = views.left(view)[heads.layer - 1, heads.head - 1] if views.hidden(view) else None
@@ -95,16 +94,16 @@ def csv_of(view: View, heads: Heads) -> str:
 
 
 def _in_words(how: Writing) -> str:
-    """How the model chose the tokens that it wrote, to do it again."""
+    """Return the settings with which the tokens were generated, in words."""
     if not how.temperature:
         return "the likeliest token each time"
     return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
 
 
 def report_of(view: View, heads: Heads, query: int | None) -> str:
-    """One page with all heads of what is on show, open where the visitor is.
+    """Return an HTML report with all heads, open at the current head.
 
-    `query` is the token that is followed, from 0 among those that are shown; None for all.
+    `query`: Index of the selected query among the shown tokens; None for all.
     """
     from attnviz.export.report.page import InitialView, report
 
@@ -116,12 +115,12 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
 
 
 def _traces(view: View) -> list[Trace]:
-    """What is on show: in a change, both readings."""
+    """Return the shown traces: in a comparison, both."""
     return [traces.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the links; the tools read one text alone."""
+    """Draw the links; the tools take a single text."""
     if view.given != ModelInput(view.given.text):
         return
     along = [
@@ -131,7 +130,7 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
         (HEAD.name, str(heads.head)),
         *link.along(KIND),
     ]
-    # Where pieces are merged, a word is no token of the tools.
+    # The tools do not merge pieces into words.
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
     ways = st.popover("More about this head", key="ways", on_change="rerun")

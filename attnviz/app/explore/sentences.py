@@ -1,4 +1,4 @@
-"""What is read: a text, a second one, how the model writes on, and the model that reads them."""
+"""The input widgets: model, text, second text, and generation options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOGETHER = "Read together with"
 DECODER = "The decoder reads"
 
 _TYPED = "the visitor typed the second text"
-_READ = "what the first text was"
+_PREVIOUS_TEXT = "previous first text"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
     TOGETHER: "a second sentence, read in one go with the first",
@@ -44,7 +44,7 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Sentences:
-    """The visitor's choice: a model, what it reads, what that is compared with, and which example it is."""
+    """The selected model, its input, the input to compare with, and the example of these texts."""
 
     model: Entry
     given: ModelInput
@@ -54,7 +54,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Asides:
-    """Places beside the title: what is seen, what to look for, what one seldom changes, a question."""
+    """Placeholders beside the title."""
 
     purpose: DeltaGenerator
     remark: DeltaGenerator
@@ -63,7 +63,7 @@ class Asides:
 
 
 def asides() -> Asides:
-    """Draw the places beside the title."""
+    """Create the placeholders beside the title."""
     with st.container(key="remark", gap=None, width="content"):
         purpose, remark = st.empty(), st.empty()
     return Asides(
@@ -72,13 +72,13 @@ def asides() -> Asides:
 
 
 def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
-    """Draw the texts, the model and how it writes on; return the choice, and the place of a switch."""
+    """Draw the input widgets; return their values, and the placeholder of the switch between inputs."""
     sentence, comparison, last = st.columns([5, 5, 4], vertical_alignment="bottom")
     with last, st.container(horizontal=True, vertical_alignment="bottom"):
         switch = st.container(width="content")
         try:
             model = reading_model(offer_own=False)
-        except AttnvizError as error:  # for example, its folder is gone
+        except AttnvizError as error:  # for example, its folder was deleted
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
@@ -89,9 +89,11 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
     with beside.more:
         _choose_role(model)
-    if memory.get(_READ) != text and not link.in_address(OTHER):  # another page, or a lost server, changed it
+    if memory.get(_PREVIOUS_TEXT) != text and not link.in_address(
+        OTHER
+    ):  # another page, or a lost server, changed it
         _drop_second_of_example(model)
-    memory.put(_READ, text)
+    memory.put(_PREVIOUS_TEXT, text)
     with comparison:
         role, box, other = _second_box(model)
     if left_empty(TEXT, box):
@@ -108,7 +110,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
 
 
 def more(chosen: Sentences) -> None:
-    """Draw the examples as buttons, what the model is, and the way to the visitor's own."""
+    """Draw the examples as buttons, the model's description, and the link to the visitor's own models."""
     current = chosen.example
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None
@@ -121,7 +123,7 @@ def more(chosen: Sentences) -> None:
 
 
 def _roles(entry: Entry) -> Sequence[str]:
-    """What the second box can be for this model."""
+    """Return the uses of the second box that this model supports."""
     both_texts = "cross" in entry.kinds and entry.engine == "transformers" and not entry.pairs
     return [COMPARE, *([TOGETHER] if entry.pairs else []), *([DECODER] if both_texts else [])]
 
@@ -131,10 +133,10 @@ def _role() -> str:
 
 
 def _choose_role(entry: Entry) -> None:
-    """Draw the choice of what the second box is for, where a model leaves one."""
+    """Draw the select for the use of the second box if the model supports several."""
     roles = _roles(entry)
     if len(roles) == 1:
-        SECOND_BOX.forget()  # the choice that another model left
+        SECOND_BOX.forget()  # the previous model's use
     else:
         SECOND_BOX.select("The second box is for", roles, on_change=_change_role, args=(entry,))
 
@@ -146,8 +148,7 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
         The use of the box, its choice, and its text.
     """
     role = _role()
-    # What the decoder reads is another text than what the first is compared with: each has its own box, and
-    # waits while the other one is on show.
+    # The decoder's text and the sentence to compare with have separate boxes; the hidden one keeps its text.
     box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
     waiting.forget()
     if not box.is_set and _last_in(box):
@@ -167,7 +168,7 @@ def _memory(box: Text) -> str:
 
 
 def _last_in(box: Text) -> str:
-    """The text of a box, or its last text if it is hidden."""
+    """Return the text of a box, or its last text if it is hidden."""
     return box.get(str(memory.get(_memory(box), "")))
 
 
@@ -213,7 +214,7 @@ def _drop_second_of_example(model: Entry) -> None:
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
-    """Draw the controls, where the model can write on; return the choice, None for reading only.
+    """Draw the generation options if the model can write; return them, or None for reading only.
 
     `typed`: the visitor typed the text of an encoder–decoder's decoder.
     """
@@ -229,24 +230,24 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
         with st.popover("How it chooses"):
             how = how_it_chooses(tokens)
     if not tokens or (not continues and not how.temperature):
-        return None  # an encoder–decoder takes the likeliest token each time by default
+        return None  # an encoder–decoder takes the most probable token each time by default
     return how
 
 
 def how_it_chooses(tokens: int) -> Writing:
-    """Draw the choice of temperature, top k, top p and seed; return how so many tokens are written."""
+    """Draw temperature, top k, top p and seed; return the options for writing this many tokens."""
     temperature = TEMPERATURE.draw(
         "Temperature",
-        help="What the scores are divided by before the softmax. 0: always the likeliest token. "
-        "1: by the model's own probabilities. Larger: bolder.",
+        help="Divides the logits before the softmax. 0: always the most probable token. "
+        "1: the model's own probabilities. Larger: more random.",
     )
-    top_k = TOP_K.draw("Top k (0: off)", help="Only so many of the likeliest tokens can be drawn.")
+    top_k = TOP_K.draw("Top k (0: off)", help="Only this many of the most probable tokens can be sampled.")
     top_p = TOP_P.draw(
         "Top p (1: off)",
-        help="Of what Temperature and Top k leave, only the fewest likeliest tokens that together have at "
-        "least this probability can be drawn.",
+        help="After Temperature and Top k, only the smallest set of most probable tokens with at least this "
+        "total probability can be sampled.",
     )
-    seed = SEED.draw("Seed", help="The same seed draws the same tokens again.")
+    seed = SEED.draw("Seed", help="The same seed samples the same tokens.")
     if not temperature:
         return Writing(tokens)
     return Writing(tokens, max(temperature, MIN_TEMPERATURE), top_k, top_p, seed)

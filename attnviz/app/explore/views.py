@@ -1,4 +1,4 @@
-"""What the pictures of all heads on Explore show: the numbers of a view, their tokens and their text."""
+"""The numbers, tokens and texts of Explore's pictures of heads."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ Unit = Literal["percent", "signed percent", "score"]
 
 @dataclass(frozen=True)
 class View:
-    """What defines the pictures of all heads, whichever head is open; a key of the caches.
+    """Model, inputs and display options of all heads, independent of the open head; a cache key.
 
     Attributes:
-        model: the model.
-        kind: which of its attentions: "encoder", "decoder" or "cross".
-        given: what it reads; in a change, first.
-        changed: what the change leads to, or None.
-        stage: a name in `analysis.stages.STAGES`.
+        model: The model.
+        kind: "encoder", "decoder" or "cross".
+        given: The input; in a comparison, the first.
+        changed: The second input of a comparison, or None.
+        stage: A name in `analysis.stages.STAGES`.
         scale: "shared" or "per head".
-        hide, merge: special tokens hidden, word pieces merged.
-        between: a key of `BETWEEN`.
+        hide, merge: Hide special tokens; merge word pieces.
+        between: A key of `BETWEEN`.
     """
 
     model: Entry
@@ -68,7 +68,7 @@ class View:
 
     @property
     def unit(self) -> Unit:
-        """How a number of this view is read: "percent", "signed percent" or "score"."""
+        """Number format of this view: "percent", "signed percent" or "score"."""
         if self.stage != WEIGHTS:
             return "score"
         return "signed percent" if self.changed is not None else "percent"
@@ -76,15 +76,15 @@ class View:
 
 @cached()
 def values(view: View) -> Floats:
-    """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
+    """Return the numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
 @cached()
 def left(view: View) -> Floats:
-    """How much of each row goes to what is shown, [layer, head, shown query]; 1 where nothing is rescaled.
+    """Return the shown fraction of each row, [layer, head, shown query]; 1 where nothing is rescaled.
 
-    Of a change, the lesser of the two readings'.
+    In a comparison, the smaller of the two fractions.
     """
     if view.stage != WEIGHTS:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
@@ -99,13 +99,13 @@ def left(view: View) -> Floats:
 
 
 def hidden(view: View) -> str:
-    """What the rows go to that is not shown, in words: "[CLS] and [SEP]"; "" where nothing is rescaled."""
+    """Return the names of the hidden tokens: "[CLS] and [SEP]"; "" where nothing is rescaled."""
     return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
 
 
 @cached()
 def comparison(view: View) -> Change:
-    """The second reading's numbers minus the first's, word by word; all 0 where there is no second.
+    """Return the second input's numbers minus the first's, word by word; all 0 without a second input.
 
     Raises:
         AttnvizError: the two share too few words, or are together too long.
@@ -120,7 +120,7 @@ def comparison(view: View) -> Change:
 
 
 def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
-    """The row or column of a token in `groups`; None if it has none."""
+    """Return the index of a token of `groups` in this input; None if it has no such token."""
     if view.changed is None:
         return at
     grid = comparison(view)
@@ -130,7 +130,7 @@ def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "ke
 
 @cached()
 def drawn(view: View) -> Picture:
-    """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
+    """Return a view's numbers as levels for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
     seen = mask(view)
     return draw(faint(values(view), left(view)), view.scale, None if seen is None else seen[:, None])
@@ -138,16 +138,16 @@ def drawn(view: View) -> Picture:
 
 @cached()
 def small(view: View) -> Levels:
-    """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
+    """Return thumbnails of all heads, uint8 [layer × head, size, size]; only long texts need it."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
 @cached()
 def allowed(view: View) -> Mask:
-    """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own.
+    """Return the mask, True where attention is allowed: [layer, shown query, shown key].
 
-    In a change: in both readings. Where one has no such word, it may not.
+    In a comparison, True where both inputs allow it; False where one has no such token.
     """
 
     def of(given: ModelInput) -> Mask:
@@ -163,14 +163,14 @@ def allowed(view: View) -> Mask:
 
 
 def mask(view: View) -> Mask | None:
-    """`allowed`, in a view that shows the mask; None before it, where every score is worth seeing."""
+    """Return `allowed` if the stage applies the mask; None for stages before it."""
     return allowed(view) if view.stage in ("masked", "above the sink", WEIGHTS) else None
 
 
 def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
-    """The numbers of some heads of a layer (from 1), [head, shown query, shown key]; NaN where masked.
+    """Return the numbers of some heads of a layer (from 1), [head, shown query, shown key]; NaN where masked.
 
-    A weight that the mask forbids is 0 too, but not a 0 that the head has chosen.
+    NaN distinguishes masked weights from unmasked weights that are 0.
     """
     numbers = values(view)[layer - 1, [head - 1 for head in heads]]
     seen = mask(view)
@@ -180,7 +180,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 
 @cached()
 def facts(view: View) -> tuple[str, ...]:
-    """One short sentence for each head, [layer × head]: what it attends to, or what changed most in it."""
+    """Return a sentence for each head, [layer × head]: its main attention, or its largest change."""
     others, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
     return tuple(
         fact if (what := others.get(at // heads)) is None else f"{what}, no attention weights"
@@ -202,12 +202,12 @@ def _facts(view: View) -> tuple[str, ...]:
         else None
     )
     described = describe(shares(view, view.given), *tokens, left=left)
-    # The average over all tokens: what one token attends to can be something else.
+    # The average over all tokens; one token can attend to other tokens.
     return tuple(f"on average {fact}" for fact in described)
 
 
 def groups(view: View) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
-    """The rows and the columns; in a change, those of both sentences: "tired → narrow"."""
+    """Return the tokens of rows and columns; in a comparison, of both sentences: "tired → narrow"."""
     if view.changed is not None:
         return comparison(view).queries, comparison(view).keys
     tokens = _shown(view, view.given)
@@ -215,7 +215,7 @@ def groups(view: View) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ..
 
 
 def written(view: View, number: float) -> str:
-    """A number of this view as a person reads it."""
+    """Return a number in the format of this view."""
     if view.unit == "percent":
         return percent(number)
     if view.unit == "signed percent":
@@ -224,12 +224,12 @@ def written(view: View, number: float) -> str:
 
 
 def shares(view: View, given: ModelInput) -> Floats:
-    """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
+    """Return the weights of an input at any stage, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
 def _marked(shown: DisplayTokens) -> tuple[DisplayToken, ...]:
-    """What is shown; of a pair, each token with the sign of its sentence."""
+    """Return the shown tokens; in a sentence pair, each with the mark of its sentence."""
     if shown.second is None:
         return shown.groups
     return tuple(

@@ -19,10 +19,10 @@ from attnviz.trace import Token
 
 
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Work out the number between the two chosen tokens; in a change, both sentences' numbers."""
+    """Draw the arithmetic of the number between the selected tokens; in a comparison, of both sentences."""
     if tokens.pair is None:
         st.header("Why this number?", anchor=False)
-        st.markdown("Choose a query token, and its numbers are worked out here.")
+        st.markdown("Choose a query token to see the arithmetic of its numbers.")
         return
     if view.changed is None:
         _worked_out(view, heads, tokens.pair, view.given)
@@ -50,7 +50,7 @@ def _worked_out(view: View, heads: Heads, pair: Pair, given: ModelInput) -> None
     note = f"Head {heads.name}" + (f", in “{isolated(given.text)}”" if view.changed else "")
     if (dtype := view.model.dtype) != "float32":
         note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
-    # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
+    # A single token has its name in the picture; pieces of a merged word have their own names.
     names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
     shown_keys = {position for group in keys.groups for position in group.positions}
     arithmetic(
@@ -66,5 +66,5 @@ def _worked_out(view: View, heads: Heads, pair: Pair, given: ModelInput) -> None
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """The sentence of a token in a pair: both may have the same word."""
+    """Return the mark of a token's sentence in a pair: both may have the same word."""
     return "" if shown.second is None else SENTENCES[token.sentence]

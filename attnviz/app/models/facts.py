@@ -1,4 +1,4 @@
-"""What is known of a model before it is loaded, in words."""
+"""Facts about a model before it is loaded, in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attnviz.text import in_bytes, plural, rounded_count
 
 
 def in_brief(entry: Entry) -> str:
-    """The most important facts, as one line of Markdown."""
+    """Return the most important facts, as one line of Markdown."""
     sentence = (
         f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
         _size(entry),
@@ -20,7 +20,7 @@ def in_brief(entry: Entry) -> str:
 
 
 def listed(entry: Entry) -> str:
-    """All facts, as a list in Markdown."""
+    """Return all facts, as a list in Markdown."""
     can = ", ".join(("shows every head's attention", *abilities(entry)))
     sentence = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
@@ -34,13 +34,13 @@ def listed(entry: Entry) -> str:
 
 
 def shape(entry: Entry) -> str:
-    """How many layers and heads it has, and how long its vectors are, in Markdown."""
+    """Return the numbers of layers and heads, and the lengths of the vectors, in Markdown."""
     sizes = f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}"
     return f"{_layers(entry)} × {_heads(entry)}, {sizes}"
 
 
 def abilities(entry: Entry) -> tuple[str, ...]:
-    """What it can do besides showing its attention."""
+    """Return the tasks that the model supports."""
     translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
     sentence = (
         (translates, "answers one text with another"),
@@ -68,7 +68,7 @@ def _heads(entry: Entry) -> str:
 
 
 def _size(entry: Entry) -> str:
-    """Its number of parameters and their size; "" if unknown."""
+    """Return the number of parameters and their size; "" if unknown."""
     if entry.parameters is None:
         return ""
     size = in_bytes(limits.in_memory(entry.parameters, entry.dtype))

@@ -20,9 +20,9 @@ _IN_A_ROW = 2
 
 
 def draw() -> None:
-    """Draw every model that a visitor of this server can choose."""
+    """Draw every model that a visitor of this server can open."""
     opened = allowed.opened()
-    names = sorted(allowed.names(), key=lambda name: name not in opened)  # whoever opened one looks for it
+    names = sorted(allowed.names(), key=lambda name: name not in opened)  # models that this visitor opened
     for first in range(0, len(names), _IN_A_ROW):
         row = names[first : first + _IN_A_ROW]
         for column, name in zip(st.columns(_IN_A_ROW), row, strict=False):
@@ -46,15 +46,15 @@ def _draw(name: str) -> None:
 
 
 def _problem(name: str, error: AttnvizError) -> str:
-    """Why it cannot be used; visitors of a public server do not learn where its files lie."""
+    """Return why a model cannot be used; on a public server, without file paths."""
     if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)
-    return "It cannot be used at the moment. Whoever runs this server finds the reason in its log."
+    return "It cannot be used at the moment. The reason is in this server’s log."
 
 
 def explore_with(entry: Entry) -> None:
-    """Draw the link that opens a model on the page that can show it."""
+    """Draw the link that opens a model on its page."""
     page = "explore" if entry.reads else "images"
     st.page_link(
         f"pages/{page}.py",
@@ -66,15 +66,15 @@ def explore_with(entry: Entry) -> None:
 
 
 def operators_choice() -> None:
-    """Explain, on a public server, who chose its models."""
+    """Draw, on a public server, the note that its operator chose the models."""
     st.markdown(
-        "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your own "
+        "The operator of this server chose its models. To open one of your own, start attnviz on your own "
         "machine."
     )
 
 
 def families() -> None:
-    """Draw what is shown and what is refused."""
+    """Draw the supported and the refused families."""
     st.markdown(
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
         "short text. A model's files must be **safetensors** (pickle "

@@ -17,8 +17,8 @@ from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub
 from attnviz.models.tokenizer import tokenizer_of
 
-_FRESH_SECONDS = 30.0  # how long what is known of a model's files is valid
-_PROBLEM_SECONDS = 300.0  # the same for a reason why it cannot be used: a lookup may wait for a network
+_FRESH_SECONDS = 30.0  # validity of the facts about a model's files
+_PROBLEM_SECONDS = 300.0  # validity of an error: a lookup may wait for a network
 
 _LOADING = "The model is loading. This page goes on by itself …"
 
@@ -36,12 +36,12 @@ def _look(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - th
 
 
 def clear() -> None:
-    """Forget what is known of the models."""
+    """Forget the facts about models."""
     _look.cache_clear()
 
 
 def entry_or_error(model: str) -> Entry | AttnvizError:
-    """Return what is known of a model, or why it cannot be used; refreshed after some seconds."""
+    """Return a model's entry, or why it cannot be used; refreshed after some seconds."""
     try:
         known = _look(model, allowed.target(model))
         if isinstance(known, AttnvizError) and loading.ready(model):  # it was opened meanwhile
@@ -53,7 +53,7 @@ def entry_or_error(model: str) -> Entry | AttnvizError:
 
 
 def usable() -> tuple[Entry, ...]:
-    """Return the models of this server that can be used, in the order of the choice."""
+    """Return the models of this server that can be used, in the order of the menu."""
     return tuple(known for known in map(entry_or_error, allowed.names()) if isinstance(known, Entry))
 
 

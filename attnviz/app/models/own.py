@@ -22,19 +22,19 @@ from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_PER_PARAMETER
 
-_MAX_LENGTH = 1000  # characters: longer than any id, and than any path
+_MAX_LENGTH = 1000  # characters; ids and paths are shorter
 _MAX_SENT = 10_000  # the browser ignores what is longer, and the page keeps the text before
 _HELP = (
     "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a model "
     "on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` at its "
-    "end, in these. *Look* reads no weights; they come into memory when you press *Open*."
+    "end, in these. *Inspect* reads no weights; they come into memory when you press *Open*."
 )
-_SEEN = "what was seen of the visitor's own model"
+_SEEN = "inspection of the visitor's own model"
 
 
 @dataclass(frozen=True)
 class ModelInspection:
-    """The inspection of a model: the facts, or why it cannot be opened, and what helps."""
+    """Result of an inspection: the facts, or why the model cannot be opened, with a remedy."""
 
     name: str
     entry: Entry | None = None
@@ -42,7 +42,7 @@ class ModelInspection:
 
 
 def choose() -> None:
-    """Draw the box for a name, and the inspection."""
+    """Draw the box for a name, and the result of the inspection."""
     with (
         st.form("inspection", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
@@ -56,15 +56,15 @@ def choose() -> None:
                 help=_HELP,
             )
         )
-        if st.form_submit_button("Look", icon=":material/search:"):
-            with st.spinner("Looking at the model …"):
-                memory.put(_SEEN, _look(typed))
+        if st.form_submit_button("Inspect", icon=":material/search:"):
+            with st.spinner("Inspecting the model …"):
+                memory.put(_SEEN, _inspect(typed))
     seen: ModelInspection | None = memory.get(_SEEN)
     if seen and seen.name == typed:
-        _tell(seen)
+        _draw_inspection(seen)
 
 
-def _look(name: str) -> ModelInspection:
+def _inspect(name: str) -> ModelInspection:
     if not name:
         return ModelInspection(name, problem="Type the folder of a model, or its id on Hugging Face.")
     if len(name) > _MAX_LENGTH:
@@ -79,8 +79,8 @@ def _look(name: str) -> ModelInspection:
         return ModelInspection(name, problem=str(error))
 
 
-def _tell(seen: ModelInspection) -> None:
-    """Draw the facts of a model, and what can be done next; or why there is nothing to be done."""
+def _draw_inspection(seen: ModelInspection) -> None:
+    """Draw the facts of a model and the next action, or the reason that there is none."""
     if seen.entry is None:
         st.error(markdown.plain(seen.problem), icon=":material/block:")
         return
@@ -108,13 +108,13 @@ def _words(job: Job[str]) -> str:
 
 
 def opening(entry: Entry) -> Job[str]:
-    """Return the job that opens a model; what it finds is what it does at the moment."""
+    """Return the job that opens a model; its progress is the current action, in words."""
     job: Job[str] = JOBS.find(("opening", entry), lambda: _steps(entry.name, job.report))
     return job
 
 
 def _steps(name: str, report: Callable[[Progress[str]], None]) -> Iterator[Progress[str]]:
-    """Bring a model into memory, in one long step, and tune the server for it."""
+    """Load a model, in one long step, and tune the garbage collector."""
     loading.open_model(name, lambda doing, done: report(Progress(round(100 * done), 100, doing)))
     warm_up.settle()
     yield from ()

@@ -45,8 +45,8 @@ class Job(Generic[Found]):
     Attributes:
         latest: Latest progress, with the results so far.
         problem: Reason of a refusal; "" if not refused.
-        finished: Whether it has run to its end.
-        stopped: Whether a visitor has stopped it.
+        finished: True if it has run to its end.
+        stopped: True if a visitor has stopped it.
     """
 
     def __init__(self, steps: Callable[[], Iterator[Progress[Found]]]) -> None:
@@ -61,12 +61,12 @@ class Job(Generic[Found]):
 
     @property
     def running(self) -> bool:
-        """Whether the job is queued or running."""
+        """True if the job is queued or running."""
         return self._run is not None and not self._run.done() and not self._ending.is_set()
 
     @property
     def queued(self) -> bool:
-        """Whether the job waits for a thread."""
+        """True if the job waits for a thread."""
         return self.running and self._run is not None and not self._run.running()
 
     @property

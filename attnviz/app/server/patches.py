@@ -35,7 +35,7 @@ def apply() -> None:
 
 
 def _unknown() -> None:
-    """Return Streamlit's value of an unknown address."""
+    """Return Streamlit's value of an unknown URL."""
 
 
 def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:

@@ -37,7 +37,7 @@ class Choice(Generic[Value]):
 
     @property
     def is_set(self) -> bool:
-        """Whether it has a value."""
+        """True if it has a value."""
         return memory.has(self.name)
 
     def get(self, default: Value) -> Value:
@@ -204,7 +204,7 @@ class OneOf(Choice[Any]):
 
     def labelled_segments(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str:
         """Draw all options side by side with these texts; the first one is the default."""
-        self._take_from_address(options)
+        self._read_from_url(options)
         first = self._mended(options, None)
         chosen = st.segmented_control(
             label,
@@ -215,7 +215,7 @@ class OneOf(Choice[Any]):
             label_visibility="collapsed",
             format_func=text,
         )
-        self._write_to_address(None if chosen == first else chosen)
+        self._write_to_url(None if chosen == first else chosen)
         return str(chosen)
 
     def perhaps(self, label: str, options: Sequence[str]) -> str | None:
@@ -227,11 +227,11 @@ class OneOf(Choice[Any]):
 
     def labelled_pills(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str | None:
         """Draw all options as buttons with these texts; the choice is optional."""
-        self._take_from_address(options)
+        self._read_from_url(options)
         if self.get(None) not in [*options, None]:
             self.set(None)
         chosen: str | None = st.pills(label, options, key=self.name, format_func=text)
-        self._write_to_address(chosen)
+        self._write_to_url(chosen)
         return chosen
 
     def select(
@@ -250,7 +250,7 @@ class OneOf(Choice[Any]):
         chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **look)
         return chosen
 
-    def _take_from_address(self, options: Sequence[str]) -> None:
+    def _read_from_url(self, options: Sequence[str]) -> None:
         """Read the value from the URL, where a bound widget would have the texts instead of the values."""
         context = get_script_run_ctx()
         went_back = context is not None and context.is_history_navigation
@@ -258,7 +258,7 @@ class OneOf(Choice[Any]):
         if asked in options and (went_back or not self.is_set):
             self.set(asked)
 
-    def _write_to_address(self, value: str | None) -> None:
+    def _write_to_url(self, value: str | None) -> None:
         # Each write sends a message to the browser, even if the value is the same.
         if value is None:
             st.query_params.pop(self.name, None)
@@ -297,7 +297,7 @@ class Flag(Choice[bool]):
 
     @property
     def on(self) -> bool:
-        """Whether it is on; False before it is drawn."""
+        """True if it is on; False before it is drawn."""
         return self.get(False)
 
     def toggle(self, label: str, default: bool = False, **look: Any) -> bool:

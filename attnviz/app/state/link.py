@@ -1,4 +1,4 @@
-"""The link's parameters: read when a page begins, compared at its end with what the page shows."""
+"""The link's parameters: read when a page begins, compared with the shown values at its end."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from attnviz.app.state.choices import TABLE, of_page
 _PAGE = "the page"
 _VISITED = "the pages of this visit"
 _REQUESTED = "requested by the link"
-_NOTICE = "what the link could not have"
+_NOTICE = "invalid parameters of the link"
 
 
 def page() -> str:
-    """The page that is being drawn: its name; "" outside of any."""
+    """Return the name of the current page; "" outside of any."""
     return str(memory.get(_PAGE, ""))
 
 
 def visited(name: str) -> bool:
-    """Whether this visit was on the page."""
+    """Return whether this session has visited the page."""
     return name in memory.get(_VISITED, ())
 
 
 def arrive(name: str) -> None:
     """Begin a page: read the link's parameters before any widget corrects them.
 
-    The parameters that opened the visit are kept. A link from another page of the app overrides the values
+    The parameters that opened the session are kept. A link from another page of the app overrides the values
     of its widgets.
 
     Args:
-        name: of the page.
+        name: Name of the page.
     """
     came = page() != name
     memory.put(_PAGE, name)
@@ -53,40 +53,40 @@ def arrive(name: str) -> None:
 
 
 def requested(choice: Choice[Any]) -> list[str]:
-    """What the link that opened the visit asked of this choice; empty if it did not name it."""
+    """Return the values of this parameter in the link that opened the session; empty if it had none."""
     values: list[str] = memory.get(_REQUESTED, {}).get(choice.name, [])
     return values
 
 
 def named(choice: Choice[Any]) -> bool:
-    """Whether the link that opened the visit, or the one that led to this page, has this parameter."""
+    """Return whether the link that opened the session, or that led to this page, has this parameter."""
     return bool(requested(choice)) or choice.name in st.query_params
 
 
 def current(choice: Choice[Any]) -> str:
-    """The text of a box, or the link's value if it is not drawn yet; "" for none."""
+    """Return the text of a box, or the link's value before it is drawn; "" for none."""
     if choice.is_set:
         return str(choice.get("") or "")
     return "".join([*requested(choice), *in_address(choice)][-1:])
 
 
 def in_address(choice: Choice[Any]) -> list[str]:
-    """The values of a parameter in the address now."""
+    """Return the current values of a parameter in the URL."""
     return st.query_params.get_all(choice.name)
 
 
 def choose(choice: Choice[Any], value: object) -> None:
-    """Choose a value that has no Streamlit widget, and write it into the address."""
+    """Set a value that has no Streamlit widget, and write it into the URL."""
     choice.set(value)
     st.query_params[choice.name] = choice.written()
 
 
 def number(choice: Number, maximum: int | None = None) -> int:
-    """A number without a widget, from its state or the link; clipped to the valid range.
+    """Return a number without a widget, from its state or the link; clipped to the valid range.
 
     Args:
-        choice: the number.
-        maximum: the largest that there is; None: that of the table.
+        choice: The parameter.
+        maximum: Largest valid number; None for that of the table.
     """
     asked = [] if choice.is_set else in_address(choice)
     try:
@@ -100,18 +100,18 @@ def number(choice: Number, maximum: int | None = None) -> int:
 
 
 def values() -> dict[str, list[str]]:
-    """The choices of this page that have a value, as a link writes them."""
+    """Return the parameters of this page that have a value, as in a link."""
     here = of_page(page()).items()
     return {name: choice.written() for name, choice in here if choice.is_set}
 
 
 def never_copied() -> list[str]:
-    """The parameters that a copied link omits."""
+    """Return the parameters that a copied link omits."""
     return [name for name, choice in of_page(page()).items() if not choice.copied]
 
 
 def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
-    """These choices, as far as this page has them, for a link to another page."""
+    """Return these parameters, if this page has them, for a link to another page."""
     here = of_page(page())
     return [
         (choice.name, value)
@@ -122,7 +122,7 @@ def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Take out of the address what the page does not have; if `undrawn`, what it only has at times, too."""
+    """Remove from the URL parameters of other pages; if `undrawn`, also of widgets that are not drawn."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
@@ -130,19 +130,19 @@ def drop_unused(*, undrawn: bool) -> None:
 
 
 def postpone() -> None:
-    """Do not report parameters that no widget took yet: one may take them later."""
+    """Do not report parameters without a widget yet: one may be drawn later."""
     for name, choice in of_page(page()).items():
         if not choice.is_set:
             memory.get(_REQUESTED, {}).pop(name, None)
 
 
 def forget() -> None:
-    """Stop reporting on the link: the visitor has something more important to fix."""
+    """Stop reporting on the link: the page shows an error."""
     memory.put(_NOTICE, ({}, []))
 
 
 def notices() -> list[str]:
-    """Notices about invalid parameters of the link.
+    """Return notices about invalid parameters of the link.
 
     Shown until the visitor changes anything.
 
@@ -157,9 +157,9 @@ def notices() -> list[str]:
 
 
 def _go_back() -> None:
-    """After the Back button led to an earlier view of this page, forget parameters missing in its address.
+    """After the Back button led to an earlier view of this page, remove values missing in its URL.
 
-    Streamlit does so for the run that follows at once; a page may begin another before all is drawn.
+    Streamlit does so for the next run only; a page may begin another before all is drawn.
     """
     context = get_script_run_ctx()
     if context and context.is_history_navigation:
@@ -172,35 +172,35 @@ def _take_carried(came: bool) -> None:
     """Let a link from another page of the app override the values of its widgets.
 
     Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
-    that widget, if anything. The whole address has the old page's values first, then the link's.
+    that widget, if anything. The full URL has the old page's values first, then the link's.
 
     Args:
-        came: whether the visitor has come from another page just now.
+        came: True if the visitor has just come from another page.
     """
     context = get_script_run_ctx()
-    address = parse_qs(context.query_string if context else "", keep_blank_values=True)
+    parameters = parse_qs(context.query_string if context else "", keep_blank_values=True)
     hidden = {
-        choice: address[choice.name][-1]
+        choice: parameters[choice.name][-1]
         for choice in TABLE
-        if choice.carried and choice.name in address and choice.name not in st.query_params
+        if choice.carried and choice.name in parameters and choice.name not in st.query_params
     }
     for choice, value in hidden.items():
         with suppress(ValueError):  # no number; the value stays
             choice.set(choice.parse([value]))
     if hidden and context and context.is_history_navigation:
-        # The Back button led here. In such a run widgets have the values of the address, and where
+        # The Back button led here. In such a run widgets have the values of the URL, and where
         # that is hidden, their defaults. In the next one they have what was set just now.
         st.rerun()
     here = of_page(page())
     taken = {choice.name: value for choice, value in hidden.items() if choice.name in here}
-    # On arrival even nothing is written: that takes out of the address what the page before had. Later it
+    # On arrival even nothing is written: that removes the previous page's parameters from the URL. Later it
     # would take out what the browser alone has written there.
     if taken or came:
         st.query_params.update(taken)
 
 
 def _delete(name: str) -> None:
-    # What a widget that has just gone left behind, Streamlit itself takes out.
+    # Streamlit itself removes parameters of a widget that is no longer drawn.
     with suppress(StreamlitAPIException):
         del st.query_params[name]
 
@@ -221,7 +221,7 @@ def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]])
 
 
 def _same(value: str) -> float | str:
-    """A number by its size, so that "1" is what "1.0" is; anything else as it is written."""
+    """Return a number as a float, so that "1" equals "1.0"; anything else unchanged."""
     try:
         number = float(value)
     except ValueError:

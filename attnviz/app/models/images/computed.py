@@ -18,23 +18,23 @@ from attnviz.capture.selection import Selection
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Patch, Token, Trace
 
-_MAX_WEIGHT_BYTES = 2 * 10**8  # of a trace that the server keeps; of longer texts it keeps queries and keys
-_WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
+_MAX_WEIGHT_BYTES = 2 * 10**8  # of a cached trace; for longer texts, queries and keys are cached
+_WHOLE_SIDE = 224  # maximum side of a whole picture in the browser, in pixels
 
 
 @cached()
 def drawn(name: str) -> bytes:
-    """A sample of ours as a PNG file."""
+    """Return an example as a PNG file."""
     return _png(Image.fromarray(sample(name)))
 
 
 class Shown(NamedTuple):
-    """A picture and what a model saw of it; pictures for the browser, as addresses that hold them.
+    """A picture and the model's version of it, as data URLs.
 
     Attributes:
-        whole: the picture.
-        seen: the part that the model's patches cover, in the model's pixels.
-        box: the edges of what the patches cover, as parts of the seen picture.
+        whole: The picture.
+        seen: The part that the model's patches cover, at the model's resolution.
+        box: Edges of the area of the patches, as fractions of `seen`.
     """
 
     whole: str
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 
 class ProcessedPicture(NamedTuple):
-    """All that comes of a picture."""
+    """The trace and the shown versions of a picture."""
 
     trace: Trace
     shown: Shown
@@ -51,12 +51,12 @@ class ProcessedPicture(NamedTuple):
 
 @cached("Running the model on the image …")
 def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
-    """One forward pass of a model over a picture, which is unpacked once: a large one takes long.
+    """Run a model on a picture; large pictures take long to decode.
 
     Args:
-        model: one that sees pictures.
-        name: what the trace calls the picture.
-        file: the picture, as a file of one of `PICTURE_FORMATS`.
+        model: An image model.
+        name: Name of the picture in the trace.
+        file: The picture, in one of `PICTURE_FORMATS`.
 
     Raises:
         AttnvizError: the model or the picture cannot be used; see the message.
@@ -67,12 +67,12 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
     trace = loading.look(model.name, picture, name)
     seen, _ = loading.seen(model.name, picture)
     picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
-    return ProcessedPicture(trace, Shown(_address(picture), _address(seen)))
+    return ProcessedPicture(trace, Shown(_data_url(picture), _data_url(seen)))
 
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """One forward pass of a vision-language model, and what it expects next; raises as `processed`."""
+    """Run a vision-language model; return the trace and its prediction. Raises as `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)
@@ -80,7 +80,7 @@ def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
 
 
 def view(trace: Trace, patches: Sequence[Patch]) -> Shown:
-    """The picture that was read with a text, and the part of it that these patches cover."""
+    """Return the picture that was read with a text, and the area of these patches."""
     picture = f"data:image/png;base64,{base64.b64encode(trace.pictures[0]).decode('ascii')}"
     lefts, tops, rights, bottoms = zip(*(patch.box for patch in patches), strict=True)
     box = (min(lefts), min(tops), max(rights), max(bottoms))
@@ -89,12 +89,12 @@ def view(trace: Trace, patches: Sequence[Patch]) -> Shown:
 
 @cached()
 def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: bool) -> Floats:
-    """The weights of one token in every head, [layer, head, token].
+    """Return the weights of one token in every head, [layer, head, token].
 
     Args:
-        places: which of `tokens_of`, in which order.
-        query: one of them, by its place in the trace.
-        received: those that it gets, and not those that it gives.
+        places: Indices into `tokens_of`, in the order of the result.
+        query: Index of the token in the trace.
+        received: Return the weights that it receives instead of its row.
     """
     across = _across(trace)
     blocks = trace.blocks if across is None else trace.of_kind("cross")
@@ -107,28 +107,28 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
         else:
             rows.append([block.row(head, query) for head in heads])
     found = np.array(rows, np.float32)
-    if across is not None:  # words give nothing to words, and get nothing from patches
+    if across is not None:  # in cross-attention, only words attend, and only to patches
         beside = (0, across.shape[2]) if received else (words, 0)
         found = np.pad(found, [(0, 0), (0, 0), beside], constant_values=np.nan)
     return found[..., list(places)]
 
 
 def _across(trace: Trace) -> Block | None:
-    """The first cross-attention, if there is any."""
+    """Return the first cross-attention block; None if there is none."""
     return next((block for block in trace.blocks if block.kind == "cross"), None)
 
 
 def tokens_of(trace: Trace) -> tuple[tuple[Token, ...], int]:
-    """The words and patches of a trace, and how many of the first ones are words of the text, or 0.
+    """Return the tokens of a trace, and the number of text tokens at the beginning, or 0.
 
-    Where the text has cross-attention to the picture, all words come before what the encoder reads.
+    With cross-attention to the picture, all words come before the tokens of the encoder.
     """
     if (across := _across(trace)) is None:
         return trace.tokens, 0
     return (*across.query_tokens, *across.key_tokens), len(across.query_tokens)
 
 
-def _address(picture: Image.Image) -> str:
+def _data_url(picture: Image.Image) -> str:
     return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
 
 

@@ -1,4 +1,4 @@
-"""A picture with clickable patches, and over it the attention of one of them to each."""
+"""A picture with clickable patches, coloured by the attention weights of the selected token."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def patches(
     box: Sequence[float] = (0, 0, 1, 1),
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
-    """Draws the picture in grey, and a colour over each patch that is the stronger the larger its weight is.
+    """Draw the picture in grey, with a colour over each patch that is stronger for larger weights.
 
-    Tokens count from 0: first those beside the picture, then its patches, row by row. Beside a text, the
-    weights of a patch that is picked are those that it gets.
+    Tokens count from 0: first the tokens that are not patches, then the patches, row by row. With a text, the
+    weights of a selected patch are those that it receives.
 
     Args:
-        picture: the address of the picture as the model saw it, which the patches cover.
-        whole: the address of the picture as it was, for the little one beside it.
-        pixels: what `store.publish` returned for the array `rows`, float32 [layer × head, token]: the weights
-            of the token that looks; with the fact `query`, which token that is.
-        rows, columns: of patches.
-        names: what the tokens beside the picture are called.
-        layer, head: the shown head, from 1.
-        heads: how many heads a layer has.
-        query: the token that looks.
-        words: how many of the tokens beside the picture are those of a text, the first ones.
-        box: the left, top, right and bottom edge of what the patches cover, as parts of the picture.
-        on_pick: called with the token that the visitor picked.
+        picture: Data URL of the picture as the model reads it, which the patches cover.
+        whole: Data URL of the original picture, for the thumbnail.
+        pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the query token,
+            with the metadata `query` (its number).
+        rows, columns: Numbers of rows and columns of patches.
+        names: Names of the tokens that are not patches.
+        layer, head: Shown head, from 1.
+        heads: Number of heads in the layer.
+        query: Query token.
+        words: Number of text tokens, which come first.
+        box: Left, top, right and bottom edge of the area of the patches, as fractions of the picture.
+        on_pick: Called with the token that the visitor selected.
     """

@@ -1,4 +1,4 @@
-"""Pictures to begin with, drawn here from circles, stripes and hills."""
+"""Example pictures, drawn from circles, stripes and hills."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from attnviz.trained.shapes import pictures
 
 Pixels = NDArray[np.uint8]
-"""A picture: [row, column, red green blue]."""
+"""A picture: [row, column, RGB]."""
 
 SIDE = 224
-"""Pixels of a side of each sample: what most models that see were trained with."""
+"""Side of each example in pixels: the training resolution of most image models."""
 
-_SMOOTH = 3  # each pixel is the mean of so many times so many, or edges would have steps
+_SMOOTH = 3  # antialiasing: each pixel is the mean of this many squared
 _WHITE = (244, 242, 236)
 
 Plane = NDArray[np.floating[Any]]
@@ -27,7 +27,7 @@ Colour = tuple[int, int, int]
 
 @cache
 def sample(name: str) -> Pixels:
-    """The sample of that name in `SAMPLES` or `QUESTIONS`, read-only."""
+    """Return the example of that name in `SAMPLES` or `QUESTIONS`, read-only."""
     if name in QUESTIONS:
         return pictures.draw(QUESTIONS[name].shapes)
     side = SIDE * _SMOOTH
@@ -40,7 +40,7 @@ def sample(name: str) -> Pixels:
 
 
 def _two_shapes(x: Plane, y: Plane) -> Plane:
-    """A red disc and a blue square: does a patch of the one find the rest of it?"""
+    """Draw a red disc and a blue square."""
     picture = _plain(x, _WHITE)
     _paint(picture, (x - 0.3) ** 2 + (y - 0.34) ** 2 < 0.19**2, (204, 50, 47))
     _paint(picture, (abs(x - 0.7) < 0.16) & (abs(y - 0.68) < 0.16), (38, 84, 168))
@@ -48,7 +48,7 @@ def _two_shapes(x: Plane, y: Plane) -> Plane:
 
 
 def _boat(x: Plane, y: Plane) -> Plane:
-    """A boat on the sea, with hills and the sun behind it."""
+    """Draw a boat on the sea, with hills and the sun behind it."""
     sky = np.stack([150 + 80 * y, 190 + 40 * y, 232 - 10 * y], axis=-1)
     picture: Plane = sky.astype(np.float32)
     _paint(picture, (x - 0.78) ** 2 + (y - 0.2) ** 2 < 0.085**2, (252, 214, 92))
@@ -70,13 +70,13 @@ QUESTIONS: dict[str, pictures.Question] = {
     "five shapes": _asked(6, 5),
     "three shapes": _asked(5, 3),
 }
-"""Pictures of the kind that our own vision-language model was trained with, and a question for each."""
+"""Pictures like the training pictures of the bundled shapes model, with a question for each."""
 
 SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
     "boat": _boat,
     "two shapes": _two_shapes,
 }
-"""By name: draws the picture at places from 0 to 1; x grows to the right, y downwards."""
+"""Functions that draw each picture at coordinates from 0 to 1; x grows to the right, y downwards."""
 
 
 def _plain(x: Plane, colour: Colour) -> Plane:

@@ -26,13 +26,13 @@ from attnviz.trace import Patch, Trace
 from attnviz.trained.shapes import pictures
 
 OWN = "your own"
-"""What the choice between the visitor's file and ours calls it."""
+"""Option for the visitor's file."""
 
 _MAX_SAVED = 10**7  # weights of a trace that can be saved as a whole
 _ANY_QUESTION = "What is in this picture?"
 _UNKNOWN = ("<unk>", "[UNK]")  # how tokenizers spell a word that is not in their vocabulary
 _OF_NO_TEXT = "What the model's decoder reads. Without a text, the model writes one."
-_READ = "what the word was chosen in"
+_SELECTED_IN = "input of the selected token"
 _OUR_QUESTIONS = (
     "This model knows two questions, “what colour is the circle” and “which shape is red”. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
@@ -44,18 +44,18 @@ class ImageSelection:
     """A model, and an image for it.
 
     Attributes:
-        entry: of the model.
-        example: what the trace calls the image.
-        file: with it; empty while it is missing.
-        called: the name of the visitor's file; "" for an example.
-        rows, columns: of patches.
-        extras: the names of the tokens beside the patches: those of a text, or [CLS] and registers.
-        words: how many of them are those of a text, the first ones.
-        prompt: the text that is read with the image; "" for a model that reads none.
-        places: the places of the tokens in the trace, first those of the extras, then those of the patches.
-        patches: the patches of the view that is shown, of a model that reads a text.
-        mean: whether the mean of each layer's heads is shown.
-        problem: why the model cannot read this image.
+        entry: Entry of the model.
+        example: Name of the image in the trace.
+        file: The image file; empty while it is missing.
+        called: Name of the visitor's file; "" for an example.
+        rows, columns: Numbers of rows and columns of patches.
+        extras: Names of the tokens that are not patches: text tokens, or [CLS] and registers.
+        words: Number of text tokens among `extras`, which come first.
+        prompt: Text that is read with the image; "" for a model without text.
+        places: Indices of the tokens in the trace, first of `extras`, then of the patches.
+        patches: Shown patches of a model that reads text.
+        mean: Show the mean over each layer's heads.
+        problem: Why the model cannot read this image.
     """
 
     entry: Entry
@@ -74,11 +74,11 @@ class ImageSelection:
 
     @property
     def missing(self) -> bool:
-        """Whether the visitor's own file has not been uploaded yet."""
+        """True if the visitor's own file has not been uploaded yet."""
         return self.example == OWN and not self.called
 
     def name(self, token: int) -> str:
-        """How a token is called: "[CLS]", "row 3, column 5"."""
+        """Return the name of a token: "[CLS]", "row 3, column 5"."""
         if token < len(self.extras):
             return self.extras[token]
         row, column = divmod(token - len(self.extras), self.columns)
@@ -86,22 +86,22 @@ class ImageSelection:
 
     @property
     def tokens(self) -> list[str]:
-        """The names of all tokens."""
+        """Names of all tokens."""
         return [self.name(token) for token in range(len(self.extras) + self.rows * self.columns)]
 
     @property
     def layers(self) -> int:
-        """How many layers are shown."""
+        """Number of layers."""
         return self.entry.layers or self.entry.decoder_layers
 
     @property
     def heads(self) -> int:
-        """How many heads of a layer are shown."""
+        """Number of shown heads per layer."""
         return 1 if self.mean else self.entry.heads
 
 
 def choose() -> ImageSelection:
-    """Draw the choice of a model and an image; stop where there is no model, or its files have gone."""
+    """Draw the selects of model and image; stop if there is no model, or its files were deleted."""
     entries = [entry for entry in lookup.usable() if entry.sees or entry.images]
     if not entries:
         _stop_without_model()
@@ -142,7 +142,7 @@ def choose() -> ImageSelection:
 
 
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
-    """The same with the tokens of a text."""
+    """Return the selection with the tokens of a text."""
     if chosen.entry.name == SHAPES:
         prompt = prompt.rstrip("?. ")  # it has learned no such sign
     chosen = replace(chosen, prompt=prompt)
@@ -183,7 +183,7 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
 
 
 def _writes(entry: Entry) -> bool:
-    """Whether a model writes its text itself where it is given none."""
+    """Return whether a model generates its text if there is none."""
     return entry.family in families.READERS
 
 
@@ -195,9 +195,9 @@ def unknown_words(model: Entry, prompt: str) -> list[str]:
 
 
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the choice of the query token, first a word or the patch in the middle; return its number.
+    """Draw the select of the query token, initially a word or the middle patch; return its number.
 
-    A new text, or a new image beside a text, chooses the first again: patches and words are others.
+    A new text, or a new image with a text, resets the selection.
     """
     if chosen.entry.images and not chosen.extras:  # a link's token is kept until the image is there
         PATCH.keep()
@@ -208,9 +208,9 @@ def choose_token(chosen: ImageSelection) -> int:
     if chosen.words:
         first = chosen.words - 1
         read = (chosen.entry.name, chosen.example, chosen.called, chosen.prompt)
-        if memory.get(_READ, read) != read:
+        if memory.get(_SELECTED_IN, read) != read:
             PATCH.set(tokens[first])
-        memory.put(_READ, read)
+        memory.put(_SELECTED_IN, read)
     label = "Word or patch" if chosen.entry.images else "Query patch"
     return tokens.index(PATCH.select(label, tokens, tokens[first], width=320))
 
@@ -223,7 +223,7 @@ def _stop_without_model() -> NoReturn:
 
 
 def describe_real_models() -> None:
-    """Draw how to open a published model."""
+    """Draw instructions for opening a published model."""
     if allowed.may_open():
         st.markdown(
             "To open a published model, go to Models: a folder of this machine, or an id on Hugging Face. "
@@ -236,9 +236,9 @@ def describe_real_models() -> None:
 
 
 def forward(chosen: ImageSelection) -> Trace | None:
-    """Run the model; without a usable file, show what helps, and return None.
+    """Run the model; without a usable file, draw instructions, and return None.
 
-    Visitors who came by a link learn that it contains no file, but everything else.
+    Visitors who opened a link are shown that links contain no file.
     """
     if chosen.missing:
         if link.requested(PICTURE) == [OWN]:
@@ -261,7 +261,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
 
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
-    """Draw the buttons; a visitor's own file can be in no link."""
+    """Draw the buttons; links cannot contain a visitor's own file."""
     size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_copy_link([MODEL.name])
