@@ -938,15 +938,15 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
     if not weights.size:
         raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
     if (fault := _fault(weights, sink)) is not None:
-        (head, row), told = fault
+        (head, row), reason = fault
         hints = (
             "Give attentions: hidden states and scores are not weights."
-            if "holds -" in told
+            if "holds -" in reason
             else "Dropout in training mode changes the sums: call model.eval() first. If the rest is the "
             "weight of a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum is "
             "intended, divide each row by it."
         )
-        raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {told} {hints}")
+        raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {reason} {hints}")
     return weights
 
 
@@ -961,10 +961,10 @@ def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] |
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
-    told = f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
+    reason = f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
-        told = "holds numbers that are not finite"
-    return at, f"{told}. Weights are from 0 to 1, and a row of them sums to 1."
+        reason = "holds numbers that are not finite"
+    return at, f"{reason}. Weights are from 0 to 1, and a row of them sums to 1."
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
@@ -1077,9 +1077,9 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
         empty = "" if given.size else ", none of them 0"
         raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}{empty}.")
     if (fault := _fault(given, sink)) is not None:
-        at, told = fault
+        at, reason = fault
         row = ", ".join(map(str, at)) or "..."
-        raise InvalidTrace(f"{name}[{row}] {told} If another sum is intended, divide each row by it.")
+        raise InvalidTrace(f"{name}[{row}] {reason} If another sum is intended, divide each row by it.")
     return given
 
 

@@ -106,7 +106,7 @@ def why(
     Args:
         head, query, key: Head, shown row and shown column, from 0.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
-        query_piece, key_piece: Piece of a merged word whose vector is used, from 0.
+        query_piece, key_piece: Index, from 0, of the piece of a merged word with the vectors to use.
     """
     keys = queries if keys is None else keys
     from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions

@@ -154,7 +154,7 @@ def _places(
     else:
         around = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
         clear = around.mean(axis=-1) >= 2 * BESIDE / weights.shape[-1]
-        places["looks around its own place in the other text"] = clear * (around * left).mean(axis=-1)
+        places["attends near its position in the other text"] = clear * (around * left).mean(axis=-1)
     to_key = np.einsum("lhqk,lhq->lhk", weights, left) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"

@@ -99,7 +99,7 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
 
 
 def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
-    """Return the parts, whose vectors sum to the token's output.
+    """Return the parts; their vectors sum to the token's output.
 
     Args:
         token: Position of the token, from 0.

@@ -84,7 +84,7 @@ def strongest_keys(
 def moves(
     change: Floats, query: int, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken] | None = None
 ) -> ChangedKeys:
-    """Return the keys whose weight from one query increases and decreases most.
+    """Return the keys with the largest increase and decrease of weight from one query.
 
     Args:
         change: [query, key] of one head, after − before.

@@ -34,7 +34,7 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 
 
 def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
-    """Return a table as CSV text whose rows all begin with the same facts.
+    """Return a table as CSV text in which all rows begin with the same facts.
 
     Nothing precedes the header, so that every program can read it; the first character marks the text as
     UTF-8 for spreadsheets.

@@ -16,22 +16,22 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.trace import Block, Floats
 
 MAX_CELLS = 128
-"""Blocks or cells along a side of a picture; texts of up to so many tokens are shown whole."""
+"""The largest number of blocks or cells per side of a picture; shorter texts are shown whole."""
 
 MIN_SPAN = 16
-"""The fewest tokens along a side."""
+"""The smallest number of tokens per side."""
 
 THRESHOLDS = (0.0, 0.001, 0.01, 0.05, 0.1)
-"""Weights below one of these can be hidden."""
+"""The thresholds below which weights can be hidden."""
 
 TILE = 2**22
-"""How many weights are read at a time."""
+"""The number of weights read at a time."""
 
 AROUND = 12
-"""How many tokens before and after the chosen one lines are drawn from."""
+"""Lines are drawn from the chosen token and from this many tokens before and after it."""
 
 TOP = 16
-"""How many of the chosen token's keys lines are drawn to, wherever they are."""
+"""The number of the chosen token's strongest keys to which lines are drawn, at any distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Window:
     """A part of the rows and of the columns.
 
     Attributes:
-        row, column: the first of each.
-        span: how many of each.
+        row, column: the first row and column.
+        span: the number of rows, and of columns.
     """
 
     row: int
@@ -49,7 +49,7 @@ class Window:
 
     @property
     def block(self) -> int:
-        """How many rows and columns become one cell."""
+        """The number of rows and columns per displayed cell."""
         return max(1, ceil(self.span / MAX_CELLS))
 
     def fitted(self, queries: int, keys: int) -> Window:
@@ -61,7 +61,7 @@ class Window:
         return Window(row, column, span)
 
     def centred(self, row: int, column: int) -> Window:
-        """Return one of the same span around a cell."""
+        """Return a window of the same span around a cell."""
         return Window(row - self.span // 2, column - self.span // 2, self.span)
 
     def ranges(self, queries: int, keys: int) -> tuple[range, range]:
@@ -76,7 +76,7 @@ def whole(queries: int, keys: int) -> Window:
 
 
 def strongest(values: Floats, size: int) -> Floats:
-    """Return of each block of `size` × `size` the number furthest from 0; NaN where all are NaN.
+    """Return the number furthest from 0 in each block of `size` × `size` tokens; NaN where all are NaN.
 
     Args:
         values: [..., query, key].
@@ -95,7 +95,7 @@ def strongest(values: Floats, size: int) -> Floats:
 
 
 def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[DisplayToken]:
-    """Return the tokens of these places, or of blocks of them, what each block begins with."""
+    """Return the tokens at these places; for blocks of several, labelled by their first token."""
     if size == 1:
         return [tokens[place] for place in places]
     found = []
@@ -107,10 +107,10 @@ def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[Dis
 
 
 def lines_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[list[int], list[int]]:
-    """Return the rows around a chosen one, and the columns there with those of its largest weights.
+    """Return the rows around a chosen one, and the nearby columns with those of its largest weights.
 
     Args:
-        row: the chosen one.
+        row: the chosen row.
         top: the columns of its largest weights.
     """
     near = range(row - AROUND, row + AROUND + 1)
@@ -118,20 +118,20 @@ def lines_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple
 
 
 def found(tokens: Sequence[DisplayToken], text: str) -> list[int]:
-    """Return the places of the tokens with this text in their label, whatever their case."""
+    """Return the places of the tokens with this text in their label, ignoring case."""
     wanted = text.strip().casefold()
     return [place for place, token in enumerate(tokens) if wanted and wanted in token.label.casefold()]
 
 
 def following(places: Sequence[int], start: int, step: int) -> int | None:
-    """Return the first of the places after a start (`step` 1) or before it (−1), going round."""
+    """Return the first place after a start (`step` 1) or before it (−1), wrapping around."""
     ordered = places if step > 0 else places[::-1]
     beyond = (place for place in ordered if (place - start) * step > 0)
     return next(beyond, ordered[0] if ordered else None)
 
 
 def hidden_shares(weights: Floats) -> Floats:
-    """Return how much of the weight is in weights below each of `THRESHOLDS`; NaN counts as 0."""
+    """Return the fraction of the total weight below each of `THRESHOLDS`; NaN counts as 0."""
     total, *below = _weights_below(weights)
     return np.array(below, dtype=np.float32) / (total or np.float32(1))
 
@@ -144,7 +144,7 @@ def _weights_below(weights: Floats) -> Floats:
 
 
 class Summary(NamedTuple):
-    """A head of a long text: the largest weight of each block, and `hidden_shares`."""
+    """An overview of a head in a long text: the largest weight of each block, and `hidden_shares`."""
 
     blocks: Floats
     hidden: Floats
@@ -156,7 +156,7 @@ def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
 
 
 def summary(block: Block, head: int) -> Summary:
-    """Return what is shown of a head as a whole; its rows are read some at a time."""
+    """Return the overview of a whole head; its rows are read in tiles."""
     _, queries, keys = block.shape
     size = whole(queries, keys).block
     step = size * max(1, TILE // (size * keys))

@@ -88,10 +88,10 @@ def blocks(
     inputs = _without_cache(network, inputs) if vectors else inputs  # it would keep what is not selected
     records = _recorded(network, layers, inputs, end, part, vectors=vectors, edits=edits)
     if vectors:
-        looks = sides(source, target or source)
+        tokens_of = sides(source, target or source)
         kept = zip(layers, records, strict=False)
         return tuple(
-            _vectors_block(layer, record, *looks[layer.kind], selection)
+            _vectors_block(layer, record, *tokens_of[layer.kind], selection)
             for layer, record in kept
             if selection.keeps(layer.layer)
         )
@@ -342,7 +342,7 @@ def _blocks(
     selection: Selection = EVERYTHING,
 ) -> list[tuple[Block, ...]]:
     """Return each text's blocks from the records of a batch, without padding."""
-    looks = sides(sources, targets)
+    tokens_of = sides(sources, targets)
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share one array in the trace.
     masks: dict[tuple[object, ...], Tensor] = {}
@@ -355,10 +355,11 @@ def _blocks(
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            weights = edit_weights(weights, [its_edits])  # the hook changed only the head outputs
+            if its_edits:  # of one text; the hook changed only the head outputs
+                weights = edit_weights(weights, [its_edits])
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights
-        queries_of, keys_of = looks[layer.kind]
+        queries_of, keys_of = tokens_of[layer.kind]
         texts = [(selection.tokens(rows), columns) for rows, columns in zip(queries_of, keys_of, strict=True)]
         longest = tuple(max(map(len, side)) for side in zip(*texts, strict=True))
         if weights.shape[-2:] != longest:  # removing padding would remove other weights too

@@ -306,10 +306,10 @@ class HuggingFaceModel(Model):
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
         # The target without its end token, shifted by one: the decoder never reads the end token.
-        taught = self.tokenizer.tokens(given.target, target=True)
-        self._check_rows(taught)
-        end = taught[-1].id if taught[-1].special else None
-        shifted = (self._start_of(taught), *(taught if end is None else taught[:-1]))
+        target = self.tokenizer.tokens(given.target, target=True)
+        self._check_rows(target)
+        end = target[-1].id if target[-1].special else None
+        shifted = (self._start_of(target), *(target if end is None else target[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing, edits)
 
@@ -365,13 +365,13 @@ class HuggingFaceModel(Model):
             "bos_token_id, so its decoder has no start token."
         )
 
-    def _start_of(self, taught: tuple[Token, ...]) -> Token:
+    def _start_of(self, target: tuple[Token, ...]) -> Token:
         """Return the token that the model itself puts before a target; for mBART, the language's code."""
         shift = getattr(self.network, "prepare_decoder_input_ids_from_labels", None)
         if shift is None:
             return self._start()
         try:
-            return self.tokenizer.special(int(shift(_ids(taught).to(self.network.device))[0, 0]))
+            return self.tokenizer.special(int(shift(_ids(target).to(self.network.device))[0, 0]))
         except ValueError:  # its config has no such token
             return self._start()
 

@@ -18,7 +18,7 @@ _SO = "The edits were not applied."
 
 
 class _Pass:
-    """One forward pass, whose attention modules are identified by the order in which they run."""
+    """One forward pass; attention modules are identified by the order in which they run."""
 
     def __init__(self, expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> None:
         self._expected = expected

@@ -49,7 +49,7 @@ class Edit:
     Attributes:
         kind, layer, head: The edited head.
         query: The edited row; None edits every row of the head.
-        source: The key whose weight is moved; None to ablate or redirect.
+        source: The key that loses its weight; None to ablate or redirect.
         target: The key that receives the weight; None ablates the row.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which models visitors may choose: the operator's list, or those that come with attnviz and their own."""
+"""The models that users may choose: the operator's list, or the bundled models and their own."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from attnviz.models import catalogue
 SETTING = "ATTNVIZ_MODELS"
 """The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
 
-They are separated by commas; `name=` before one sets the name that visitors see. A folder is otherwise called
-by its last part, so that no visitor learns where it lies. `*` in place of a list: everybody may open any
-model. Without the variable, a server lets only visitors at its own machine do that.
+They are separated by commas; `name=` before one sets the name that users see. The default name of a folder is
+its last part, so that users do not learn its path. `*` in place of a list: everyone may open any
+model. Without the variable, a server allows this only to users on the same machine.
 """
 
 EVERYTHING = "*"
-"""The variable's value with which everybody may open any model."""
+"""The variable's value that lets everyone open any model."""
 
 MAX_OPENED = 32
-"""How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
+"""The largest number of opened models in the list on the page; the oldest one is removed first."""
 
 _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
@@ -34,21 +34,21 @@ _restriction: Callable[[], bool] | None = None
 
 
 def restrict(may_open: Callable[[], bool]) -> None:
-    """Let a function decide, where the operator has set nothing, who may open models of their own."""
-    global _restriction  # noqa: PLW0603 - one server a process
+    """Set the function that decides, without a setting of the operator, who may open other models."""
+    global _restriction  # noqa: PLW0603 - one server per process
     _restriction = may_open
 
 
 def may_open() -> bool:
-    """Whether this visitor may open models of their own: folders, and ids of the Hugging Face hub."""
+    """Return whether this user may open other models: folders, and ids of the Hugging Face hub."""
     return _setting() == EVERYTHING or (not _setting() and (_restriction is None or _restriction()))
 
 
 def names() -> tuple[str, ...]:
-    """What a visitor chooses from: the operator's list, or else the catalogue and what was opened here.
+    """Return the names that a user can choose from: the operator's list, or the catalogue and opened models.
 
     Raises:
-        WrongSetting: the operator's list cannot be read.
+        WrongSetting: the operator's list is invalid.
     """
     if may_open():
         return (*catalogue.names(), *opened())
@@ -56,12 +56,12 @@ def names() -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Check that a visitor may use this model. Reads the list only, no file, no network.
+    """Raise unless this user may use this model. Reads only the list, no file and no network.
 
     Raises:
-        UnknownModel: the visitor may not. The sentence is the same for whatever else was typed, so that
+        UnknownModel: the user may not. The message is the same for every other name, so that
             it reveals nothing about this machine.
-        WrongSetting: the operator's list cannot be read.
+        WrongSetting: the operator's list is invalid.
     """
     if not may_open() and name not in _listed():
         raise _not_listed()
@@ -74,7 +74,7 @@ def target(name: str) -> str:
     visitors may choose elsewhere.
 
     Raises:
-        UnknownModel, WrongSetting: as `check`.
+        UnknownModel, WrongSetting: as for `check`.
     """
     if name in catalogue.names() or may_open():
         return name
@@ -85,10 +85,10 @@ def target(name: str) -> str:
 
 
 def check_setting() -> None:
-    """Check the operator's list when a server starts: what is written as a folder must be one.
+    """Check the operator's list when a server starts: its folders must exist.
 
     Raises:
-        WrongSetting: the list cannot be read, or a folder is missing. It names the folder, for the operator.
+        WrongSetting: the list is invalid, or a folder is missing. It names the folder, for the operator.
     """
     if _setting() == EVERYTHING:
         return
@@ -99,7 +99,7 @@ def check_setting() -> None:
 
 
 def opened() -> tuple[str, ...]:
-    """The models opened on this server besides the catalogue's, the latest one last."""
+    """Return the models opened on this server besides the catalogue's, the latest one last."""
     with _lock:
         return tuple(_opened)
 
@@ -124,15 +124,15 @@ def _setting() -> str:
 
 
 def _listed() -> Mapping[str, str]:
-    """The models that everybody may use, by the name that visitors see."""
+    """Return the models that everyone may use, by the name that users see."""
     return _read(_setting()) if _setting() else {name: name for name in catalogue.names()}
 
 
 @lru_cache(maxsize=1)
 def _read(setting: str) -> Mapping[str, str]:
-    """The models of the list, by the name that visitors see.
+    """Parse the list, and return its models by the name that users see.
 
-    Its errors quote no path: the page shows them to visitors.
+    The errors quote no path: the page shows them to users.
     """
     listed: dict[str, str] = {}
     for number, part in enumerate(filter(None, (part.strip() for part in setting.split(","))), start=1):
@@ -144,21 +144,19 @@ def _read(setting: str) -> Mapping[str, str]:
                 f"Model {number} of {SETTING} is neither a name, a folder, an id, nor name=model."
             )
         if name in catalogue.names() and behind != name:
-            raise WrongSetting(
-                f"{SETTING}: “{name}” is a model that comes with attnviz. Call yours otherwise."
-            )
+            raise WrongSetting(f"{SETTING}: “{name}” is the name of a bundled model. Choose another name.")
         if name in listed:
             raise WrongSetting(
-                f"{SETTING} has two models that are called “{name}”. Call one otherwise: name=model."
+                f"{SETTING} has two models with the name “{name}”. Choose another name for one: name=model."
             )
         listed[name] = behind
     if not listed:
-        raise WrongSetting(f"{SETTING} names no model. Set it to *, and every model may be opened.")
+        raise WrongSetting(f"{SETTING} has no model. Set it to * to allow every model.")
     return listed
 
 
 def _called(behind: str) -> str:
-    """A catalogue name or an id as it is; a folder by its last part."""
+    """Return the default name: a catalogue name or an id as it is; a folder's last part."""
     return Path(behind).name if _is_folder(behind) else behind
 
 

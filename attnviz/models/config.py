@@ -1,4 +1,4 @@
-"""What a model's config contains, before any weight is read: its family, its sizes, and what it can do."""
+"""The contents of a model's config, read before any weights: its family, its sizes and its abilities."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 FILE = "config.json"
 
 OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
-"""The files that describe how pictures are prepared; the first one is nested, and takes precedence."""
+"""The files with the image processor's settings; the first one is nested, and takes precedence."""
 
 MAX_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
 
 MAX_LAYERS = 10_000
 MAX_LABELS = 100_000
-"""The most layers and labels of a config: transformers makes a list of each."""
+"""The largest number of layers or labels in a config: transformers makes a list of each."""
 
 ALWAYS_TOKENS = 1024
 MAX_ATTENTION_WEIGHTS = 2**28
-"""The most weights, layers × heads × tokens², of one text of more than `ALWAYS_TOKENS`: they take 1.1 GB.
+"""The largest layers × heads × tokens² of a text with more than `ALWAYS_TOKENS`: 1.1 GB of weights.
 
 A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
 """
 
 MAX_TOKENS = 8192
-"""The most tokens of one text of which queries, keys and values are kept, and no weights.
+"""The largest number of tokens for which queries, keys and values are kept, without weights.
 
-They may take a quarter of what a model may take (`limits.max_bytes`): a GPT-2 reads 8,192, which take 0.9 GB.
+They may take a quarter of a model's memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
 
-# Their first position comes after padding's, so their tables have rows that no text reaches.
+# Their position table starts with unused rows for padding.
 _BEHIND_PADDING = {
     *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
@@ -54,13 +54,13 @@ _NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers
 
 
 def read_json(file: Path, name: str) -> dict[str, Any]:
-    """A small JSON file that holds one table.
+    """Read a small JSON file that contains an object.
 
     Args:
-        name: what a message calls the model.
+        name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, is far too long, or is something else.
+        ModelFilesDamaged: it cannot be read, is far too long, or contains another type.
     """
     try:
         size = file.stat().st_size
@@ -74,30 +74,30 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
         ) from error
     if not isinstance(found, dict):
         raise ModelFilesDamaged(
-            f"{file.name} of {quoted(name)} holds no table of settings. Save the model again."
+            f"{file.name} of {quoted(name)} does not contain a JSON object. Save the model again."
         )
     return found
 
 
 def facts(folder: Path, name: str) -> Facts:
-    """Read `config.json` in the folder. Runs no code from there.
+    """Read `config.json` in the folder, without running code from there.
 
     Args:
-        folder: with `config.json`, of a model that sees pictures one of `OF_PICTURES`, and
-            `tokenizer_config.json` if there is one.
-        name: what a message calls the model.
+        folder: has `config.json`, one of `OF_PICTURES` for a vision model, and possibly
+            `tokenizer_config.json`.
+        name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: the config cannot be read, or lacks what every model has.
-        ModelNotSupported: the model brings code of its own, is not known to transformers, or is of a family
-            with attention that cannot be shown exactly.
+        ModelFilesDamaged: the config cannot be read, or lacks a required value.
+        ModelNotSupported: the model needs its own code, is unknown to transformers, or belongs to a family
+            with attention that cannot be recorded exactly.
     """
     raw = read_json(folder / FILE, name)
     _refuse_code(raw, name)
-    if "transformers_weights" in raw:  # it could name a pickle, or other weights than those that were counted
+    if "transformers_weights" in raw:  # could name a pickle, or weights other than those that were counted
         raise ModelNotSupported(
-            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads "
-            "none but model.safetensors. Save the model again with save_pretrained."
+            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), but attnviz reads "
+            "only model.safetensors. Save the model again with save_pretrained."
         )
     _check_size_limits(raw, name)
     config = _understood(folder, raw, name)
@@ -114,17 +114,17 @@ def facts(folder: Path, name: str) -> Facts:
 
 
 def shown_half(config: PreTrainedConfig) -> PreTrainedConfig:
-    """What is shown of a saved model: of one of `TWO_TOWERS` the half that sees, of any other the whole."""
+    """Return the config to show: the vision model's for one of `TWO_TOWERS`, else the whole."""
     whole: Any = config
     half: PreTrainedConfig = whole.vision_config if config.model_type in families.TWO_TOWERS else config
     return half
 
 
 def image_processor(folder: Path, name: str) -> dict[str, Any]:
-    """How the pictures of the model in a folder are prepared.
+    """Return the image processor's settings of the model in a folder.
 
     Raises:
-        ModelFilesDamaged: no readable file describes it.
+        ModelFilesDamaged: they are missing or cannot be read.
     """
     nested, own = (folder / file for file in OF_PICTURES)
     found = read_json(nested, name).get("image_processor") if nested.is_file() else None
@@ -139,22 +139,22 @@ def facts_of(
     *,
     bounded: bool = True,
 ) -> Facts:
-    """The facts in a config that transformers has parsed.
+    """Return the facts in a config that transformers has parsed.
 
     Args:
-        name: what a message calls the model.
+        name: the model's name, for messages.
         longest: the tokenizer's own maximum number of tokens, if it has one.
-        processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
-        bounded: whether memory bounds the length of a text, and not only the model's positions.
+        processor: the settings from `image_processor`, for a vision model.
+        bounded: limit the length of a text by memory too, not only by the model's positions.
 
     Raises:
-        ModelFilesDamaged: it lacks what every model has.
-        ModelNotSupported: the model is of a kind that is not shown.
+        ModelFilesDamaged: the config lacks a required value.
+        ModelNotSupported: this kind of model is not supported.
     """
     if config.model_type in families.WITH_IMAGES:
         text: Any = _decoder(config) if config.model_type in families.READERS else config.get_text_config()
         found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
-        layers = found.layers or found.decoder_layers  # PaliGemma's attend to all pictures, and yet decode
+        layers = found.layers or found.decoder_layers  # PaliGemma's decoder has no causal mask over images
         return replace(
             found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
             expects="next", window=None,
@@ -165,13 +165,13 @@ def facts_of(
     heads_beside = second.num_attention_heads if second is not config else heads
     if getattr(config, "decoder_attention_heads", heads_beside) != heads and config.is_encoder_decoder:
         raise ModelNotSupported(
-            f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
-            "in every layer."
+            f"{quoted(name)} has different numbers of heads in its encoder and its decoder; attnviz requires "
+            "the same number in every layer."
         )
     others = families.without_weights(config.model_type, getattr(config, "layer_types", None) or ())
     if len(others) == layers + decoder_layers:
         raise ModelNotSupported(f"{quoted(name)} has no layer with attention weights: each is {others[0]}.")
-    # Cross-attention's, too.
+    # Including cross-attention.
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers - len(others))
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
@@ -179,7 +179,7 @@ def facts_of(
         grid = size[0] // patch[0], size[1] // patch[1]
     maximum = tokens_with_weights(all_heads)
     if not (layers and decoder_layers) and config.model_type not in families.LOCAL:
-        vectors = 3 * d_model * 4 * (layers + decoder_layers)  # of a token, in float32
+        vectors = 3 * d_model * 4 * (layers + decoder_layers)  # bytes per token, in float32
         maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
     if not bounded:
         maximum = sys.maxsize
@@ -202,7 +202,7 @@ def facts_of(
 
 
 def _decoder(config: Any) -> PreTrainedConfig:
-    """The config of the decoder of one of `READERS`, as if it were a model of its own."""
+    """Return the decoder's config of one of `READERS`, as of a separate model."""
     found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
     found.is_encoder_decoder, found.is_decoder = False, True
     for size, of_pair in (
@@ -214,15 +214,15 @@ def _decoder(config: Any) -> PreTrainedConfig:
 
 
 def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """(height, width) in pixels that each picture has when a model cuts it into patches.
+    """Return the (height, width) in pixels of images before they are cut into patches.
 
     Args:
-        processor: how its pictures are prepared, as `image_processor` returns it.
-        name: what a message calls the model.
+        processor: the settings from `image_processor`.
+        name: the model's name, for messages.
 
     Raises:
         ModelFilesDamaged: the config is invalid.
-        ModelNotSupported: its pictures have no size in common.
+        ModelNotSupported: its images have no fixed size.
     """
     if config.model_type not in families.OF_ANY_SIZE:
         return pair(config, "image_size", name)
@@ -233,40 +233,40 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         case {"height": int(height), "width": int(width)} if height > 0 < width:
             return height, width
     raise ModelNotSupported(
-        f"The image processor of {quoted(name)} brings pictures to no size that all have in common, so each "
-        "would be cut into another number of patches. Give it a size with height and width, or "
+        f"The image processor of {quoted(name)} does not resize images to a fixed size, so their numbers "
+        "of patches differ. Set a size with height and width, or "
         "do_center_crop with a crop_size."
     )
 
 
 def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
-    """The tokens before a picture's patches: [CLS], and registers (Darcet et al. 2024). SigLIP has none."""
+    """Return the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
     registers = range(1, getattr(config, "num_register_tokens", 0) + 1)
     classes = () if config.model_type == "siglip_vision_model" else ("[CLS]",)
     return (*classes, *(f"register {number}" for number in registers))
 
 
 def _refuse_code(raw: dict[str, Any], name: str) -> None:
-    """Refuse a model that is computed by Python files of its author's, which are never run here."""
+    """Raise for a model that needs Python files of its author, which are never run here."""
     own = raw.get("auto_map")
     classes = own if isinstance(own, dict) else {"AutoModel": own} if own else {}
     if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
         raise ModelNotSupported(
-            f"{quoted(name)} needs Python code that comes with it (auto_map in its config), and attnviz runs "
-            "none of it. If transformers supports its architecture by now, load it there with "
+            f"{quoted(name)} needs Python code that comes with it (auto_map in its config), which attnviz "
+            "does not run. If transformers now supports its architecture, load it there with "
             "trust_remote_code=False, save it with save_pretrained, and open that folder."
         )
 
 
 def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
-    """Refuse numbers of which transformers makes lists that take forever."""
+    """Raise for sizes so large that transformers would build endless lists."""
     for key, value in raw.items():
         if isinstance(value, Mapping):
             _check_size_limits(value, name)
         maximum = MAX_LABELS if key == "num_labels" else MAX_LAYERS if "layer" in key else None
         if maximum is not None and isinstance(value, int) and value > maximum:
             raise ModelNotSupported(
-                f"{FILE} of {quoted(name)} says {value:,} of {key}; attnviz reads at most {maximum:,}."
+                f"{FILE} of {quoted(name)} has {value:,} as {key}; attnviz reads at most {maximum:,}."
             )
 
 
@@ -274,7 +274,7 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
     family = raw.get("model_type")
     if not isinstance(family, str) or not family:
         raise ModelFilesDamaged(
-            f"{FILE} of {quoted(name)} has no model_type, so it is not known what kind of model it is. "
+            f"{FILE} of {quoted(name)} has no model_type, so the kind of model is unknown. "
             "Save it with transformers' save_pretrained."
         )
     with gate:
@@ -289,21 +289,21 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
                 folder, trust_remote_code=False, local_files_only=True
             )
     except Exception as error:
-        # What a config class raises for values that make no sense is its own affair, and differs by family.
+        # Config classes raise different errors for invalid values, depending on the family.
         raise ModelFilesDamaged(
-            f"{FILE} of {quoted(name)} holds values that the family {quoted(family)} cannot have: "
+            f"{FILE} of {quoted(name)} has values that are invalid for the family {quoted(family)}: "
             f"{type(error).__name__}. Save the model again."
         ) from error
     return config
 
 
 def encodes_alone(config: PreTrainedConfig) -> bool:
-    """Whether the encoder of an encoder–decoder was saved without its decoder."""
+    """Return whether this is the encoder of an encoder–decoder, saved without its decoder."""
     return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
 
 def paired_family(config: PreTrainedConfig) -> bool:
-    """Whether models of this family have an encoder and a decoder, whether or not this one has both."""
+    """Return whether the family has an encoder and a decoder, even if this model has only one of them."""
     with gate:
         from transformers.models.auto import modeling_auto
     paired = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
@@ -311,7 +311,7 @@ def paired_family(config: PreTrainedConfig) -> bool:
 
 
 def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
-    """(encoder layers, decoder layers)."""
+    """Return (encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
     first, second = _halves(config)
@@ -329,29 +329,29 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
     if unmasked or getattr(config, "is_causal", None) is False or family == "bert-generation":
         return layers, 0
-    language_models = ("clip_text_model", "_text")  # of CLIP, and of models that read pictures, too
+    language_models = ("clip_text_model", "_text")  # of CLIP, and of vision-language models
     if family.endswith(language_models) or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        return 0, layers  # each of its tokens sees those before it, as a decoder's do
+        return 0, layers  # causal attention, as in a decoder
     raise ModelNotSupported(
-        f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
-        "continue it, or translate it, and those that see pictures: "
+        f"Models of the family {quoted(family)} are not supported: attnviz supports masked, causal and "
+        "encoder–decoder language models, and these vision families: "
         f"{', '.join(sorted(families.SEES))}."
     )
 
 
 def tokens_with_weights(heads: int) -> int:
-    """How many tokens a text may have of which the weights of so many heads, over all layers, are kept."""
+    """Return the largest number of tokens for which weights are kept, for a total number of heads."""
     return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // heads))
 
 
 def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
-    """The configs of the encoder and of the decoder, or of both: only T5Gemma has two."""
+    """Return the configs of the encoder and of the decoder; only T5Gemma has two, else they are the same."""
     whole: Any = config
     return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
 def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:
-    """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
+    """Return the size of the position table, or else the tokenizer's limit; or less, to save memory."""
     names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
     table = next((size for name in names if (size := getattr(config, name, None))), None)
     if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:  # as if it were none
@@ -370,7 +370,7 @@ def _window(config: PreTrainedConfig) -> int | None:
 
 
 def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
-    """(height, width) of what a config gives as one number where they are equal.
+    """Return (height, width) of a config value that is one number if they are equal.
 
     Raises:
         ModelFilesDamaged: the config is invalid.
@@ -386,7 +386,7 @@ def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
     value = getattr(config, attribute, {})
     if isinstance(value, dict | list):
         raise ModelNotSupported(
-            f"Models of the family {quoted(config.model_type)} are not shown: their configs have no "
+            f"Models of the family {quoted(config.model_type)} are not supported: their configs have no "
             f"{attribute}, or several."
         )
     if type(value) is not int or value < 1:
@@ -396,19 +396,19 @@ def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
 
 def _senseless(attribute: str, name: str) -> ModelFilesDamaged:
     return ModelFilesDamaged(
-        f"{FILE} of {quoted(name)} says nothing sensible about {attribute}, which every model with attention "
-        "has. Save the model again."
+        f"{FILE} of {quoted(name)} has no valid {attribute}, which every model with attention "
+        "needs. Save the model again."
     )
 
 
 def writes(architectures: Sequence[str]) -> bool:
-    """Whether a model was saved with the head of a decoder, by transformers' names of its classes."""
+    """Return whether transformers' class names include a decoder with a language-model head."""
     heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
     return any(name.endswith(heads) for name in architectures)
 
 
 def _expects(architectures: Sequence[str], reads_on: bool) -> Expects | None:
-    """Which tokens the model that was saved has a head for, by transformers' names of its classes."""
+    """Return which tokens the saved model's head predicts, by transformers' class names."""
     if reads_on:
         return "next" if writes(architectures) else None
     masked = ("ForMaskedLM", "BertForPreTraining")

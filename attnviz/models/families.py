@@ -1,4 +1,4 @@
-"""Which families of models cannot be shown exactly, and why: known from a model's config alone."""
+"""The families of models that cannot be recorded exactly, and why; decided by a model's config alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     ),
     "it has a custom attention, which attnviz does not know": ("xlnet", "prophetnet"),
 }
-"""The families that are refused by their name alone, transformers' `model_type`, by the reason."""
+"""The reasons for refusal, with the families (transformers' `model_type`) that are refused by name alone."""
 
 QUANTIZERS: Mapping[object, str] = {
     "torchao": "torchao",
@@ -44,10 +44,10 @@ QUANTIZERS: Mapping[object, str] = {
     "gptq": "gptqmodel",
     "awq": "gptqmodel",
 }
-"""The packages that read quantized weights, by `quant_method` of their config; transformers calls them."""
+"""The packages that transformers uses to read quantized weights, by `quant_method` of the config."""
 
 LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
-"""Families with an encoder that computes weights of near tokens only."""
+"""Families with an encoder that computes only weights of near tokens."""
 
 ONLY_ABLATED = frozenset(
     {
@@ -55,7 +55,7 @@ ONLY_ABLATED = frozenset(
         "roformer",
     }
 )
-"""Families that compute attention in a way of their own: heads can be ablated, but not pointed elsewhere."""
+"""Families with custom attention code: heads can be ablated, but not redirected."""
 
 _LAYERS_WITHOUT_WEIGHTS: Mapping[str, str] = {
     "linear_attention": "linear attention",
@@ -63,7 +63,7 @@ _LAYERS_WITHOUT_WEIGHTS: Mapping[str, str] = {
     "mlp": "a feed-forward layer",
     "moe": "a layer of experts",
 }
-"""What configs call a layer without a weight for each pair of tokens, and what it is."""
+"""Descriptions of layers without a weight for each pair of tokens, by their type in configs."""
 
 _LINEAR_ATTENTION: Mapping[str, str] = {
     **dict.fromkeys(("jamba", "zamba"), "recurrent (Mamba)"),
@@ -73,18 +73,18 @@ _LINEAR_ATTENTION: Mapping[str, str] = {
     "kimi_linear": "linear attention (Kimi Delta Attention)",
     **dict.fromkeys(("qwen3_next", "olmo_hybrid", "qwen3_5_text"), "linear attention (Gated DeltaNet)"),
 }
-"""What "linear_attention" is in a family."""
+"""The kind of layer behind "linear_attention", by family."""
 
 SEES: frozenset[str] = frozenset(
     {"vit", "dinov2", "dinov2_with_registers", "clip_vision_model", "siglip_vision_model"}
 )
-"""The families that read pictures."""
+"""The vision families."""
 
 OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
-"""Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
+"""Vision families for images of any size: position embeddings of patches are interpolated."""
 
 READERS = frozenset({"vision-encoder-decoder", "blip"})
-"""Families with an encoder that reads a picture, and a decoder with cross-attention to its patches."""
+"""Families with an encoder of one image, and a decoder with cross-attention to its patches."""
 
 WITH_IMAGES = READERS | frozenset(
     {
@@ -101,13 +101,13 @@ WITH_IMAGES = READERS | frozenset(
         *("smolvlm", "internvl"),
     }
 )
-"""Families that read pictures together with a text."""
+"""The vision-language families."""
 
 TWO_TOWERS = frozenset({"clip", "siglip"})
-"""Families of two models, `vision_model` and `text_model`, which meet only behind their last layers."""
+"""Families of two models, `vision_model` and `text_model`, joined only after their last layers."""
 
 TEXT_TOWERS = frozenset({"clip_text_model", "siglip_text_model"})
-"""What their halves for texts are called."""
+"""The `model_type` of their text models."""
 
 WITHOUT_AUTO: Mapping[str, str] = {"siglip_text_model": "SiglipTextModel"}
 """Families that no Auto class of transformers opens, and the class that does."""

@@ -21,21 +21,21 @@ SETTINGS = (
     "generation_config.json",
     *config.OF_PICTURES,
 )
-"""What is read besides config, weights and tokenizer, where it is there. Nothing else is, and no code."""
+"""The files that are read besides config, weights and tokenizer, if present. No others are, and no code."""
 
 
 def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
-    """What is known of the model in a folder, before its weights are loaded: some milliseconds.
+    """Return the description of the model in a folder, without loading its weights, in some milliseconds.
 
-    The answer is cached until a file in the folder changes.
+    The result is cached until a file in the folder changes.
 
     Args:
-        name: what the entry and every message call it.
+        name: the model's name in the entry and in messages.
 
     Raises:
         UnknownModel: there is no such folder.
-        ModelFilesDamaged: a file is missing, damaged, or a link that leads out of the folder.
-        ModelNotSupported: the model cannot be shown; see the message.
+        ModelFilesDamaged: a file is missing, damaged, or a link to outside of the folder.
+        ModelNotSupported: the model is not supported; see the message.
         ModelTooLarge: it is larger than `limits.max_bytes`.
     """
     if not folder.is_dir():
@@ -46,12 +46,12 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
 
 
 def fingerprint(folder: Path, name: str) -> str:
-    """A digest of the names, sizes and times of the files in a folder: another one as soon as a file changes.
+    """Return a digest of the names, sizes and times of the files in a folder, which changes with any of them.
 
-    Whatever is cached of a model (its entry, tokenizer, weights, traces) is cached under its fingerprint.
+    It is part of the key of everything that is cached for a model (its entry, tokenizer, weights, traces).
 
     Raises:
-        ModelFilesDamaged: the folder cannot be looked into.
+        ModelFilesDamaged: the folder cannot be read.
     """
     try:
         files = [(file.name, file.stat()) for file in sorted(folder.iterdir()) if file.is_file()]
@@ -64,9 +64,9 @@ def fingerprint(folder: Path, name: str) -> str:
 def described(
     name: str, title: str, facts: Facts, learned: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
 ) -> Entry:
-    """The entry of a model of which these facts are known; of its tokenizer nothing is.
+    """Return the entry of a model with these facts, without those that depend on its tokenizer.
 
-    `learned`: how many numbers it has learned, by the precision in which they are stored.
+    `learned`: the number of parameters, by the dtype in which they are stored.
     """
     stored = " and ".join(kind for kind, count in learned.most_common() if count) or dtype
     return Entry(
@@ -87,11 +87,11 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
         _check_place(folder, file, name)
-    if weights.ADAPTER in files:  # transformers would follow it to another model
+    if weights.ADAPTER in files:  # transformers would load another model, which it names
         raise weights.without_weights({weights.ADAPTER}, name)
     if config.FILE not in files:
         raise ModelFilesDamaged(
-            f"The folder {quoted(name)} has no {config.FILE}, so it is no transformers model. "
+            f"The folder {quoted(name)} has no {config.FILE}, so it is not a transformers model. "
             "Choose the folder that save_pretrained has written."
         )
     facts = config.facts(folder, name)
@@ -108,21 +108,21 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
 
 
 def _check_place(folder: Path, file: str, name: str) -> None:
-    """Whether a file lies in the folder itself, or where the hub's cache keeps what its folders link to."""
+    """Raise unless a file is in the folder itself, or is the hub cache's target of a link in it."""
     home, place = folder.resolve(), (folder / file).resolve()
     cached = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
     if not (place.is_relative_to(home) or place.is_relative_to(cached)):
         raise ModelFilesDamaged(
-            f"{file} in {quoted(name)} is a link that leads out of the folder. Put the file itself there."
+            f"{file} in {quoted(name)} is a link to outside of the folder. Put the file itself there."
         )
 
 
 def joins(reads: tokenizer.TextTokenizer) -> bool:
-    """Whether the tokenizer sets special tokens of its own around a second sentence, as BERT's does."""
+    """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
     for sample in (
         "a",
         "ACGTACGT",
-    ):  # the second for tokenizers of DNA and proteins, which drop small letters
+    ):  # the second for tokenizers of DNA and proteins, which drop lower-case letters
         try:
             one, two = (
                 sum(token.special for token in reads.tokens(sample, second)) for second in (None, sample)
@@ -134,7 +134,7 @@ def joins(reads: tokenizer.TextTokenizer) -> bool:
 
 
 def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> str:
-    """What a visitor reads first."""
+    """Return the model's description for users."""
     if facts.layers and facts.decoder_layers:
         layers = f"an encoder of {facts.layers} and a decoder of {plural(facts.decoder_layers, 'layer')}"
     else:
@@ -145,15 +145,15 @@ def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> st
     note = families.NOTES.get(facts.family, "")
     return (
         f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "
-        f"{rounded_count(parameters)} learned numbers{_precision(stored, dtype)}. {note}"
+        f"{rounded_count(parameters)} parameters{_precision(stored, dtype)}. {note}"
     ).rstrip()
 
 
 def _precision(stored: str, dtype: DType) -> str:
-    """In which numbers it is stored and runs, where either is not float32."""
+    """Return the dtypes in which it is stored and runs, if either is not float32."""
     if stored == dtype == "float32":
         return ""
     both = f", stored in {stored} and run in {dtype}"
     if dtype == "float32":
         return both
-    return f"{both}: what a page computes again from its vectors can differ from the model's own numbers"
+    return f"{both}: what a page recomputes from its vectors can differ from the model's own values"

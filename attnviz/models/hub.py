@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: what is known of one before its weights come, and the download."""
+"""Models on the Hugging Face hub: their description before the download, and the download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ID = re.compile(r"[^\W_][\w.-]{0,95}/[^\W_][\w.-]{0,95}", re.ASCII)
 _REVISION = re.compile(r"[^\W_][\w./-]{0,99}", re.ASCII)
 _LATEST = "main"
 
-_one_at_a_time = threading.Lock()  # one model is downloaded, and the others wait
+_one_at_a_time = threading.Lock()  # held during a download, so that others wait
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Listing:
     """The hub's record of a model.
 
     Attributes:
-        commit: which state of the repository it is.
+        commit: the commit of the repository.
         facts: the contents of its config.
-        small, weights: (name, bytes) of the files that are downloaded; no others ever are.
-        learned: the number of parameters by precision, from the headers of its weights.
-        snapshot: where the small files lie needed for this, and where the others will.
+        small, weights: (name, bytes) of the files to download; no others are downloaded.
+        learned: the number of parameters by dtype, from the headers of its weights.
+        snapshot: the folder in the cache for all files; it has those of `small` that this needed.
     """
 
     commit: str
@@ -46,12 +46,12 @@ class Listing:
 
     @property
     def files(self) -> tuple[tuple[str, int], ...]:
-        """All of them, the weights last."""
+        """All files to download, the weights last."""
         return self.small + self.weights
 
 
 def is_id(name: str) -> bool:
-    """Whether this has the form of a model's id: "owner/name", perhaps with "@revision"."""
+    """Return whether a name has the form of a model id: "owner/name", optionally with "@revision"."""
     repository, at, revision = name.partition("@")
     return (
         _ID.fullmatch(repository) is not None
@@ -63,19 +63,19 @@ def is_id(name: str) -> bool:
 
 
 def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
-    """What is known of a model with that id, before its weights are downloaded or loaded.
+    """Return the description of a model by id, before its weights are downloaded or loaded.
 
-    The hub is requested only if not all files are on this machine. So a model
-    that was downloaded once stays as it is, and needs no network.
+    The hub is queried only if not all files are on this machine: a downloaded model does not change, and
+    needs no network.
 
     Args:
         identifier: "owner/name" or "owner/name@revision".
-        name: what the entry and every message call it.
+        name: the model's name in the entry and in messages.
 
     Raises:
-        UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
-        ModelNotReachable: there is no network, or no permission, or the hub fails.
-        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: it cannot be shown; see the message.
+        UnknownModel: the hub has no such model or revision, or it is private.
+        ModelNotReachable: there is no network or no permission, or the hub fails.
+        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: the model cannot be opened; see the message.
     """
     repository, revision = _parts(identifier)
     cached = _cached(repository, revision)
@@ -89,19 +89,19 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     found = folder.described(
         name, name, listing.facts, listing.learned, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.joins)  # as far as is known without its tokenizer
+    return replace(found, pairs=listing.facts.joins)  # a guess without its tokenizer
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
-    """Bring a model's files onto this machine, into the cache that all Hugging Face libraries share.
+    """Download a model's files into the cache that all Hugging Face libraries share.
 
     Args:
         identifier: "owner/name" or "owner/name@revision".
-        name: what messages call it.
-        progress: called with the state; an exception from it ends the download, and leaves no partial file.
+        name: the model's name, for messages.
+        progress: receives the state; an exception from it stops the download, and leaves no partial file.
 
     Raises:
-        AttnvizError: as `entry`.
+        AttnvizError: as for `entry`.
     """
     repository, revision = _parts(identifier)
     listing = _listing(repository, revision, name, dtype)
@@ -112,13 +112,13 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
         progress(before + came, total)
 
     while not _one_at_a_time.acquire(timeout=0.2):
-        report(0)  # may end it while it waits
+        report(0)  # may stop the download while it waits
     try:
         with hub_files.plain_http():
             for file, size in listing.files:
                 report(0)
                 if (file, size) == listing.weights[0] and not listing.facts.sees:
-                    # Before gigabytes come for nothing: can the model's texts be read?
+                    # Before gigabytes are downloaded in vain: can the tokenizer be opened?
                     tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
                 hub_files.fetched(repository, file, listing.commit, name, report)
                 before += size
@@ -129,21 +129,21 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
 
 @lru_cache(maxsize=32)
 def look(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
-    """Fetch a model's files, its config and the headers of its weights: some kilobytes.
+    """Fetch a model's list of files, its config and the headers of its weights: some kilobytes.
 
     Raises:
-        AttnvizError: as `entry`.
+        AttnvizError: as for `entry`.
     """
     commit, sizes = hub_files.listed(repository, revision, name)
     if weights.FILE not in sizes and weights.INDEX not in sizes:
         raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
-        raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, so it is no transformers model.")
+        raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, and is not a transformers model.")
     small = (config.FILE, "tokenizer_config.json", *config.OF_PICTURES, weights.INDEX)
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
-    # The first one under the revision's own name: the cache then stores which commit that name means.
+    # By the revision's own name first: the cache then stores which commit that name means.
     snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent
     if snapshot.name != commit:
         raise ModelNotReachable(f"{quoted(name)} has just been changed on the hub. Try again.")
@@ -151,7 +151,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
         if file in sizes:
             hub_files.fetched(repository, file, commit, name)
     parts = weights.files_of_weights(sizes, snapshot, name)
-    # In a file a number takes at most four bytes: what is far too large in memory is known already now.
+    # A stored number takes at most four bytes: a far too large model is recognized before more requests.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.sees:
@@ -173,13 +173,13 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
 
 
 def _parts(identifier: str) -> tuple[str, str]:
-    """(repository, revision)."""
+    """Return (repository, revision)."""
     repository, _, revision = identifier.partition("@")
     return repository, revision or _LATEST
 
 
 def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing:
-    """The hub's cached record of a model; fetched again after the cache was cleared."""
+    """Return the hub's record of a model, from a cache; fetched again if its files were deleted."""
     listing = look(repository, revision, name, dtype)
     if not (listing.snapshot / config.FILE).exists():
         look.cache_clear()
@@ -188,7 +188,7 @@ def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing
 
 
 def _cached(repository: str, revision: str) -> Path | None:
-    """The folder in the cache with all files of that model; None where one is missing."""
+    """Return the folder in the cache with all files of that model; None if one is missing."""
     found = hub_files.cached(repository, config.FILE, revision)
     if found is None:
         return None

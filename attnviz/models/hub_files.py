@@ -1,4 +1,4 @@
-"""Single files of the Hugging Face hub: listed, read in part, or downloaded; and what can go wrong then."""
+"""Single files of the Hugging Face hub: listed, read in part, or downloaded; and the errors of these."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, U
 from attnviz.models import weights
 
 TIMEOUT_SECONDS = 5.0
-"""How long the hub may take to answer before it counts as out of reach."""
+"""The time after which an unanswered request to the hub counts as failed."""
 
 ProgressCallback = Callable[[int], None]
-"""Called with the number of bytes received; an exception from it ends the download."""
+"""Called with the number of bytes received; an exception from it stops the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
 _LIBRARY_NAME = "attnviz"
 
 
 def endpoint() -> str:
-    """The hub's address: huggingface.co, or HF_ENDPOINT."""
+    """Return the hub's address: HF_ENDPOINT, or huggingface.co."""
     from huggingface_hub import constants
 
     return constants.ENDPOINT
 
 
 def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, int]]:
-    """(commit, bytes of each file) of a repository, from the hub.
+    """Return (commit, bytes of each file) of a repository, from the hub.
 
     Args:
         repository: "owner/name".
         revision: a branch, a tag or a commit.
-        name: what messages call it.
+        name: the model's name, for messages.
 
     Raises:
         UnknownModel, ModelNotReachable: see `in_our_words`.
@@ -49,7 +49,7 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
 
 
 def cached(repository: str, file: str, revision: str) -> Path | None:
-    """The path of a file of that revision on this machine, or None. Makes no request."""
+    """Return the path of a file of that revision on this machine, or None. Makes no request."""
     from huggingface_hub import constants, try_to_load_from_cache
 
     found = try_to_load_from_cache(repository, file, constants.HF_HUB_CACHE, revision)
@@ -59,7 +59,7 @@ def cached(repository: str, file: str, revision: str) -> Path | None:
 def fetched(
     repository: str, file: str, revision: str, name: str, came: ProgressCallback | None = None
 ) -> Path:
-    """Where a file of that revision lies on this machine, downloaded if it is not there yet.
+    """Return the path of a file of that revision on this machine, after downloading it if necessary.
 
     Raises:
         UnknownModel, ModelNotReachable: see `in_our_words`.
@@ -81,10 +81,10 @@ def fetched(
 
 
 def learned_numbers(repository: str, file: str, commit: str, name: str, part: str) -> Counter[str]:
-    """How many learned numbers a file of weights on the hub holds, by precision; only its header comes.
+    """Return the number of parameters by dtype in a file of weights on the hub, from its header only.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `weights.learned_numbers`.
+        ModelFilesDamaged, ModelNotSupported: as for `weights.learned_numbers`.
         UnknownModel, ModelNotReachable: see `in_our_words`.
     """
     from huggingface_hub import HfApi, errors
@@ -104,9 +104,9 @@ def learned_numbers(repository: str, file: str, commit: str, name: str, part: st
 
 @contextmanager
 def plain_http() -> Iterator[None]:
-    """In this block, files come by plain HTTP; only one thread at a time may be in it.
+    """Download by plain HTTP inside this block; only one thread at a time may enter it.
 
-    The hub's faster way has threads of its own, which nothing stops.
+    The hub's faster protocol uses its own threads, which cannot be stopped.
     """
     from huggingface_hub import constants
 
@@ -118,7 +118,7 @@ def plain_http() -> Iterator[None]:
 
 
 def _bar(came: ProgressCallback | None) -> type[Any]:
-    """What huggingface_hub takes for a progress bar: it draws nothing, and passes on how far the file is."""
+    """Return a progress bar class for huggingface_hub that draws nothing and reports the bytes received."""
 
     class Bar:
         def __init__(self, **_: object) -> None:
@@ -140,14 +140,14 @@ def _bar(came: ProgressCallback | None) -> type[Any]:
 
 @contextmanager
 def in_our_words(name: str) -> Iterator[None]:
-    """What huggingface_hub raises, as errors that a visitor can read.
+    """Turn errors of huggingface_hub into messages for users.
 
     Args:
-        name: of the requested model.
+        name: the requested model.
 
     Raises:
-        UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
-        ModelNotReachable: there is no network, or no permission, or the hub fails.
+        UnknownModel: the hub has no such model or revision, or it is private.
+        ModelNotReachable: there is no network or no permission, or the hub fails.
     """
     from huggingface_hub import errors
 
@@ -158,7 +158,7 @@ def in_our_words(name: str) -> Iterator[None]:
         raise
     except errors.GatedRepoError as error:
         raise ModelNotReachable(
-            f"{model} is given only to those who have agreed to its conditions. Agree to them on its page on "
+            f"{model} requires agreement to its conditions. Agree to them on its page on "
             f"the hub, {_LOG_IN}, and try again."
         ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
@@ -168,8 +168,8 @@ def in_our_words(name: str) -> Iterator[None]:
         ) from error
     except errors.HfHubHTTPError as error:
         raise ModelNotReachable(
-            f"The hub does not give {model} to this machine (error {error.response.status_code}). If it "
-            f"needs a token that may read it, {_LOG_IN}; or else try again later."
+            f"The hub denies access to {model} (error {error.response.status_code}). If it "
+            f"needs a token with read access, {_LOG_IN}; or else try again later."
         ) from error
     except errors.OfflineModeIsEnabled as error:
         raise ModelNotReachable(
@@ -184,12 +184,12 @@ def in_our_words(name: str) -> Iterator[None]:
         json.JSONDecodeError,
     ) as error:
         raise ModelNotReachable(
-            f"The hub cannot be reached, or something else answers in its place, so {model} cannot be "
-            "fetched. Check the network. Without one, attnviz shows what is on this machine: its own models, "
-            "folders, and what was downloaded before."
+            f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
+            "fetched. Check the network. Without one, attnviz can open the models on this machine: its own, "
+            "folders, and earlier downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(
             f"{model} cannot be downloaded: {(error.strerror or str(error)).rstrip('.')}. Its files go to "
-            "the folder that HF_HOME names; there must be room, and attnviz must be allowed to write there."
+            "the folder that HF_HOME names; there must be space, and attnviz must be allowed to write there."
         ) from error

@@ -1,4 +1,4 @@
-"""What a name means: a model of the catalogue, a folder on this machine, or one on the Hugging Face hub."""
+"""Resolves names: a model of the catalogue, a folder on this machine, or an id on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _HUB_PAGE = re.compile(
 )
 
 BORROWED: dict[str, Entry] = {}
-"""Model objects of a Python program, by the names that they have while `loading.borrowed` lasts."""
+"""Model objects of a Python program, by their names in a `loading.borrowed` block."""
 
 
 def kind_of_name(name: str) -> KindOfName:
-    """The kind of a name; "unknown" if it has none. Reads nothing but whether a folder exists."""
+    """Return the kind of a name; "unknown" if it has none. Checks only whether a folder exists."""
     if name in catalogue.names():
         return "catalogue"
     expanded = _expanded(name)
@@ -45,12 +45,12 @@ def kind_of_name(name: str) -> KindOfName:
 
 
 class Target(NamedTuple):
-    """Resolve a name.
+    """A resolved name.
 
     Attributes:
         model: a name of the catalogue, a folder or an id.
-        dtype: in which numbers it is to run.
-        device: where, as torch calls it.
+        dtype: the dtype in which it runs.
+        device: the device on which it runs, in torch's notation.
     """
 
     model: str
@@ -62,17 +62,17 @@ def target(name: str) -> Target:
     """Resolve a name to a model, a dtype and a device; float32 on the CPU by default.
 
     Raises:
-        UnknownModel, WrongSetting: as `allowed.check`.
+        UnknownModel, WrongSetting: as for `allowed.check`.
     """
     model, settings = parts_of(allowed.target(name))
     return Target(model, **settings)
 
 
 def with_settings(name: str, dtype: object = None, device: object = None) -> str:
-    """The name of the same model in this dtype and on this device; None: as in the name.
+    """Return the name of the same model with this dtype and device; None: as in the name.
 
     Raises:
-        AttnvizError: no such dtype or device, or the name has another one.
+        AttnvizError: there is no such dtype or device, or the name has another one.
     """
     if dtype is None and device is None:
         return name
@@ -113,19 +113,18 @@ def pasted(text: str) -> str:
 
 
 def entry(name: str) -> Entry:
-    """What is known of a model before its weights are loaded.
+    """Return the description of a model before its weights are loaded.
 
     Args:
-        name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", with
-            "@revision" behind it if it is to stay as it was. "#bfloat16" or "#float16" behind a folder or an
-            id: it runs in these numbers; "#cuda" and the like: it runs there. Where the operator has made a
-            list of models, a name on that list.
+        name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", optionally
+            with "@revision". "#bfloat16" or "#float16" after a folder or an id sets the dtype; "#cuda" and
+            the like set the device. If the operator has set a list of models, a name on that list.
 
     Raises:
-        UnknownModel: nothing goes by this name, or it is not on the operator's list.
-        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: there is a model, and it cannot be shown.
-        ModelNotReachable: it is not on this machine, and the hub gives nothing.
-        WrongSetting: the operator's list or limit cannot be read.
+        UnknownModel: there is no model of this name, or it is not on the operator's list.
+        ModelFilesDamaged, ModelNotSupported, ModelTooLarge: the model cannot be opened.
+        ModelNotReachable: it is not on this machine, and the hub does not provide it.
+        WrongSetting: the operator's list or limit is invalid.
     """
     if name in BORROWED:
         return BORROWED[name]
@@ -133,16 +132,14 @@ def entry(name: str) -> Entry:
     kind = kind_of_name(behind)
     if kind == "catalogue":
         if dtype != "float32":
-            raise ModelNotSupported(
-                f"{quoted(behind)} comes with attnviz and runs in float32. Leave {dtype} out."
-            )
+            raise ModelNotSupported(f"{quoted(behind)} is a bundled model and runs in float32. Omit {dtype}.")
         found = catalogue.entry(behind)
         if device != "cpu" and found.engine != "transformers":
-            raise ModelNotSupported(f"{quoted(behind)} runs on the processor. Leave {device} out.")
+            raise ModelNotSupported(f"{quoted(behind)} runs on the CPU. Omit {device}.")
         return found if name == behind else replace(found, name=name, title=name, device=device)
     if kind == "folder":
         expanded = _expanded(behind)
-        assert expanded is not None  # noqa: S101 - or it were no folder
+        assert expanded is not None  # noqa: S101 - its kind is folder; for the type checker
         return replace(folder.entry(expanded, name, dtype), device=device)
     if kind == "id":
         return replace(hub.entry(behind, name, dtype), device=device)
@@ -150,12 +147,12 @@ def entry(name: str) -> Entry:
 
 
 def _expanded(name: str) -> Path | None:
-    """The folder that a name would be; None if no folder can have such a name."""
+    """Return the path of a folder with this name; None if the name is invalid for a folder."""
     if "\0" in name or not name.strip() or (_ADDRESS.match(name) and "\\" not in name):
         return None
     path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises an error for an unknown ~user
     try:
-        os.stat(path)  # noqa: PTH116 - a name too long, or with half a character in it, is no name of a folder
+        os.stat(path)  # noqa: PTH116 - raises for a name that is too long, or has half a surrogate pair
     except FileNotFoundError:
         return path
     except (OSError, ValueError):
@@ -170,8 +167,8 @@ def _is_path_like(name: str) -> bool:
 def _unknown(name: str) -> str:
     if _ADDRESS.match(name):
         hint = f" Perhaps {pasted(name)}?" if _HUB_PAGE.fullmatch(name) and pasted(name) != name else ""
-        return f"{quoted(name)} is an address. Type the model's id alone: owner/name.{hint}"
+        return f"{quoted(name)} is a URL. Type only the model's id: owner/name.{hint}"
     return (
-        f"{catalogue.unknown(name)} Besides them, a model may be a folder (./my-model) or a Hugging Face id "
+        f"{catalogue.unknown(name)} Other models are opened by folder (./my-model) or by Hugging Face id "
         "with its owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
     )

@@ -1,4 +1,4 @@
-"""From a text or a picture to tokens with their spans, and back to a text."""
+"""Converts texts and images to tokens with their spans, and tokens back to text."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ FILES = (
     *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
     *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", _OF_MARIAN, "target.spm"),
 )
-"""What tokenizers are saved as; one of these is needed, and all that are there are read."""
+"""The files of saved tokenizers; one of these is needed, and all that are there are read."""
 
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-"""What a picture may be."""
+"""The supported image formats."""
 
 _MAX_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
-_MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
-_CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
+_MASKS = ("[MASK]", "<mask>")  # the mask tokens of the BERT and RoBERTa families
+_CONTEXT = 8  # tokens before the next one that determine its spelling (with a space before it or without)
 
 _NOT_BUILT = (
-    "transformers can make no tokenizer of this model's files. Put a tokenizer.json beside the model: a fast "
-    "tokenizer writes one with tokenizer.save_pretrained(folder). Or give the tokens from a program: "
+    "transformers cannot build a tokenizer from this model's files. Put a tokenizer.json beside the model: a "
+    "fast tokenizer writes one with tokenizer.save_pretrained(folder). Or pass tokens in a program: "
     "attnviz.trace(tokenizer(text), model), with a model object."
 )
 _NO_TOKENIZER = (
-    "A model object reads a text with its tokenizer: pass tokenizer=…. Without one it reads tokens, as "
-    "tokenizer(text) returns them."
+    "A model object needs a tokenizer to read a text: pass tokenizer=…. Without one it reads tokens, as "
+    "returned by tokenizer(text)."
 )
 _SETTINGS = "tokenizer_config.json"
 
 _NO_FILES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
-"""Classes of tokenizers that need no vocabulary: their tokens are bytes or characters."""
+"""Tokenizer classes without a vocabulary file: their tokens are bytes or characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedText:
-    """A text, or a pair of sentences, as a model reads it.
+    """A text, or a pair of sentences, as tokens.
 
     Attributes:
         tokens: special tokens included; in a pair, those of the first sentence come first.
-        type_ids: by which the model distinguishes a pair's sentences; all 0 if it does not.
+        type_ids: the segment of each token, for models that distinguish a pair's sentences; else all 0.
     """
 
     tokens: tuple[Token, ...]
@@ -83,15 +83,15 @@ def nothing_to_read(where: str = "here") -> EmptyText:
 
 
 class TextTokenizer:
-    """A model's tokenizer, with the checks that a visitor's text needs.
+    """A model's tokenizer, with the checks that a user's text needs.
 
-    It works with the `tokenizers` library alone, or with a tokenizer in Python that has its methods, so any
+    It uses the `tokenizers` library alone, or a Python tokenizer with its methods, so that any
     number of threads may share one.
 
     Args:
-        tokenizer: the inner tokenizer, not shared, or one in a process of its own.
+        tokenizer: the inner tokenizer, not shared, or one in a separate process.
         types: the number of sentences that the model distinguishes, if its config has it.
-        mask: the spelling of the masked token, if it is known.
+        mask: the spelling of the mask token, if it is known.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TextTokenizer:
         self._special = special_ids(tokenizer)
         masks = (each for each in (mask, *_MASKS) if isinstance(each, str) and self.id_of(each) is not None)
         self.mask: str | None = next(masks, None)
-        """How the masked token is typed; None if the vocabulary has none."""
+        """The spelling of the mask token; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
     @property
@@ -116,14 +116,14 @@ class TextTokenizer:
         return self._tokenizer
 
     def described(self) -> tuple[list[int], str | None, object]:
-        """Its special tokens, the masked one and the number of sentences, as `RemoteTokenizer` has them."""
+        """The special tokens, the mask token and the number of sentences, for a `RemoteTokenizer`."""
         return sorted(self._special), self.mask, self._types
 
     def encoded(self, *texts: str, target: bool = False) -> Encoding | Encoded:
-        """The tokens of a text or a pair, as the inner tokenizer returns them.
+        """Return the tokens of a text or a pair from the inner tokenizer.
 
         Args:
-            target: whether a decoder reads the text; a translator's tokenizer reads it in another language.
+            target: True for a decoder's text, which a translator's tokenizer reads as another language.
         """
         encode: Any = self._tokenizer.encode
         if target:
@@ -132,28 +132,27 @@ class TextTokenizer:
         return found
 
     def tokens(self, text: str, second: str | None = None, *, target: bool = False) -> tuple[Token, ...]:
-        """The text's tokens, special tokens included; see `tokenized`."""
+        """Return the text's tokens, special tokens included; see `tokenized`."""
         return self.tokenized(text, second, target=target).tokens
 
     def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:
-        """The tokens of a text, or of a pair of sentences, special tokens included.
+        """Return the tokens of a text, or of a pair of sentences, special tokens included.
 
-        A special token that was typed ("[MASK]", "</s>") is what the model reads there, and belongs to
-        the text: it has a span. Spans exclude the space around a word, whatever the tokenizer returns
-        of it; tokens that are parts of the same character have the same span. Words are what white space and
-        punctuation part, and what the tokenizer itself takes apart; their numbers go on in the second
-        sentence.
+        A special token that was typed ("[MASK]", "</s>") belongs to the text and has a span. Spans exclude
+        the space around a word, whatever the tokenizer returns; tokens that are parts of the same character
+        have the same span. Words are separated by white space, by punctuation, and by the tokenizer itself;
+        the second sentence continues their numbers.
 
         A special token that the tokenizer added belongs to the sentence before it; one before
         all others, to the first.
 
         Args:
-            target: as of `encoded`.
+            target: as for `encoded`.
 
         Raises:
-            EmptyText: the tokenizer keeps nothing of a text.
+            EmptyText: the tokenizer returns no tokens for a text.
             TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
-            UnreadableText: half a surrogate pair; or the tokenizer's process gives up.
+            UnreadableText: the text has half a surrogate pair; or the tokenizer's process fails.
         """
         texts = (text,) if second is None else (text, second)
         most = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
@@ -170,14 +169,14 @@ class TextTokenizer:
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
 
     def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
-        """The text that these tokens make, and the tokens with their spans.
+        """Return the text of token ids, and the tokens with their spans.
 
         Raises:
-            EmptyText: there are none.
+            EmptyText: there are no ids.
             TextTooLong: there are more tokens than the model reads.
         """
         if not ids:
-            raise EmptyText("There are no tokens for the model to read. Give one at least.")
+            raise EmptyText("There are no tokens for the model to read. Give at least one.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
         return self.written("", (), ids)
@@ -185,14 +184,14 @@ class TextTokenizer:
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
     ) -> tuple[str, tuple[Token, ...]]:
-        """Append the tokens that a model has written.
+        """Append the tokens that a model has generated.
 
         Args:
-            text: what the model was given.
-            ids: what the model wrote.
+            text: the text before generation.
+            ids: the generated tokens.
 
         Returns:
-            The text with what was written, and all tokens. Special tokens that the model wrote have no span.
+            The whole text and all tokens. Special tokens that the model generated have no span.
         """
         context = [token.id for token in tokens if not token.special][-_CONTEXT:]
         before = self._decoded(context)
@@ -210,23 +209,23 @@ class TextTokenizer:
         return full, (*tokens, *_numbered((full,), placed, tokens))
 
     def special(self, number: int) -> Token:
-        """A token that was not typed, such as the one with which a decoder starts."""
+        """Return a token that was not typed, such as a decoder's start token."""
         return Token(self.spelled(number), number, 0, 0, None, special=True)
 
     def id_of(self, spelling: str) -> int | None:
-        """The row of a token in the vocabulary; None if it has none."""
+        """Return the id of a token; None if the vocabulary does not contain it."""
         number = self._tokenizer.token_to_id(spelling)
         return None if number is None else int(number)
 
     def spelled(self, number: int) -> str:
-        """The tokenizer's own spelling of a token; or the row's number if it has none."""
+        """Return the tokenizer's own spelling of a token id; or its row number if there is none."""
         spelling = self._tokenizer.id_to_token(number)
         return f"<row {number}>" if spelling is None else str(spelling)
 
     def readable(self, number: int) -> str:
-        """A token as text, on its own: "Ġdog" → " dog".
+        """Return a single token as readable text: "Ġdog" → " dog".
 
-        Bytes that are only a part of a character are shown as numbers: "<0xF0><0x9F>".
+        Incomplete bytes of a character are shown as numbers: "<0xF0><0x9F>".
         """
         spelling = self.spelled(number)
         if number in self._special:
@@ -234,7 +233,7 @@ class TextTokenizer:
         text = self._decoded([number])
         if BROKEN in text and (parts := spelled_bytes(spelling)) is not None:
             return numbered(parts)
-        if spelling.startswith(SPACES[1]) and not text.startswith(" "):  # swallowed at a text's beginning
+        if spelling.startswith(SPACES[1]) and not text.startswith(" "):  # removed at the start of a text
             text = f" {text}"
         return text or spelling
 
@@ -242,7 +241,7 @@ class TextTokenizer:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
-        """The tokens with their spans, sentences and words; see `tokenized`."""
+        """Return the tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
         placed: list[Token] = []
         sentence = 0
@@ -263,10 +262,10 @@ class TextTokenizer:
 
 
 def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
-    """The tokenizer of a model whose files are on this machine, read from disk once until they change.
+    """Return the tokenizer of a model with local files, cached until they change.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
+        ModelFilesDamaged, ModelNotSupported: as for `in_folder`.
     """
     assert isinstance(entry.origin, catalogue.Package | catalogue.Folder)  # noqa: S101 - it has files
     guarded = isinstance(entry.origin, catalogue.Folder)
@@ -282,7 +281,7 @@ def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     """Return the tokenizer of untrusted files, in a process with limits.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as `in_folder`, or it needs too much time or memory.
+        ModelFilesDamaged, ModelNotSupported: as for `in_folder`, or it needs too much time or memory.
     """
     remote = RemoteTokenizer(folder, token_limit)
     return TextTokenizer(remote, token_limit, remote.types, remote.mask)
@@ -291,8 +290,8 @@ def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     """Return the tokenizer of a folder.
 
-    `tokenizer.json` is read without torch or transformers; from any others, transformers builds what would
-    are in it.
+    `tokenizer.json` is read without torch or transformers; from other files, transformers builds the
+    tokenizer.
 
     Raises:
         ModelFilesDamaged: the files are missing or cannot be read.
@@ -312,7 +311,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
 
 def _switches_languages(settings: dict[str, Any]) -> bool:
-    """Return whether the tokenizer reads a target otherwise than a source, as those of NLLB and mBART do."""
+    """Return whether the tokenizer reads targets differently from sources, as those of NLLB and mBART do."""
     with gate:
         import transformers
 
@@ -321,15 +320,15 @@ def _switches_languages(settings: dict[str, Any]) -> bool:
 
 
 def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
-    """What reads texts as a tokenizer of transformers does, which stays as it is.
+    """Return a tokenizer that calls a transformers tokenizer, without changing it.
 
     Args:
-        wrapper: as transformers' are, or at least a function from a text to token ids with the method
+        wrapper: a transformers tokenizer, or at least a function from a text to token ids with the method
             `convert_ids_to_tokens`.
-        token_limit, types: as `TextTokenizer` takes them.
+        token_limit, types: as for `TextTokenizer`.
 
     Raises:
-        TypeError: it is no tokenizer.
+        TypeError: it is not a tokenizer.
     """
     if not is_tokenizer(wrapper):
         raise TypeError(
@@ -342,7 +341,7 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
 
 @lru_cache(maxsize=4)
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
-    """In place of a tokenizer, for a model that gets tokens without one: each is shown as its number."""
+    """Return a substitute for a missing tokenizer, which shows each token as its id."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
@@ -351,17 +350,17 @@ def numbers(rows: int, token_limit: int) -> TextTokenizer:
 
 
 class _Numbers(TextTokenizer):
-    """Reads no text: of a model without its tokenizer."""
+    """The tokenizer of a model without one; it cannot read text."""
 
     def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads none
-        """Raises ModelNotSupported, always."""
+        """Raise ModelNotSupported."""
         raise ModelNotSupported(_NO_TOKENIZER)
 
 
 def special_ids(tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer) -> frozenset[int]:
     """Switch truncation and padding off, and return the ids of the special tokens.
 
-    A published file truncates and pads for its training batches; here nothing is truncated silently.
+    A published file truncates and pads for training batches; here nothing is truncated silently.
     """
     if isinstance(tokenizer, RemoteTokenizer):
         return frozenset(tokenizer.special)
@@ -381,10 +380,10 @@ def import_for(folder: Path) -> None:
 
 
 def check_files(files: Iterable[str], folder: Path, name: str) -> None:
-    """Whether there is a tokenizer among the files of a model.
+    """Raise unless there is a tokenizer among the files of a model.
 
     Args:
-        folder: where its settings are, if it has some.
+        folder: the folder of its settings, if there are any.
 
     Raises:
         ModelFilesDamaged: there is none.
@@ -397,12 +396,12 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
 
 
 def patch_tokens(grid: tuple[int, int], beside: Sequence[str]) -> tuple[Token, ...]:
-    """[CLS] or the like, and the patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
+    """Return [CLS] or the like, and patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
-    They are the same for every picture, and have no characters: `start` and `end` are 0.
+    They are the same for every image, and have no characters: `start` and `end` are 0.
 
     Args:
-        grid: how many rows and columns of patches there are.
+        grid: the numbers of rows and columns of patches.
         beside: the names of the tokens before them, such as [CLS].
     """
     patches = (
@@ -413,13 +412,13 @@ def patch_tokens(grid: tuple[int, int], beside: Sequence[str]) -> tuple[Token, .
 
 
 def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:
-    """(rows, columns) of the patches that these tokens are."""
+    """Return the (rows, columns) of the patches among these tokens."""
     row, column = tokens[-1].text.split(",")
     return int(row), int(column)
 
 
 def _tokenizer(file: Path) -> Tokenizer:
-    from tokenizers import Tokenizer  # importing attnviz does without
+    from tokenizers import Tokenizer  # not needed to import attnviz
 
     try:
         return Tokenizer.from_file(str(file))
@@ -431,16 +430,16 @@ def _tokenizer(file: Path) -> Tokenizer:
 
 
 def _built(folder: Path) -> Any:
-    """What transformers makes of a tokenizer's files."""
+    """Return the tokenizer that transformers builds from files."""
     if (folder / _OF_MARIAN).is_file():
         need_extra("sentencepiece")
     with gate:
         from transformers import AutoTokenizer
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Marian's recommends a package
+            warnings.simplefilter("ignore")  # Marian's tokenizer recommends a package
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers raises whatever its many tokenizers do
+    except Exception as error:  # transformers' tokenizers raise many kinds of errors
         raise ModelNotSupported(_NOT_BUILT) from error
     # From a config alone transformers builds a tokenizer without a vocabulary.
     names = wrapper.vocab_files_names.values()
@@ -453,7 +452,7 @@ def _built(folder: Path) -> Any:
 
 
 def _settings(folder: Path, name: str) -> dict[str, Any]:
-    """The values in one of the model's files; none if it is missing or damaged."""
+    """Return the object in one of the model's JSON files; empty if it is missing or damaged."""
     try:
         found = json.loads((folder / name).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -462,10 +461,10 @@ def _settings(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
-    """The characters of a token without the space around them; a token that is only space keeps it.
+    """Return a token's characters without the space around them; a token that is only space keeps it.
 
-    Tokenizers are of many minds: the space before " dog" is in its span or not; a space on its own may have
-    lost it; the ▁ that SentencePiece puts before a text has the span of the letter behind it.
+    Tokenizers differ: the space before " dog" is in its span or not; a space on its own may have
+    no span; the ▁ that SentencePiece puts before a text has the span of the letter after it.
     """
     typed = text[start:end]
     if not spelling.strip(SPACES):
@@ -482,9 +481,9 @@ def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
 
 
 def _with_combining_marks(text: str, end: int, limit: int) -> int:
-    """Where a token ends with the accents that belong to its last letter, if no other token covers them.
+    """Return the end of a token, including accents of its last letter that no other token covers.
 
-    A tokenizer that strips accents leaves a decomposed one outside of its token's span: half a letter.
+    A tokenizer that strips accents excludes a decomposed accent from its token's span.
     """
     while 0 < end < limit and unicodedata.category(text[end]).startswith("M"):
         end += 1
@@ -494,9 +493,9 @@ def _with_combining_marks(text: str, end: int, limit: int) -> int:
 def _numbered(
     texts: tuple[str, ...], tokens: Sequence[Token], before: Sequence[Token] = ()
 ) -> tuple[Token, ...]:
-    """The tokens with the numbers of their words, which go on from the tokens before them.
+    """Return the tokens with the numbers of their words, which continue those of the tokens before.
 
-    Some tokenizers take no text apart before they cut it into pieces, and give all of it one word's number.
+    Some tokenizers do not split a text into words first, and give all of it the number of one word.
     """
     number = max((token.word for token in before if token.word is not None), default=-1)
     one = before[-1] if before else None
@@ -512,22 +511,22 @@ def _numbered(
 
 
 def _apart(text: str, one: Token, following: Token) -> bool:
-    """True if a new word begins with the second of these neighbours."""
+    """Return whether a new word begins with the second of two adjacent tokens."""
     between = text[one.end : following.start]
     begins = text[following.start : following.end][:1]
     if one.sentence == following.sentence and not between and begins and _sort(begins) == "accent":
-        return False  # it belongs to the letter before it, whatever the tokenizer thinks
+        return False  # it belongs to the letter before it, whatever the tokenizer returns
     if (one.sentence, one.word) != (following.sentence, following.word):
         return True
     if any(_sort(letter) == "space" for letter in between):
         return True
     if following.start < one.end or not begins or one.start == one.end:
-        return False  # two parts of one character, or a sign for a space before the word
+        return False  # two parts of one character, or a marker for a space before the word
     return _sort(begins) != "letter" or _sort(text[one.end - 1]) in ("space", "punctuation")
 
 
 def _sort(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
-    """What a character does to words: BERT parts them by white space and punctuation (Devlin et al. 2019)."""
+    """Return a character's role in splitting words at white space and punctuation (Devlin et al. 2019)."""
     category = unicodedata.category(letter)
     if category == "Zs" or letter in "\t\n\r":
         return "space"

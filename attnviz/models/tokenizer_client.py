@@ -1,4 +1,4 @@
-"""A tokenizer from untrusted files, in a process of its own; see `tokenizer_worker`."""
+"""A tokenizer from untrusted files, in a separate process; see `tokenizer_worker`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, U
 from attnviz.models.wrapped_tokenizer import Encoded
 
 TIMEOUT_SECONDS = 10.0
-"""Wall time of one request, after which the process is killed."""
+"""The wall time after which a request fails and the process is killed."""
 
 _START_SECONDS = 120.0  # transformers is slow to import on a busy machine
 _MAX_ANSWER_BYTES = 64 * 1024**2
 _ERRORS: dict[str, type[AttnvizError]] = {
     error.__name__: error for error in (AttnvizError, ModelFilesDamaged, ModelNotSupported)
 }
-# The modules are those of this process, wherever they were found.
+# The process imports the same modules as this one.
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from attnviz.models.tokenizer_worker import main; main()"
@@ -34,10 +34,10 @@ class _Ended(Exception):
 
 
 class Client:
-    """The process of one folder. It is started with the first request, and again after it has ended.
+    """The process of one folder. It is started by the first request, and restarted after it has ended.
 
     Attributes:
-        described: as `TextTokenizer.described`.
+        described: as for `TextTokenizer.described`.
     """
 
     def __init__(self, folder: Path, token_limit: int) -> None:
@@ -48,10 +48,10 @@ class Client:
             self.described = self._start()
 
     def call(self, method: str, *arguments: object) -> Any:
-        """Return what a method of `tokenizer_worker.Worker` returns.
+        """Return the result of a method of `tokenizer_worker.Worker`.
 
         Raises:
-            UnreadableText: it fails, or takes too much time or memory.
+            UnreadableText: the method fails, or takes too much time or memory.
         """
         with self._lock:
             if self._process is None:
@@ -67,7 +67,7 @@ class Client:
             name, message = result
             raise _ERRORS.get(name, UnreadableText)(
                 message
-                or "This model's tokenizer gave up on the text: a rule in its tokenizer.json fails, or takes "
+                or "This model's tokenizer failed on the text: a rule in its tokenizer.json fails, or takes "
                 "too long. Shorten the text, or choose another model."
             )
         return result[0]
@@ -75,7 +75,7 @@ class Client:
     def _start(self) -> list[Any]:
         """Start the process and let it open the tokenizer."""
         command = [sys.executable, "-c", _COMMAND, json.dumps(sys.path)]
-        # What Rust writes to stderr when memory is short may quote the text.
+        # Rust's messages on stderr when memory is short may quote the text.
         self._process = subprocess.Popen(  # noqa: S603 - our own code
             [*command, str(self._folder), str(self._token_limit)],
             stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ class Client:
             killing.cancel()
             if not line.endswith(
                 b"\n"
-            ):  # after a KeyboardInterrupt, too: the next request needs its own answer
+            ):  # also after a KeyboardInterrupt: else the next request would read this answer
                 self._kill()
         if not line.endswith(b"\n"):
             raise _Ended
@@ -136,11 +136,11 @@ class Client:
 
 
 class RemoteTokenizer:
-    """What `TextTokenizer` needs of `tokenizers.Tokenizer`, from a process.
+    """A tokenizer in a process, with the methods of `tokenizers.Tokenizer` that `TextTokenizer` needs.
 
     Attributes:
         special: the ids of the special tokens.
-        mask, types: as `TextTokenizer` takes them.
+        mask, types: as for `TextTokenizer`.
     """
 
     def __init__(self, folder: Path, token_limit: int) -> None:
@@ -149,11 +149,11 @@ class RemoteTokenizer:
         self._spellings: dict[int, str | None] = {}
 
     def encode(self, *texts: str) -> Encoded:
-        """Encode a text or a pair; of too many tokens, it has their number alone."""
+        """Encode a text or a pair; if there are too many tokens, return only their ids."""
         return Encoded(*self.client.call("encode", False, *texts))
 
     def encode_target(self, text: str) -> Encoded:
-        """Encode what a decoder reads; as `encode`."""
+        """Encode a decoder's text; as `encode`."""
         return Encoded(*self.client.call("encode", True, text))
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
@@ -178,6 +178,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with suppress(OSError):  # a request that was not written yet
+            with suppress(OSError):  # raised if a request is still buffered
                 pipe.close()
     process.wait()

@@ -1,7 +1,7 @@
 """A process that opens the tokenizer of one folder and applies it to texts, within limits.
 
 `tokenizer.json` is a program: a chain of `Replace` normalizers can expand one letter to any length, when a
-text is read or already when the file is opened. `tokenizer_client` starts this process and talks to it by
+text is read or even when the file is opened. `tokenizer_client` starts this process and exchanges
 lines of JSON: a request is [method, *arguments], an answer is ["done", result] or ["failed", error, message].
 """
 
@@ -19,24 +19,24 @@ from attnviz.errors import AttnvizError
 from attnviz.models import tokenizer
 
 CPU_SECONDS = 10
-"""Processor time of one request."""
+"""The CPU time of one request."""
 
 MEMORY_BYTES = 2 * 10**9
-"""Memory that the process may allocate after its imports."""
+"""The memory that the process may allocate after its imports."""
 
 
 def main() -> None:
     """Serve requests from standard input until it is closed."""
     folder, token_limit = Path(sys.argv[1]), int(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # so that output of a library is not read as an answer
 
     def answer(*message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
     tokenizer.import_for(folder)
     _limit_memory()
-    answer("done", None)  # the imports are done: from here on, the client measures the time
+    answer("done", None)  # the imports are done: the client now starts to measure the time
     worker = Worker(folder, token_limit)
     for line in sys.stdin:
         method, *arguments = json.loads(line)
@@ -58,12 +58,12 @@ class Worker:
         self._folder, self._token_limit = folder, token_limit
 
     def open(self) -> tuple[object, ...]:
-        """Open the tokenizer, and describe it."""
+        """Open the tokenizer, and return its description."""
         self._tokenizer = tokenizer.in_folder(self._folder, self._token_limit)
         return self._tokenizer.described()
 
     def encode(self, target: bool, *texts: str) -> list[list[Any]]:
-        """Encode a text or a pair as the fields of `Encoded`; of too many tokens, return the ids alone."""
+        """Encode a text or a pair as the fields of `Encoded`; only the ids if there are too many tokens."""
         found = self._tokenizer.encoded(*texts, target=target)
         if len(found) > self._token_limit:
             return [found.ids]
@@ -89,7 +89,7 @@ class Worker:
 
 def _limit_memory() -> None:
     """Limit the address space, and let the kernel end this process first when memory is short."""
-    with suppress(ImportError, OSError, ValueError):  # Linux alone has all of this
+    with suppress(ImportError, OSError, ValueError):  # only Linux supports all of this
         import resource
 
         Path("/proc/self/oom_score_adj").write_text("1000")

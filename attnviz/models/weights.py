@@ -1,4 +1,4 @@
-"""The files that hold a model's weights: their names, how many numbers they hold, how to convert others."""
+"""The files of a model's weights: names, numbers of parameters, and conversion of other formats."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from attnviz.models import config
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-"""Which part of the weights lies in which file, where one file would be too large."""
+"""The map from weights to files, if one file would be too large."""
 
 ADAPTER = "adapter_config.json"
-"""Beside weights that only change those of another model."""
+"""The config beside weights that only change those of another model."""
 
 MAX_TENSORS = 20_000
-"""The number of tensors of one file; thousands of names take seconds to read."""
+"""The largest number of tensors in one file; thousands of names take seconds to read."""
 
 MAX_HEADER_BYTES = 10_000_000
-"""The size of the list of tensors at the beginning of a file."""
+"""The largest size of a file's header, the list of its tensors."""
 
 _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 
@@ -32,20 +32,20 @@ _CONVERT = (
     "transformers.AutoProcessor.from_pretrained(old).save_pretrained(new)"
 )
 
-# The kinds of numbers that are read, as safetensors names them. Whole ones (place tables) are not learned;
-# quantized ones are.
+# The dtypes that are read, by their names in safetensors. Integers (position tables) are not parameters,
+# except for quantized ones.
 _LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 _WHOLE = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
 
 
 def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
-    """How many learned numbers a safetensors file holds, by their precision. Reads its header only.
+    """Return the number of parameters in a safetensors file, by dtype. Reads only its header.
 
     The safetensors library checks every claim of the header against the file's size before it allocates.
 
     Args:
-        name: what a message calls it.
-        part: count only what is called like this and more.
+        name: the file's name, for messages.
+        part: count only tensors with this prefix.
 
     Raises:
         ModelFilesDamaged: it cannot be read, its header is inconsistent, or its dtype is unsupported.
@@ -74,11 +74,11 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
 
 
 def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Counter[str]:
-    """How many learned numbers there are, by their precision.
+    """Return the number of parameters, by dtype.
 
     Args:
-        tensors: (name, dtype as safetensors has it, how many numbers) of each.
-        name, part: as `learned_numbers` takes them.
+        tensors: (name, dtype in safetensors, number of elements) of each.
+        name, part: as for `learned_numbers`.
 
     Raises:
         ModelFilesDamaged: a dtype is unsupported.
@@ -87,8 +87,8 @@ def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Co
     for array, kind, count in tensors:
         if kind not in _LEARNED.keys() | _WHOLE:
             raise ModelFilesDamaged(
-                f"{name} stores numbers of a kind that attnviz does not read (in {quoted(array)}). "
-                "Take the model as float32, float16 or bfloat16, not a compressed one."
+                f"{name} has an unsupported dtype (in {quoted(array)}). "
+                "Use a version of the model in float32, float16 or bfloat16, not a quantized one."
             )
         if kind in _LEARNED and array.startswith(part):
             learned[_LEARNED[kind]] += count
@@ -96,24 +96,24 @@ def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Co
 
 
 def too_many_tensors(name: str) -> ModelNotSupported:
-    """Return the refusal of a file that lists more than `MAX_TENSORS`.
+    """Return the error for a file that lists more than `MAX_TENSORS`.
 
     Args:
-        name: what the message calls the file.
+        name: the file's name, for the message.
     """
-    return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} of a file.")
+    return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} per file.")
 
 
 def files_of_weights(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
-    """The names of the files that hold a model's weights: one, or those that the index in the folder lists.
+    """Return the names of the files with a model's weights: one, or those that the index in the folder lists.
 
     Args:
-        folder: where the index lies, if there is one.
-        name: what a message calls the model.
+        folder: the folder of the index, if there is one.
+        name: the model's name, for messages.
 
     Raises:
         ModelFilesDamaged: there are no weights, a part is missing, or the index names other files.
-        ModelNotSupported: the weights are of another kind, such as a pickle.
+        ModelNotSupported: the weights have another format, such as pickle.
     """
     files = set(files)
     if FILE in files:
@@ -134,11 +134,11 @@ def files_of_weights(files: Iterable[str], folder: Path, name: str) -> tuple[str
 
 
 def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | ModelNotSupported:
-    """The error for a model without safetensors.
+    """Return the error for a model without safetensors.
 
     Args:
-        files: the names of those that there are.
-        name: what the message calls the model.
+        files: the names of its files.
+        name: the model's name, for the message.
     """
     if ADAPTER in files:
         return ModelNotSupported(
@@ -148,10 +148,10 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            f"reads none. Look for a version with {FILE}. Or, if you trust this one, convert it once in "
-            f"Python, from the old folder or id to a new folder: {_CONVERT}"
+            f"does not read it. Look for a version with {FILE}. Or, if you trust this one, convert it once "
+            f"in Python, from the old folder or id to a new folder: {_CONVERT}"
         )
     return ModelFilesDamaged(
-        f"There are no weights in {quoted(name)} that attnviz reads: no {FILE}. Save the model there with "
+        f"There are no supported weights in {quoted(name)}: no {FILE}. Save the model there with "
         "save_pretrained, or look for a version that has this file."
     )

@@ -1,7 +1,7 @@
-"""Tokenizers of transformers, and others in Python: token ids and their spellings are enough.
+"""Wraps transformers tokenizers and other Python tokenizers: token ids and their spellings are enough.
 
-Of a fast tokenizer, the `tokenizers` library knows where each token is in the text. Of others it is found by
-the spellings of the tokens.
+For a fast tokenizer, the `tokenizers` library returns each token's place in the text. For others, it is found
+by the spellings of the tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from attnviz.spelling import BROKEN, SPACES
 Span = tuple[int, int]
 
 _MARKS = ("##", "@@", "</w>", *SPACES)
-"""How tokenizers mark a piece inside a word, the end of a word, and a space."""
+"""The markers of tokenizers for a piece inside a word, the end of a word, and a space."""
 
 _NO_LANGUAGE = (
     "This tokenizer has no target language, so the target would begin with the code of the source language. "
@@ -33,7 +33,7 @@ _NO_LANGUAGE = (
 class Encoded:
     """Token ids of a text or a pair, with the attributes of an `Encoding` of the `tokenizers` library.
 
-    Of too many tokens, a process returns the ids alone.
+    If there are too many tokens, a process returns only the ids.
     """
 
     ids: list[int]
@@ -48,15 +48,15 @@ class Encoded:
 
 
 def is_tokenizer(wrapper: object) -> bool:
-    """Return whether an object makes token ids of a text and spells them."""
+    """Return whether an object converts text to token ids and ids to spellings."""
     return callable(wrapper) and hasattr(wrapper, "convert_ids_to_tokens")
 
 
 class WrappedTokenizer:
-    """A tokenizer of transformers with the methods of `tokenizers.Tokenizer` that `TextTokenizer` calls.
+    """A transformers tokenizer with the methods of `tokenizers.Tokenizer` that `TextTokenizer` calls.
 
     Args:
-        wrapper: as `is_tokenizer` accepts it; it is not changed.
+        wrapper: accepted by `is_tokenizer`; it is not changed.
     """
 
     def __init__(self, wrapper: Any) -> None:
@@ -64,7 +64,7 @@ class WrappedTokenizer:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # each copy of Marian's recommends a package
                 self._wrapper = copy.deepcopy(wrapper)
-        except Exception:  # noqa: BLE001 - it holds something of its own that cannot be copied
+        except Exception:  # noqa: BLE001 - it contains an object that cannot be copied
             self._wrapper = wrapper
         self._lock = threading.Lock()  # transformers' tokenizers change on every call
         added = getattr(wrapper, "added_tokens_decoder", {}).items()
@@ -75,14 +75,14 @@ class WrappedTokenizer:
         self._unknown = getattr(wrapper, "unk_token_id", None)
 
     def encode(self, *texts: str) -> Encoded:
-        """Return the tokens of a text, or of a pair if it is a fast tokenizer, special tokens included."""
+        """Return the tokens of a text, special tokens included; for a fast tokenizer, also of a pair."""
         return self._encoded(self._wrapper, *texts)
 
     def encode_target(self, text: str) -> Encoded:
-        """Return the tokens of a text that a decoder reads.
+        """Return the tokens of a decoder's text.
 
         Raises:
-            ModelNotSupported: it is of a translator, and its target language is not set.
+            ModelNotSupported: it is a translator's tokenizer, and its target language is not set.
         """
         if getattr(self._wrapper, "tgt_lang", "") is None:
             raise ModelNotSupported(_NO_LANGUAGE)
@@ -94,7 +94,7 @@ class WrappedTokenizer:
         with self._lock:
             body = found = call(*texts)
             if not getattr(found, "encodings", None):
-                with suppress(TypeError):  # it is no more than a function
+                with suppress(TypeError):  # a plain function has no such argument
                     body = call(texts[0], add_special_tokens=False)
         found, body = (each if isinstance(each, Mapping) else {"input_ids": each} for each in (found, body))
         ids, inner = ([int(number) for number in each["input_ids"]] for each in (found, body))
@@ -119,7 +119,7 @@ class WrappedTokenizer:
         return Encoded(ids, types, offsets, words, sentences, [int(each is None) for each in sentences])
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
-        """Return the text that the tokens make."""
+        """Return the text of the tokens."""
         kept = [number for number in ids if not (skip_special_tokens and number in self._special)]
         if not hasattr(self._wrapper, "decode"):
             return " ".join(filter(None, map(self.id_to_token, kept)))
@@ -129,7 +129,7 @@ class WrappedTokenizer:
             return str(self._wrapper.decode(kept))
 
     def token_to_id(self, spelling: str) -> int | None:
-        """Return the id of a token, or None if the vocabulary lacks it."""
+        """Return the id of a token, or None if the vocabulary does not contain it."""
         convert = getattr(self._wrapper, "convert_tokens_to_ids", None)
         number = None if convert is None else convert(spelling)
         return number if isinstance(number, int) and self.id_to_token(number) == spelling else None
@@ -145,17 +145,17 @@ class WrappedTokenizer:
         return None if spelling is None else str(spelling)
 
     def get_added_tokens_decoder(self) -> dict[int, Any]:
-        """Return the special tokens by their ids."""
+        """Return the special tokens by id."""
         return {number: SimpleNamespace(special=True) for number in self._special}
 
     def no_truncation(self) -> None:
-        """Do nothing: it truncates only if it is asked to."""
+        """Do nothing: it truncates only on request."""
 
     def no_padding(self) -> None:
-        """Do nothing: it pads only if it is asked to."""
+        """Do nothing: it pads only on request."""
 
     def _spans(self, text: str, ids: Sequence[int]) -> list[Span] | None:
-        """Return where the tokens are in the text, or None where they do not spell it."""
+        """Return the spans of the tokens in the text, or None if they do not spell it."""
         spellings = [None if number == self._unknown else self.id_to_token(number) for number in ids]
         lower = text.lower() if len(text.lower()) == len(text) else text
         for cased, change in ((text, str), (lower, str.lower)):
@@ -166,7 +166,7 @@ class WrappedTokenizer:
         for count in range(len(ids)):
             step = self.decode(ids[: count + 1]).rstrip(BROKEN)
             unfinished = step == (steps[-1].rstrip(BROKEN) if steps else "")
-            steps.append(step + BROKEN * unfinished)  # a part of a character, as ByT5's are
+            steps.append(step + BROKEN * unfinished)  # a part of a character, as in ByT5
         return spans_of_steps(steps) if steps and steps[-1] == text else None
 
 
@@ -174,17 +174,17 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
     """Return the span of each token in the text that all of them make.
 
     Args:
-        steps: the text after each token. Bytes that are not yet a whole character are the sign for broken
-            ones; when the character is whole, all its tokens get its span.
+        steps: the text after each token. Bytes of an incomplete character are replacement characters;
+            when it is complete, all its tokens get its span.
     """
     spans: list[Span] = []
     waiting: list[int] = []  # tokens with an incomplete last character
-    known = broken = 0  # characters that are whole before this token, and signs for broken ones behind them
+    known = broken = 0  # complete characters before this token, and replacement characters after them
     for place, text in enumerate(steps):
         whole = len(text.rstrip(BROKEN))
         if whole > known:
             start = known
-            if text[known] == BROKEN:  # it will never be whole
+            if text[known] == BROKEN:  # it will never be complete
                 run = len(text[known:]) - len(text[known:].lstrip(BROKEN))
                 start += min(run, broken)
             else:
@@ -203,10 +203,10 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
 
 
 def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
-    """Return where the spellings are in the text, one after another, or None where they are not.
+    """Return the consecutive spans of the spellings in the text, or None if they do not match it.
 
     Args:
-        spellings: None for a token that the vocabulary lacks: it is whatever is between its neighbours.
+        spellings: None for a token that the vocabulary lacks: it gets the text between its neighbours.
     """
     spans: list[Span] = []
     unknown: list[int] = []
@@ -228,7 +228,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
 
 
 def _found(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
-    """Return where a token is: after the end of another one and white space, or after unknown letters."""
+    """Return a token's span: after the end of another one and white space, or after unknown letters."""
     bare = spelling
     for mark in _MARKS:
         bare = bare.removeprefix(mark).removesuffix(mark)

@@ -110,7 +110,7 @@ def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
     # The first row and the last, of special tokens, have two keys there and do not count.
     assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
-    assert facts(heads, target, source)[0].startswith("looks around its own place in the other text (57 %)")
+    assert facts(heads, target, source)[0].startswith("attends near its position in the other text (57 %)")
     assert "own place" not in facts(heads, target, source)[2]
 
 

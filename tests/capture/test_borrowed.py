@@ -214,7 +214,7 @@ def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
             TypeError, match=r"must be a name, such as \"minilm\".*, not (Linear|int|NoneType)"
         ):
             attnviz.trace(SENTENCE, model)
-    with pytest.raises(ModelNotSupported, match="reads a text with its tokenizer: pass tokenizer="):
+    with pytest.raises(ModelNotSupported, match="needs a tokenizer to read a text: pass tokenizer="):
         attnviz.trace(SENTENCE, network)
     with pytest.raises(TypeError, match=r"tokenizer must be one of transformers.*, not 7"):
         attnviz.trace(SENTENCE, network, tokenizer=7)  # type: ignore[arg-type]

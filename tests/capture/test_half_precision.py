@@ -75,7 +75,7 @@ def test_it_takes_half_the_memory(stored: Path, monkeypatch: pytest.MonkeyPatch)
         (
             "minilm#bfloat16",
             ModelNotSupported,
-            "“minilm” comes with attnviz and runs in float32. Leave bfloat16 out",
+            "“minilm” is a bundled model and runs in float32. Omit bfloat16",
         ),
         ("translator#int8", UnknownModel, "No model is called “translator#int8”"),
         ("#bfloat16", UnknownModel, "No model is called “#bfloat16”"),

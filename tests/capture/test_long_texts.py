@@ -191,7 +191,7 @@ def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
     monkeypatch.delitem(custom_attention._FAST, "mpnet")
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
-        with pytest.raises(ModelNotSupported, match=r'without a rule.* Use store="weights"'):
+        with pytest.raises(ModelNotSupported, match=r'without storing its weights.* Use store="weights"'):
             attnviz.trace(SENTENCE, folder_of("mpnet"), **more)
     assert attnviz.trace(SENTENCE, folder_of("mpnet"), store="weights", max_weight_bytes=10).stack().any()
 

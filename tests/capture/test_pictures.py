@@ -171,7 +171,7 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
         ("vit", {"size": {"height": 20, "width": 25}}, "makes images 20 × 25 .* the model takes 15 × 25"),
         ("clip", {"crop_size": 15}, "makes images 15 × 15 .* the model takes 20 × 20"),
         ("siglip", {"size": {"shortest_edge": 20}}, "makes images 20 × 27 .* the model takes 20 × 20"),
-        ("dinov2", {"do_center_crop": False}, "to no size that all have in common"),
+        ("dinov2", {"do_center_crop": False}, "does not resize images to a fixed size"),
         ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "not supported: “ConvNextImageProc"),
         ("vit", {"image_processor_type": None}, "is not supported: “no name”"),
     ],

@@ -122,7 +122,7 @@ def test_a_file_is_written_over_only_with_force(say: Say, refuse: Say, tmp_path:
     [
         (["trace", ""], "Type a sentence"),
         (["trace", "a dog", "--model", "minlm"], "minilm?"),
-        (["trace", "a dog", "--write", "3"], "writes nothing"),
+        (["trace", "a dog", "--write", "3"], "cannot generate text"),
         (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
         (["trace", "a dog", "--out", "nowhere/x.npz"], "no folder nowhere"),
         (["trace", "a dog", "--out", "."], "is a folder"),
@@ -228,4 +228,4 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
     assert "dtype is float16" in refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
-    assert "runs on the processor" in refuse(*asked, "translator", "--device", "cuda")
+    assert "runs on the CPU" in refuse(*asked, "translator", "--device", "cuda")

@@ -75,7 +75,7 @@ def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch
 @pytest.mark.parametrize(
     ("setting", "problem"),
     [
-        (",", "names no model"),
+        (",", "has no model"),
         ("minilm, =/secret", "Model 2"),
         ("<b>=/secret", "Model 1"),
         ("/secret/bert, /secret/two/bert", "two models"),

@@ -96,7 +96,7 @@ def test_a_changed_or_missing_file_is_named_with_the_remedy(
     package, folder = copied
     published = (folder / name).read_bytes()
     (folder / name).write_bytes(published[:-2] + bytes([published[-2] ^ 1]) + published[-1:])
-    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ is not the published one.*{REMEDY}"):
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ differs from the published one.*{REMEDY}"):
         _ = package.folder
     (folder / name).unlink()
     with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ cannot be read \(No such file.*{REMEDY}"):

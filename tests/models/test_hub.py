@@ -186,11 +186,11 @@ def test_a_private_model_is_as_unknown_as_none(there: FakeHub) -> None:
 def test_an_unknown_revision_and_a_gated_model_are_refused(there: FakeHub) -> None:
     refused(UnknownModel, "no such revision", name=f"{ID}@v2")
     there.gated.add(ID)
-    refused(ModelNotReachable, "agreed to its conditions")
+    refused(ModelNotReachable, "requires agreement to its conditions")
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(500, "error 500"), (403, "token"), (200, "something else answers")]
+    ("status", "words"), [(500, "error 500"), (403, "token"), (200, "another server answers")]
 )
 def test_a_hub_that_fails_is_asked_again(status: int, words: str, there: FakeHub) -> None:
     there.failing[ID] = status

@@ -60,7 +60,7 @@ def test_a_folder_that_is_there_is_found_by_its_plain_name(
         ("gpt2", "openai-community/gpt2"),
         ("nothing", "minilm, minilm-scratch, translator"),
         ("https://huggingface.co/owner/name/", "Perhaps owner/name?"),
-        ("file:///etc/passwd", "is an address"),
+        ("file:///etc/passwd", "is a URL"),
         ("./none", "There is no folder"),
         ("x" * 100_000, "…”"),
         ("\ud800", "“?”"),

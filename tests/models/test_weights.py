@@ -48,7 +48,7 @@ def test_learned_numbers_are_counted_and_whole_ones_are_not(file: Path) -> None:
         (array(shape=[2**40], data_offsets=[0, 2**42]), 60, "is damaged"),
         (array(data_offsets=[4, 64]), 64, "is damaged"),
         (array(), 59, "is damaged"),
-        (array(dtype="F8_E4M3", data_offsets=[0, 15]), 15, "of a kind that attnviz does not read"),
+        (array(dtype="F8_E4M3", data_offsets=[0, 15]), 15, "has an unsupported dtype"),
     ],
 )
 def test_a_header_that_does_not_fit_its_file_is_refused(
