@@ -355,7 +355,8 @@ def _blocks(
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            weights = edit_weights(weights, [its_edits])  # the hook changed only the head outputs
+            if its_edits:  # of one text; the hook changed only the head outputs
+                weights = edit_weights(weights, [its_edits])
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights
         queries_of, keys_of = tokens_of[layer.kind]

@@ -15,9 +15,7 @@ TEXT = "A cat sat down since it was very tired indeed."
 
 
 TABLES = {
-    "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was-very.csv",
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
-    "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was-very.csv",
     "score_heads": "attnviz-minilm-scores-pronoun-to-noun.csv",
 }
 

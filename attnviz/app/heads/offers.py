@@ -22,7 +22,7 @@ _ANSWERS = {
 def draw(kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
     """Draw the links from a head to the tools; only Intervene's, followed, ablates it.
 
-    `layer` and `head` count from 0; `along` is what the links bring along.
+    `layer` and `head` count from 0; `along` has further parameters of the links.
     """
     name = head_name(layer, head)
     icons = {tool.name: tool.icon for tool in TOOLS}

@@ -170,7 +170,7 @@ def _both(tokens: Sequence[DisplayTokens]) -> tuple[DisplayTokens, DisplayTokens
 def _hidden(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
     try:
         return queries_and_keys(trace, kind, hide_special=True, merge_words=words)
-    except AttnvizError:  # nothing but special tokens
+    except AttnvizError:  # only special tokens
         return queries_and_keys(trace, kind, merge_words=words)
 
 

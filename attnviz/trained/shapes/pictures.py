@@ -30,7 +30,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 BACKGROUND = (244, 242, 236)
 
-_SMOOTH = 4  # each pixel is the mean of so many times so many, or edges would have steps
+_SMOOTH = 4  # supersampling per pixel and axis, for smooth edges
 FEWEST, MOST = 3, 6  # shapes in a picture
 
 

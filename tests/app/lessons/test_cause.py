@@ -36,6 +36,9 @@ def table(app: AppTest, key: str) -> dict[str, list[float]]:
 def test_the_opening_picture_and_its_sections() -> None:
     app = visit("cause")
     shown = words(app)
+    assert app.multiselect(key="edits").value == [MOVED]
+    assert "car elle était trop fatigué" in french(app)
+    clean(press(app, "Undo all changes"))
     found = values.experiment("translator", SENTENCE, IT)
     assert app.header[0].value == "`it` in encoder head 2-1"
     assert [weight for [weight] in table(app, "weights").values()] == found.row_before.tolist()

@@ -209,7 +209,7 @@ def test_a_hidden_answer_is_judged_when_it_is_revealed() -> None:
 
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:
     app = visit("query_key_value", text="The lawyer told the witness that she was late.")
-    assert "largest weight of\n`she`?" in words(app)
+    assert "largest weight\nfrom `she`?" in words(app)
     offered = app.button_group(key="guess_query_key_value").options
     assert {"lawyer", "witness"} <= set(offered)
 

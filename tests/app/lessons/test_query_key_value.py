@@ -23,7 +23,7 @@ def weights(app: AppTest) -> Floats:
 def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     app, done, dog = visit(PAGE), walk(OPENING.text, 3, 1, 9), 2
     message = sent(app, "steps")
-    assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
+    assert (message["step"], message["total"], message["rest"]) == (2, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"
     dot, root, score = float(done.dot_products[dog]), 32**0.5, float(done.scores[dog])
     step = message["steps"][3]["sentence"]

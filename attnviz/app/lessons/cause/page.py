@@ -16,11 +16,12 @@ from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
 from attnviz.app.lessons.choosing import changes
 from attnviz.app.lessons.computed import cached_translator
-from attnviz.app.lessons.english import choose_variant, english, outside_note
+from attnviz.app.lessons.english import OPENING, choose_variant, english, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import held_out, opening_head, variant_of
 from attnviz.app.lessons.translate.values import PRONOUNS
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
+from attnviz.app.state.link import named as in_link
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -33,6 +34,9 @@ CODE = (
     ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
     ("attnviz.app.lessons.cause.values", "experiment"),
 )
+
+FROM_DOG_TO_ROAD = "encoder 2-1 9 2>7"
+"""The change with which the page opens: the weight of "it" on "dog" is moved to "road"."""
 
 _experiment, _queries = cached_translator(values.experiment), cached_translator(values.queries)
 
@@ -118,6 +122,8 @@ def _head(page: LessonPage, row: Row) -> str:
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
     """Draw the changes as text; another sentence has none, and invalid ones are not made."""
+    if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
+        EDITS.set([FROM_DOG_TO_ROAD])
     typed = changes(
         EDITS, text, page.label("edits"), placeholder=page.label("no_edits"), help=page.label("edits_help")
     )

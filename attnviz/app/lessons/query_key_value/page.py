@@ -67,7 +67,7 @@ def draw() -> None:
 
 
 def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
-    step = STEP.segments("Step", _STEPS)  # hidden: the picture has its own buttons
+    step = STEP.segments("Step", _STEPS, _STEPS[1])  # hidden: the picture has its own buttons
     rows, count = done.rows, len(done.tokens)
     others = np.setdiff1d(np.arange(count), rows)
     weight = float(done.weights[others].sum(dtype=np.float64))

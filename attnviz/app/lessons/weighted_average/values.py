@@ -98,7 +98,7 @@ def softmax(
     if not temperature >= 0:
         raise ValueError(f"The temperature is {temperature}; it must be 0 or more.")
     if temperature == 0:
-        # Equal words score equally, but for the last bit of a float.
+        # Equal words have equal scores, except for the last bit.
         largest = torch.isclose(scores, scores.amax(dim=-1, keepdim=True), rtol=1e-6, atol=1e-6)
         return largest / largest.sum(dim=-1, keepdim=True)
     return (scores / temperature).softmax(dim=-1)
