@@ -16,7 +16,7 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Of more tokens, an even selection is drawn, and all that were found: each point brings its sentence."""
+"""Maximum number of points, because each contains its sentence; found tokens are always drawn."""
 
 Vector = Literal["query", "key", "output"]
 

@@ -12,10 +12,10 @@ from attnviz.app.classroom import rooms
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_ROOMS"
-"""The environment variable with the address of a Redis, redis://…; without it, rooms are kept in memory."""
+"""Environment variable with a Redis URL, redis://…; without it, rooms are kept in memory."""
 
 MAX_ROOMS = 200
-"""The number of rooms in a store."""
+"""Maximum number of rooms in a store."""
 
 _TIMEOUT = 1.0  # seconds, timeout of Redis
 _TRIES = 100  # attempts after concurrent changes

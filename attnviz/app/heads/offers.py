@@ -16,7 +16,7 @@ _ANSWERS = {
     "score_heads": "What else does head {} do?",
     "find": "Similar tokens in head {}",
 }
-"""What a tool answers about one head."""
+"""Label of each tool's link for a head."""
 
 
 def draw(kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:

@@ -23,7 +23,7 @@ from attnviz.widgets.tokens import shown_tokens
 _MAX_QUOTED = 40  # characters of a text in a name
 
 MAX_WEIGHTS = 5_000_000
-"""The limit of weights in one report, over all layers, heads and kinds: a file of some 25 MB."""
+"""Maximum number of weights in a report, over all layers, heads and kinds: about 25 MB."""
 
 Facts = dict[str, Any]
 

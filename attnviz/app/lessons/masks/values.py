@@ -25,7 +25,7 @@ from attnviz.transformer.masks import (
 
 KINDS = ("causal", "none", "padding", "prefix", "window")
 PAD_ID = 0
-"""The row of [PAD] in BERT's vocabulary."""
+"""Id of [PAD] in BERT's vocabulary."""
 
 
 @dataclass(frozen=True)

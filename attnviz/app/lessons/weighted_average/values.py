@@ -25,7 +25,7 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats, Token
 
 Score = Callable[[Tensor, Tensor], Tensor]
-"""(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
+"""(queries [query, d], keys [key, d]) → scores [query, key]; larger scores are better matches."""
 
 
 def dot_product(
@@ -154,10 +154,10 @@ def attention_without_parameters(
 
 
 HIDDEN = 64
-"""The size of additive scoring's hidden layer."""
+"""Size of additive scoring's hidden layer."""
 
 SEED = 1
-"""Of additive scoring's random matrices."""
+"""Seed of additive scoring's random matrices."""
 
 SCORES: dict[str, Score] = {
     "Dot product": dot_product,
