@@ -164,7 +164,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _byte_level(tokens: Sequence[str]) -> bool:
-    """Return whether tokens are bytes in the spelling of GPT-2; other words with such letters are not UTF-8."""
+    """Return whether tokens are bytes in the spelling of GPT-2; other words are not valid UTF-8."""
     if all(map(str.isascii, tokens)):
         return False
     parts = [spelled_bytes(token) for token in tokens]
