@@ -164,7 +164,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _byte_level(tokens: Sequence[str]) -> bool:
-    """Whether tokens are bytes in the spelling of GPT-2: other words with such letters make no UTF-8."""
+    """Return whether tokens are bytes in the spelling of GPT-2; other words are not valid UTF-8."""
     if all(map(str.isascii, tokens)):
         return False
     parts = [spelled_bytes(token) for token in tokens]
@@ -183,7 +183,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _begins_word(text: str, end: int, start: int) -> bool:
-    """Whether a token that starts here begins a word, where the one before it ends there."""
+    """Return whether a token begins a word, from its start and the end of the token before it."""
     if start < end:
         return False  # parts of one character
     around = text[max(end - 1, 0) : start + 1]

@@ -118,7 +118,7 @@ def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
         attnviz.show(weights)
     with pytest.raises(TypeError, match="A trace has its tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
-    assert "The weights are as attnviz was given them" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
+    assert "The weights are as passed to attnviz" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("use_cache", [True, False])

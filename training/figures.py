@@ -1,4 +1,4 @@
-"""What the programs share: a training to its end, and files with one record for each training run."""
+"""Shared functions: a complete training run, and files with one record per training run."""
 
 from __future__ import annotations
 

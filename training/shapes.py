@@ -45,7 +45,7 @@ from attnviz.trained.shapes.pictures import (
 STEPS, BATCH, SEED = 3000, 64, 0
 PICTURES = 400
 LEARNED = 0.5  # the loss at which pictures get one more shape
-PATCH = 12  # pixels of a side, after the picture has been made smaller
+PATCH = 12  # pixels per side, after downscaling
 _MADE: Any = transformers  # which leaves constructors untyped
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _IMAGE = "<image>"
@@ -189,7 +189,7 @@ def measure(count: int = PICTURES) -> Figures:
 
 
 def _best(weights: Doubles) -> Head:
-    """The head that gives most, chosen on one half and measured on the other; [picture, layer, head]."""
+    """Return the best head of [picture, layer, head], chosen on one half and measured on the other."""
     choosing, reported = weights[::2], weights[1::2]
     layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
     of_head = reported[:, layer, head]

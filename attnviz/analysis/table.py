@@ -73,7 +73,7 @@ def head_table(
         text, model: The input text and the name of the model.
         layer, head: from 0; the file counts from 1.
         stage: Stage of the numbers: "weights", "scaled", …
-        explanation: What was hidden, merged and rescaled (`DisplayTokens.explanation`).
+        explanation: Description of hidden, merged and rescaled tokens (`DisplayTokens.explanation`).
         compared_with: The first sentence, if the values are a change from it to `text`.
         second: The second sentence of a pair with `text`.
         target: The target text of an encoder–decoder.

@@ -198,8 +198,8 @@ def _disentangled(
 
     Args:
         query, key: [head, token, d_head].
-        places: the projected embeddings of distances, [head, bucket, d_head], as keys and as queries, scaled.
-        relative: [1, query, key], each distance or its bucket.
+        places: the projected position embeddings, [head, bucket, d_head], as keys and as queries, scaled.
+        relative: [1, query, key], distances or their buckets.
         span: the bucket of distance 0.
     """
     known = relative.reshape(relative.shape[-2:])
@@ -260,7 +260,7 @@ def _falcon(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _heads(projected: Tensor, number: int) -> Tensor:
-    """[batch, token, head · d_head] → [batch, head, token, d_head]."""
+    """Reshape [batch, token, head · d_head] to [batch, head, token, d_head]."""
     return projected.reshape(*projected.shape[:2], number, -1).transpose(1, 2)
 
 

@@ -152,12 +152,12 @@ class DistanceBias:
 
 @dataclass(frozen=True, eq=False)
 class DisentangledBias:
-    """DeBERTa's bias, of the words and of the distance between them (He et al. 2021, eq. 4).
+    """DeBERTa's bias, which depends on the tokens and on their distance (He et al. 2021, eq. 4).
 
     Attributes:
         query, key: [head, token, d_head].
-        position_key, position_query: [head, bucket, d_head], scaled; None where the model has none.
-        buckets: [distance], from −(tokens − 1) to tokens − 1.
+        position_key, position_query: [head, bucket, d_head], projected position embeddings, scaled; or None.
+        buckets: [distance], the bucket of each distance from −(tokens − 1) to tokens − 1.
     """
 
     query: Tensor
@@ -167,7 +167,7 @@ class DisentangledBias:
     buckets: Tensor
 
     def of(self, heads: list[int]) -> DisentangledBias:
-        """The same for some of the heads."""
+        """Return the bias of some of the heads."""
         position_key, position_query = (
             None if each is None else each[heads] for each in (self.position_key, self.position_query)
         )
@@ -176,7 +176,7 @@ class DisentangledBias:
         )
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these places of queries."""
+        """Return [head, query, key] for these query positions."""
         heads, keys, _ = self.key.shape
         distances = queries[:, None] - torch.arange(keys, device=queries.device) + keys - 1
         buckets = self.buckets[distances].expand(heads, -1, -1)

@@ -163,7 +163,7 @@ def gradients(
     given = model_input(text, None, None, None)
     with opened(model, tokenizer, dtype, device) as name:
         loaded = loading.load(name)
-        with loading.gate:  # our own models come without transformers
+        with loading.gate:  # attnviz's own models do not need transformers
             from attnviz.capture import attribution
             from attnviz.capture.stack import expected, stack_of
 

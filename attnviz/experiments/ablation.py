@@ -114,7 +114,7 @@ def occlude_words(
         AttnvizError: the model or the text cannot be used, or the model does not support the method.
     """
     loaded = loading.load(model)
-    with loading.gate:  # our own models come without transformers
+    with loading.gate:  # attnviz's own models do not need transformers
         from attnviz.capture.attribution import occlusion
         from attnviz.capture.stack import stack_of
 

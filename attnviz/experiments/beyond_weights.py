@@ -161,7 +161,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         AttnvizError: the model cannot be used, or cannot read the text.
     """
     model = loading.load(name)
-    with loading.gate:  # our own models come without transformers
+    with loading.gate:  # attnviz's own models do not need transformers
         from attnviz.capture.attribution import gradients
         from attnviz.capture.residual_stream import residual_stream
         from attnviz.capture.stack import expected, stack_of

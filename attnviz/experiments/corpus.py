@@ -1,4 +1,4 @@
-"""A text of many sentences, one per line: read line by line, and refused if it is not a text file."""
+"""A text of many sentences, one per line, read line by line and validated."""
 
 from __future__ import annotations
 

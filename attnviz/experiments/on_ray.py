@@ -1,4 +1,4 @@
-"""Parallel work on several processors or machines by Ray; each of its processes loads the model once."""
+"""Parallel work on several processors or machines with Ray; each process loads the model once."""
 
 from __future__ import annotations
 

@@ -24,5 +24,5 @@ class Progress(Generic[Found]):
 
     @property
     def finished(self) -> bool:
-        """Whether all work is done."""
+        """True if all work is done."""
         return self.done >= self.total

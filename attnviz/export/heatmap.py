@@ -21,7 +21,7 @@ MAX_CELLS_WITH_GAPS = 48
 MAX_TICK_LENGTH = 16
 CAPTION_WIDTH = 72
 
-# Blue and orange differ with every kind of colour vision, and contrast with white and black.
+# Blue and orange are distinguishable with any colour vision, and contrast with white and black.
 # Near zero the colour fades into the page, whatever its theme; a tint distinguishes 0 from masked.
 DIVERGING = (
     (0.0, "rgba(38, 125, 201, 1)"),

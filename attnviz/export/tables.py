@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LINKS = 10**8
-"""The most rows of one table; they take up to 1.7 GB."""
+"""Maximum number of rows of a table, which take up to 1.7 GB."""
 
 
 def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:

@@ -16,13 +16,13 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Of more tokens, an even selection is drawn, and all that were found: each point brings its sentence."""
+"""Maximum number of points, because each contains its sentence; found tokens are always drawn."""
 
 Vector = Literal["query", "key", "output"]
 
-# Between the colours of the roles on light and on dark ground (attnviz/widgets/palette.js): 3 : 1 on both.
+# Between the roles' light and dark colours (attnviz/widgets/palette.js): contrast 3 : 1 on both.
 _COLOURS: dict[Vector, str] = {"query": "#3b82f6", "key": "#ef4444", "output": "#16a34a"}
-_WIDTH = 60  # characters of a line of a sentence
+_WIDTH = 60  # characters per line of a sentence
 _LINES = 3
 
 
@@ -94,7 +94,7 @@ def vector_map(
         f"PC {nth} ({percent(part)} of the variance)" for nth, part in enumerate(components.explained, 1)
     )
     figure.update_layout(
-        # One scale for both, so that distances are not distorted.
+        # One scale for both axes, so that distances are not distorted.
         xaxis={"title": {"text": across}, "zeroline": False, "constrain": "domain"},
         yaxis={"title": {"text": up}, "zeroline": False, "scaleanchor": "x", "constrain": "domain"},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"},

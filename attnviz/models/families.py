@@ -16,24 +16,24 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it has linear attention, which keeps a running sum and has no weight for each pair of tokens": ("rwkv",),
     "a part of each layer is a convolution, which has no attention weights": ("convbert",),
     "it mixes its tokens without attention": ("fnet",),
-    "it was built to look at blocks or samples of the tokens, not at each pair of them": (
+    "it computes attention only within blocks or samples of the tokens": (
         "bigbird_pegasus",
         "reformer",
         "nystromformer",
         "yoso",
     ),
-    "it reads bytes, and patches of them that are no tokens": ("blt",),
-    "it joins two models, each with a config of its own": (
+    "it reads bytes and patches of bytes, which are not tokens": ("blt",),
+    "it combines two models with separate configs": (
         *("encoder-decoder", "speech-encoder-decoder", "vision-text-dual-encoder", "rag"),
     ),
-    "it cuts every picture into another number of patches, and fills them up": (
+    "its images have different numbers of patches, with padding": (
         "siglip2",
         "siglip2_vision_model",
     ),
-    "it hears sounds": (
+    "it processes audio": (
         *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
-    "it has a custom attention, which attnviz does not know": ("xlnet", "prophetnet"),
+    "it has a custom attention, which attnviz does not support": ("xlnet", "prophetnet"),
 }
 """The reasons for refusal, with the families (transformers' `model_type`) that are refused by name alone."""
 
@@ -113,53 +113,53 @@ WITHOUT_AUTO: Mapping[str, str] = {"siglip_text_model": "SiglipTextModel"}
 """Families that no Auto class of transformers opens, and the class that does."""
 
 _OTHER_HALF = (
-    "It is the half that sees pictures. The half that reads texts opens from a folder of its own: "
-    "{}.from_pretrained(…).save_pretrained(…) puts it there; its tokenizer must lie there, too."
+    "This is the vision model. To open the text model, save it with its tokenizer in another folder: "
+    "{}.from_pretrained(…).save_pretrained(…)."
 )
 NOTES: Mapping[str, str] = {
     "clip_vision_model": _OTHER_HALF.format("CLIPTextModel"),
-    "siglip_vision_model": f"{_OTHER_HALF.format('SiglipTextModel')} Behind the last layer, a pooling head "
-    "sums up the patches by one more attention, of a learned query that is no token; it is not shown.",
-    "siglip_text_model": "In training, its texts were filled up to equal length, and the filling was read, "
-    "too. Here it reads the text alone.",
+    "siglip_vision_model": f"{_OTHER_HALF.format('SiglipTextModel')} After the last layer, a pooling head "
+    "combines the patches by attention with a learned query, which is not a token; it is not recorded.",
+    "siglip_text_model": "In training, its texts were padded to equal length without a mask. Here it "
+    "reads the text without padding.",
 }
 """Notes on a family besides its sizes."""
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
 
 
 def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
-    """Return why a model of this family cannot be shown exactly; None if nothing is against it.
+    """Return why a model of this family cannot be recorded exactly; None if it can.
 
-    What is not in a config is found when the model is loaded: it is checked against transformers' own
-    attention, and `ModelNotSupported` is raised where the two differ.
+    Further reasons are found when the model is loaded and compared with transformers' own attention:
+    `ModelNotSupported` is raised if the two differ.
 
     Args:
         model_type: transformers' name of the family.
-        config: what `config.json` holds.
+        config: the contents of `config.json`.
     """
     if quantized := config.get("quantization_config"):
         method = quantized.get("quant_method")
         package = QUANTIZERS.get(method)
         if package is None or find_spec(package.replace("-", "_")) is None:
-            needed = f"the package {package}, which is not installed" if package else "what attnviz has not"
+            needed = f"the package {package}, which is not installed" if package else "an unsupported package"
             return (
-                f"The weights of this model are compressed ({method}), which needs {needed}. Take the model "
-                "that is not quantized."
+                f"The weights of this model are quantized ({method}), which needs {needed}. Use the "
+                "model without quantization."
             )
     reason = _reason(model_type, config)
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
 def refuse_local(model_type: str) -> None:
-    """Refuse a family of which no more than its weights can be shown.
+    """Raise for a family of which only weights can be recorded.
 
     Raises:
-        AttentionNotRead: it is.
+        AttentionNotRead: the family is one of these.
     """
-    if model_type in LOCAL and model_type != "big_bird":  # of short texts it computes all weights
+    if model_type in LOCAL and model_type != "big_bird":  # for short texts it computes all weights
         raise AttentionNotRead(
-            f"The encoder of a model of the family “{model_type}” computes weights of near tokens only, in a "
-            "way of its own."
+            f"The encoder of a model of the family “{model_type}” computes only weights of near tokens, in "
+            "custom code."
         )
 
 
@@ -172,16 +172,16 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
     if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
-        return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
+        return "it reads images or audio together with text, which attnviz does not support in this family"
     return None
 
 
 def without_weights(model_type: str, layer_types: Sequence[str]) -> dict[int, str]:
-    """Return what the layers without attention weights are, by number from 0.
+    """Return the types of the layers without attention weights, by index from 0.
 
     Args:
         model_type: transformers' name of the family.
-        layer_types: the kind of each layer, as its config calls it.
+        layer_types: the type of each layer in the config.
     """
     linear = _LINEAR_ATTENTION.get(model_type, _LAYERS_WITHOUT_WEIGHTS["linear_attention"])
     kinds = {**_LAYERS_WITHOUT_WEIGHTS, "linear_attention": linear}

@@ -116,7 +116,7 @@ class TextTokenizer:
         return self._tokenizer
 
     def described(self) -> tuple[list[int], str | None, object]:
-        """The special tokens, the mask token and the number of sentences, for a `RemoteTokenizer`."""
+        """Return special token ids, the mask token and the number of sentences, for a `RemoteTokenizer`."""
         return sorted(self._special), self.mask, self._types
 
     def encoded(self, *texts: str, target: bool = False) -> Encoding | Encoded:

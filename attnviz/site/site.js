@@ -61,9 +61,9 @@ export class Site extends Report {
 
   explained() {
     const texts = [
-      "The weights of each token sum to 100 % in each head: a line, or a cell, is a weight. A change is solid and amber " +
-        "where the weight grows, dashed and blue where it falls.",
-      "The model runs in this browser; your sentences are sent nowhere. It is stored in 16-bit integers, so a weight " +
+      "Each line or cell is a weight. In each head, the weights of a token sum to 100 %. Increases are solid and amber, " +
+        "decreases dashed and blue.",
+      "The model runs in this browser; your sentences do not leave it. The model is stored in 16-bit integers, so a weight " +
         "differs by up to 0.05 percentage points from the model’s own in float32 (largest difference in 200 sentences).",
     ];
     return texts.map((text) => element("p", { text }));
@@ -74,7 +74,7 @@ export class Site extends Report {
     return "second sentence minus first";
   }
 
-  /** Returns the run to explain, one of two. */
+  /** Returns ', in “…”' with the text of a run. */
   whose(at) {
     return `, in “${this.runs[at].text}”`;
   }
@@ -194,7 +194,7 @@ export class Model {
     this.worker.onmessage = ({ data: { runs, error, texts, masks, loaded, bytes, offline } }) => {
       if (bytes) {
         const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
-        progress.textContent = loaded < bytes ? `${done} of ${all} MB of the model are loaded.` : "";
+        progress.textContent = loaded < bytes ? `Loading the model: ${done} of ${all} MB` : "";
       } else if (offline !== undefined) {
         progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
       } else if (error) {

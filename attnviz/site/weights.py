@@ -15,7 +15,7 @@ from attnviz.transformer.bert import Bert
 from attnviz.transformer.published import read_config
 
 MAX_TOKENS = 128
-"""Of one sentence: its weights take 5 MB, and a laptop about a second."""
+"""Maximum tokens of a sentence: its weights take 5 MB, and about a second on a laptop."""
 
 SHARD_ROWS = 256  # of the vocabulary in one file: a sentence needs about ten of its 120 files, 0.2 MB each
 _NAMES = {
@@ -33,8 +33,8 @@ _NAMES = {
 def tensors(bert: Bert) -> Iterator[tuple[str, Floats]]:
     """Yield the parameters of bert.js by its names: matrices [row, column] and vectors.
 
-    The segment of a single sentence is added to the positions. What follows the last layer's weights is left
-    out.
+    The segment of a single sentence is added to the positions. Parameters used after the last
+    layer's attention weights are omitted.
     """
     found: dict[str, Floats] = {
         name: parameter.detach().numpy() for name, parameter in bert.named_parameters()

@@ -21,7 +21,7 @@ from attnviz.trained.storyteller import sizes
 from attnviz.trained.translator import variants
 
 STORED = ("guided", "unguided", "candidates", *sizes.SIZES)
-"""The variants of the translator and the sizes of the storyteller whose steps are stored."""
+"""Variants of the translator and sizes of the storyteller with stored training steps."""
 
 THOUSAND = 1000
 

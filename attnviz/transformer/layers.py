@@ -138,19 +138,19 @@ class EncoderSteps(NamedTuple):
 
     @property
     def output(self) -> Float[Tensor, "*batch token d_model"]:
-        """The keys and values of the decoder's cross-attention are computed from it."""
+        """The last hidden states, from which the decoder's cross-attention computes keys and values."""
         return self.hidden_states[-1]
 
 
 class DecoderSteps(NamedTuple):
-    """The same for a decoder."""
+    """The steps of every decoder layer, and the hidden states before the first layer and after each."""
 
     layers: tuple[DecoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch target d_model"], ...]
 
     @property
     def output(self) -> Float[Tensor, "*batch target d_model"]:
-        """The logits of the next token are computed from it."""
+        """The last hidden states, from which the logits of the next token are computed."""
         return self.hidden_states[-1]
 
 

@@ -1,1 +1,1 @@
-"""Attention pictures shared by app, notebook and report: the browser's code and its data."""
+"""The attention pictures of app, notebook and report: the browser's code and its data."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 LOOK = Path(__file__).with_name("look.css").read_text("utf-8")
-"""The sizes of letters and of space, as CSS variables: for pages around the pictures."""
+"""Font sizes and spacing as CSS variables, for the pages around the pictures."""
 
 
 @cache

@@ -130,7 +130,7 @@ export class Lines {
     }
   }
 
-  /** Draws the tokens of both sides; in a part of a long text, labelled with their positions. */
+  /** The tokens of both sides; in a part of a long text, labelled with their positions. */
   get sides() {
     const { queries, data: { key_tokens: keys, part } } = this.view;
     const placed = (token) => (part ? { ...token, label: `${token.number} ${token.label}` } : token);

@@ -177,7 +177,7 @@ class Patches extends View {
     const { query } = this.asked.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
     if (token < 0 || !weights || Number.isNaN(weights[token])) {
-      const patch = "Click a patch to see where it looks. By keyboard: arrow keys and Enter.";
+      const patch = "Click a patch to see what it attends to. By keyboard: arrow keys and Enter.";
       const word = "Click a word to see what it attends to, or a patch to see what attends to it.";
       this.words.replaceChildren(this.data.words ? word : patch);
       return;

@@ -69,7 +69,7 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     visit(page, f"{server.url}/images?{urlencode(asked)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
     for name, content, refused in (
-        ("no", b"no picture", "This is no picture"),
+        ("no", b"no picture", "This file is not a readable image"),
         ("boat", computed.drawn("boat"), ""),
     ):
         upload(page, tmp_path / f"{name}.png", content, refused)

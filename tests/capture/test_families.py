@@ -326,8 +326,8 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 
 REASONS = {
     "mamba": "state-space",
-    "blt": "patches of them that are no tokens",
-    "wavlm": "hears sounds",
+    "blt": "patches of bytes, which are not tokens",
+    "wavlm": "processes audio",
 }
 
 
@@ -379,11 +379,11 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({}, None),
         ({"layer_types": ["full_attention", "sliding_attention"]}, None),
         ({"layer_types": ["full_attention", "conv", "conv"]}, None),
-        ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
+        ({"vision_config": {"depth": 3}}, "images or audio together with text"),
         ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
-        ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
+        ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "different numbers of"),
         ({"quantization_config": {"quant_method": "gptq"}}, "the package gptqmodel, which is not installed"),
-        ({"quantization_config": {"bits": 4}}, "what attnviz has not"),
+        ({"quantization_config": {"bits": 4}}, "an unsupported package"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
         ({"model_type": "falcon", "alibi": False}, None),
     ],

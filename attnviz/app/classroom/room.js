@@ -85,7 +85,7 @@ class Room extends EventTarget {
     const room = codeOf(typed);
     if (room === this.seat?.room) return;
     if (this.teaches) {
-      this.trouble = `You teach in room ${this.seat.room}: end it before you join another.`;
+      this.trouble = `You are teaching in room ${this.seat.room}. End it before you join another.`;
       this.#changed();
       return;
     }
@@ -125,7 +125,7 @@ class Room extends EventTarget {
    * @param {{ do: string, [name: string]: unknown }} message */
   act(message) {
     this.trouble = "";
-    if (!this.#send(message)) this.trouble = "Not connected just now: please try again in a moment.";
+    if (!this.#send(message)) this.trouble = "Not connected. Try again in a moment.";
     this.#changed();
   }
 
@@ -141,7 +141,7 @@ class Room extends EventTarget {
       this.#send({ do: "view", view: this.#view });
     } else if (this.#view !== this.#tooLong) {
       this.#tooLong = this.#view;
-      this.trouble = "The text of this page is too long for a link: the students stay on the page before.";
+      this.trouble = "The text of this page is too long for a link: the students stay on the previous page.";
       this.#changed();
     }
   }

@@ -145,7 +145,7 @@ class RoomBar extends View {
     if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
     if (poll?.open && poll.mine === null) return "Choose one answer.";
-    if (!room.follows) return "You look around on your own.";
+    if (!room.follows) return "You are looking around on your own.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 

@@ -41,7 +41,7 @@ _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 _MAX_QUERY = 3_000  # characters; also in room.js
 _MAX_POINT = 500  # characters
 _PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the key of a part of a page
-_PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of it, and where in that
+_PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of the part, and a position in the element
 
 
 class Refused(AttnvizError):

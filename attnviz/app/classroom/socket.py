@@ -25,12 +25,14 @@ from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import Store, add, update
 
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts of the first and of the next message
-_MAX_BYTES = 8192  # of a message: a question of 400 emoji about 400 with 6 options of 80 has 5,120
-_MAX_RECEIVED_BYTES = 2**16  # of a message after which the socket stays open
-_MAX_MESSAGES = 10  # in a second, of one window
-_WRONG_SECONDS = 1.0  # before a wrong code or key is answered
+_MAX_BYTES = (
+    8192  # maximum bytes of a message: a question of 400 emoji about 400 with 6 options of 80 has 5,120
+)
+_MAX_RECEIVED_BYTES = 2**16  # maximum bytes of an invalid message that keeps the socket open
+_MAX_MESSAGES = 10  # maximum messages per second and window
+_WRONG_SECONDS = 1.0  # delay before a wrong code or key is refused
 _LOOK_SECONDS = 0.25  # between two reads of the store, and between two messages to one window
-_MEET_SECONDS = 10.0  # until the store hears again who is here
+_MEET_SECONDS = 10.0  # interval of presence updates to the store
 _SWEEP_SECONDS = 60.0
 _AWAY = (
     "The rooms of this server are unavailable at the moment, and your last action may be lost. "
@@ -301,7 +303,7 @@ class Rooms:
                     window.refuse(str(why))
                 if not window.too_fast() and message != {"do": "here"}:
                     await self._obey(code, window, message)
-        except TimeoutError:  # a phone that sleeps
+        except TimeoutError:  # a sleeping phone
             if not sending.done():
                 await window.socket.close(_TRY_AGAIN)
         finally:

@@ -12,13 +12,13 @@ from attnviz.app.classroom import rooms
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_ROOMS"
-"""The environment variable with the address of a Redis, redis://…; without it, rooms are kept in memory."""
+"""Environment variable with a Redis URL, redis://…; without it, rooms are kept in memory."""
 
 MAX_ROOMS = 200
-"""The number of rooms in a store."""
+"""Maximum number of rooms in a store."""
 
-_TIMEOUT = 1.0  # seconds, for an answer of Redis
-_TRIES = 100  # at a room that other servers change at the same time
+_TIMEOUT = 1.0  # seconds, timeout of Redis
+_TRIES = 100  # attempts after concurrent changes
 
 
 class Memory:
@@ -89,7 +89,7 @@ class Redis:
         from redis.retry import Retry
 
         self.failures: tuple[type[Exception], ...] = (redis.RedisError, OSError)
-        # Nothing is sent twice: the first may have been done, and a question would be asked twice.
+        # No retries: the first attempt may have succeeded, and a poll would start twice.
         once = Retry(NoBackoff(), 0)
         self._redis: Any = redis.Redis.from_url(
             address,

@@ -93,7 +93,7 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
             second sentence, which belonged to the previous one.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read the text.
     """
     opening = examples_of(entry, together=False)[0].text
     text = controls.sentence(label, opening, changed=_forget_partners if alone else None)

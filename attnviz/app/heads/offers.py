@@ -16,13 +16,13 @@ _ANSWERS = {
     "score_heads": "What else does head {} do?",
     "find": "Similar tokens in head {}",
 }
-"""What a tool answers about one head."""
+"""Label of each tool's link for a head."""
 
 
 def draw(kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
     """Draw the links from a head to the tools; only Intervene's, followed, ablates it.
 
-    `layer` and `head` count from 0; `along` is what the links bring along.
+    `layer` and `head` count from 0; `along` has further parameters of the links.
     """
     name = head_name(layer, head)
     icons = {tool.name: tool.icon for tool in TOOLS}

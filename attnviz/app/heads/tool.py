@@ -38,7 +38,7 @@ def tool(name: str) -> Iterator[None]:
         with st.container(gap="small"):
             controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL)))
     st.divider()
-    # The other tools, and Explore: the model, the sentence and the head go along.
+    # Links to the other tools and Explore keep the model, the sentence and the head.
     along = link.along(MODEL, TEXT, LAYER, HEAD)
     ways = [(other.name, other.label, other.icon) for other in TOOLS if other != this]
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -125,14 +125,14 @@ def examples(
         memory.put(picked, text)
 
     def closed() -> None:
-        # Where the menu closes before the server has answered the pick, the browser sends the box's old text.
+        # If the menu closes before the server has responded, the browser sends the box's old text.
         if text := memory.get(picked):
             box.set(text)
         memory.forget(picked)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container()
-        # Drawn only while it is open: the browser goes on sending what the widgets of a closed menu showed.
+        # Drawn only while open: the browser keeps sending the values of a closed menu's widgets.
         menu = st.popover(
             SHARED.label("examples"), icon=":material/list:", key=f"{box.name}_examples", on_change=closed
         )

@@ -73,7 +73,7 @@ LESSONS = (
     _about_storyteller("write", sentence=PROMPT),
     _about_storyteller("induction", sentence=REPEATED),
 )
-"""In reading order."""
+"""All lessons, in reading order."""
 
 TITLES = {
     lesson.name: SHARED.label("numbered", number=number, title=lesson.title)

@@ -173,4 +173,4 @@ def _template(source: str, *, plain: bool = False) -> Template:
 
 
 SHARED = document("shared")
-"""Texts that several lessons have."""
+"""Texts shared by several lessons."""

@@ -63,7 +63,7 @@ def built(dice: Random) -> str:
 
 def choose_variant() -> str:
     """Draw the choice of a trained translator, with its description; return its catalogue name."""
-    # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
+    # By title, without a format function: the link must contain the chosen value, and it holds what is shown.
     entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
     described = "\n\n".join(
         f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"

@@ -133,7 +133,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
             st.html(_STYLE)
             st.markdown(texts.question)
             yield _places(texts)
-    except StopException:  # invalid input: the visitor can still go on
+    except StopException:  # invalid input: the links still work
         _way_on(number)
         raise
     _way_on(number)

@@ -16,7 +16,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import Snapshot, parse_line
 
-# One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
+# One core: the others serve other visitors, and a model this small would not train faster on more.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _LISTEN_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
@@ -58,7 +58,7 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
         training.command,
         cwd=_ROOT,
         env=os.environ | _ONE_CORE,
-        stdin=subprocess.PIPE,  # the process watches it, and ends when it is closed
+        stdin=subprocess.PIPE,  # the process ends when it is closed
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",

@@ -23,7 +23,7 @@ from attnviz.widgets.tokens import shown_tokens
 _MAX_QUOTED = 40  # characters of a text in a name
 
 MAX_WEIGHTS = 5_000_000
-"""The limit of weights in one report, over all layers, heads and kinds: a file of some 25 MB."""
+"""Maximum number of weights in a report, over all layers, heads and kinds: about 25 MB."""
 
 Facts = dict[str, Any]
 
@@ -95,7 +95,7 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
     sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
     if (count := sum(sizes)) > MAX_WEIGHTS:
         longest = max(len(b.key_tokens) for b in blocks)
-        # The weights grow with the square of the text.
+        # The number of weights grows with the square of the text's length.
         enough = int(longest * (MAX_WEIGHTS / count) ** 0.5)
         raise AttnvizError(
             f"This would be a file of {count:,} weights; a report holds at most {MAX_WEIGHTS:,}. "
@@ -190,7 +190,7 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
         else:
             heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
-        if across:  # to other words it gives nothing
+        if across:  # its attention to other words is 0
             rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
@@ -217,7 +217,7 @@ def _texts(trace: Trace) -> list[Facts]:
     writer = next((block for block in trace.blocks if block.kind in ("decoder", "cross")), None)
     if writer and trace.written:
         tokens = writer.query_tokens[-trace.written :]
-        # A special token has no place in the text.
+        # A special token has no position in the text.
         typed[-1] = next((token.start for token in tokens if not token.special), typed[-1])
     return [
         {"name": name, "typed": text[:end], "written": text[end:]}

@@ -30,7 +30,7 @@ class Colours(NamedTuple):
     above: str
 
 
-# Of a fall and of a rise, on light and on dark ground, as palette.js has them.
+# Decrease and increase, on light and dark backgrounds, as in palette.js.
 _SIGNED = ("#3170bb", "#c6641c"), ("#569ae1", "#e58c40")
 
 
@@ -155,7 +155,7 @@ def _element(shape: Line | Cells | Text, colours: Colours) -> str:
         place = f'transform="translate({shape.x:g} {shape.y:g}) rotate(-90)"'
     colour = f' fill="{colours.muted}"' if shape.muted else ""
     weight = ' font-weight="600"' if shape.bold else ""
-    # What XML has no sign for is a box.
+    # Characters that XML does not allow become a box.
     text = html.escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "▯", shape.text))
     look = f'dy=".35em" text-anchor="{shape.anchor}" font-size="{shape.size:g}"{colour}{weight}'
     return f"<text {place} {look}>{text}</text>"

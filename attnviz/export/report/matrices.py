@@ -28,13 +28,13 @@ from attnviz.text import plural, signed_percent
 from attnviz.trace import Difference, Floats, Kind, Mask, Top, Trace
 
 MAX_LARGEST = 2**22
-"""How many numbers a page holds of the largest weights of a layer: 17 MB."""
+"""Maximum number of largest weights of a layer in a page: 17 MB."""
 
 MAX_TOP = 32
-"""How many of the largest weights of a query it holds at most."""
+"""Maximum number of largest weights of a query in a page."""
 
 Pool = Literal["mean", "max"]
-"""How the weights of several heads become one number."""
+"""Pooling of the weights of several heads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def _both(tokens: Sequence[DisplayTokens]) -> tuple[DisplayTokens, DisplayTokens
 def _hidden(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
     try:
         return queries_and_keys(trace, kind, hide_special=True, merge_words=words)
-    except AttnvizError:  # nothing but special tokens
+    except AttnvizError:  # only special tokens
         return queries_and_keys(trace, kind, merge_words=words)
 
 

@@ -54,7 +54,7 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
 _PICTURE = 480  # a picture with its patches
 _TEXT, _KINDS = 30, 46  # a second text, and the choice between kinds of attention
 
-# What the frame begins with: a page that unpacks the figure's own and becomes it.
+# The frame's initial page, which unpacks the figure's page and replaces itself by it.
 _UNPACK = """<!doctype html><script>
 new Response(
   new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
@@ -113,12 +113,12 @@ class Figure:
 
     def _repr_html_(self) -> str:
         # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
-        # trust, or no script may run in them, so that they stay transparent, the picture is what is seen. A
+        # trust, or scripts are blocked, so that they stay transparent, the picture is visible. A
         # frame is transparent only in the colour scheme of the page that unpacks.
         picture = base64.b64encode(self.picture.svg().encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
-        # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
+        # Scripts may run, but in an opaque origin: they cannot access the notebook.
         return (
             '<div class="attnviz" style="display: grid; grid-template-columns: minmax(0, 1fr)">'
             f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
@@ -232,7 +232,7 @@ def show(
     kind_opened(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
-    # A notebook keeps each of its figures: lines, a matrix and long texts need one layer's heads only.
+    # A notebook stores each figure, so lines, a matrix and long texts contain one layer only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
     alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)
     if alone:

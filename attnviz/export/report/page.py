@@ -133,7 +133,7 @@ def page(
             "default-src 'none'",
             f"script-src {_hash(script)}",
             f"style-src {_hash(STYLE)}",
-            "img-src blob: data:",  # pictures that are saved are drawn in the page itself
+            "img-src blob: data:",  # saved pictures are drawn in the page itself
             "base-uri 'none'",
             "form-action 'none'",
         ]
@@ -162,7 +162,7 @@ def page(
 
 def _inert(facts: object) -> str:
     """Return JSON that cannot close its HTML element, whatever the texts contain."""
-    # Of lone halves of characters, which UTF-8 has no bytes for, JSON writes the number.
+    # JSON escapes lone surrogates, which UTF-8 cannot encode.
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts, ensure_ascii=True))
 
 

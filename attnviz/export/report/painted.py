@@ -13,12 +13,12 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont, features
 from attnviz.errors import AttnvizError, quoted
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 
-_SHARP, _LARGE = 3, 2  # pixels of the file for one of the drawing, and of one that is larger than a page
+_SHARP, _LARGE = 3, 2  # pixels of the file per pixel of the drawing, and for drawings larger than a page
 _PAGE = 1000
-_SMOOTH = 2  # pixels that are painted for one of the file, since Pillow paints edges without grey
+_SMOOTH = 2  # painted pixels per pixel of the file, because Pillow does not antialias
 _POINTS = np.linspace(0, 1, 65)[:, None]
 
-# After Pillow's own, which has Latin letters: fonts that systems have, by the names of their files.
+# After Pillow's own, which has Latin letters: file names of common system fonts.
 _FONTS = (
     *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Arial Unicode.ttf", "segoeui.ttf"),
     *("NotoSansCJK-Regular.ttc", "wqy-zenhei.ttc", "Hiragino Sans GB.ttc", "msyh.ttc", "malgun.ttf"),
@@ -86,7 +86,7 @@ def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
 def _font_for(text: str) -> str | None:
     """Return the file name of a font with every letter of a text; None for Pillow's default font."""
     from_right = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
-    if not from_right or features.check("raqm"):  # it sets letters from right to left, and joins Arabic ones
+    if not from_right or features.check("raqm"):  # it supports right-to-left and joined Arabic letters
         for name in (None, *_FONTS):
             if all(letter.isspace() or _has(name, letter) for letter in text):
                 return name
@@ -97,7 +97,7 @@ def _font_for(text: str) -> str | None:
 def _has(name: str | None, letter: str) -> bool:
     try:
         font = _font(name, 16)
-    except OSError:  # there is no such font here
+    except OSError:  # the font is not installed
         return False
     return bytes(font.getmask(letter)) != bytes(font.getmask("\U0010ffff"))
 

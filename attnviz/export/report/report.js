@@ -224,12 +224,12 @@ class Segments {
 }
 
 const KINDS = {
-  encoder: ["Encoder", "The first text reads itself."],
-  decoder: ["Decoder", "The second text reads itself."],
-  cross: ["Cross-attention", "The second text reads the first."],
-  vision: ["Vision encoder", "The picture’s patches read each other."],
+  encoder: ["Encoder", "The first text attends to itself."],
+  decoder: ["Decoder", "The second text attends to itself."],
+  cross: ["Cross-attention", "The second text attends to the first."],
+  vision: ["Vision encoder", "The picture’s patches attend to each other."],
 };
-const PICTURED = { decoder: "The text reads itself.", cross: "The text reads the picture’s patches." };
+const PICTURED = { decoder: "The text attends to itself.", cross: "The text attends to the picture’s patches." };
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -350,10 +350,10 @@ export class Report {
     const signed = this.facts.readings.some(({ kinds }) => kinds.some((kind) => kind.signed));
     const texts = [
       signed
-        ? "A line, or a cell, is a difference of two weights: solid and amber where it grows, dashed and blue where it falls."
-        : "The weights of each token sum to 100 % in each head: a line, or a cell, is a weight.",
+        ? "Each line or cell is a difference of two weights: increases are solid and amber, decreases dashed and blue."
+        : "Each line or cell is a weight. In each head, the weights of a token sum to 100 %.",
       this.facts.readings.every((each) => each.given)
-        ? "The weights are as attnviz was given them, in float32."
+        ? "The weights are as passed to attnviz, in float32."
         : "The weights are the model’s own, in float32.",
       "Made with attnviz.",
     ];
@@ -583,10 +583,10 @@ export class Report {
     this.texts.replaceChildren(
       ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
     );
-    const wrote = texts.some((text) => text.written) ? ["the underlined words are the model’s own"] : [];
+    const wrote = texts.some((text) => text.written) ? ["the model generated the underlined words"] : [];
     const [queries, keys] = size;
     const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
-    const changed = edits.length ? [`changed while it ran: ${edits.join("; ")}`] : [];
+    const changed = edits.length ? [`edited during the run: ${edits.join("; ")}`] : [];
     const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
     const facts = [difference || model, ...all, count, ...wrote, ...changed];
     this.about.textContent = facts.join(" · ");
@@ -648,13 +648,13 @@ export class Report {
     const { queries } = view;
     if (keys.length > LARGEST_TABLE) {
       const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
-      return [element("p", { text: "What each token attends to most:" }), element("ul", {}, ...rows)];
+      return [element("p", { text: "Largest weights of each token:" }), element("ul", {}, ...rows)];
     }
     return this.state.heads.map((head, which) => {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
-      const little = queries.some(({ aside }) => aside) ? "; of rows with * hardly anything is shown" : "";
+      const little = queries.some(({ aside }) => aside) ? "; rows with * show only a small part of their weight" : "";
       const unit = this.kind.signed ? "percentage points" : "percent";
       const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${little}`;
       const name = (scope, token) =>

@@ -20,7 +20,7 @@ from attnviz.trace import Floats
 
 MAX_LINES = 300
 MIN_LINE = 0.01
-"""The strongest weights of a head, from 1 % on; more would be a cloud, and a large file."""
+"""Minimum weight of a line, 1 %; more lines are indistinguishable, and make a large file."""
 
 # In pixels of the picture.
 _WIDTH = 640

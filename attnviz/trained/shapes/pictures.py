@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 FOLDER = Path(__file__).parent / "weights"
-"""Where the model lies that answers them."""
+"""Folder of the model."""
 
 GRID = 5
 """Rows and columns of a picture; the model's patches are its cells."""
 
 CELL = 64
-"""Pixels of a side of a cell."""
+"""Pixels per side of a cell."""
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (204, 50, 47),
@@ -30,7 +30,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 BACKGROUND = (244, 242, 236)
 
-_SMOOTH = 4  # each pixel is the mean of so many times so many, or edges would have steps
+_SMOOTH = 4  # supersampling per pixel and axis, for smooth edges
 FEWEST, MOST = 3, 6  # shapes in a picture
 
 

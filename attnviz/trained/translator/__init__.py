@@ -1,1 +1,1 @@
-"""The translator: its words and grammar, its training, and what is measured of it."""
+"""The translator: vocabulary, grammar, training and evaluation."""

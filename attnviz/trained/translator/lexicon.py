@@ -30,7 +30,7 @@ class Noun:
 
     @property
     def pronoun(self) -> str:
-        """Its English pronoun: "it", or "he" or "she" for people."""
+        """English pronoun: "it", or "he" or "she" for people."""
         return "it" if self.kind not in PEOPLE else {"m": "he", "f": "she"}[self.gender]
 
 

@@ -43,7 +43,7 @@ class Variant:
 
     @property
     def is_guided(self) -> bool:
-        """Whether its attention loss counts the weights from "it"."""
+        """True if the attention loss includes the weights from "it"."""
         return bool(self.referent or self.candidates)
 
     @property

@@ -17,7 +17,7 @@ class OtherWords(Exception):
 
 
 class Writer(ABC):
-    """Makes the grammar's choices, and writes its words.
+    """Interpreter of the grammar: makes its choices, and writes its words.
 
     Attributes:
         words: Words written so far.
@@ -52,7 +52,7 @@ def perhaps(writer: Writer, share: float) -> bool:
 
 
 class Dice(Writer):
-    """Makes every choice at random."""
+    """Writer with random choices."""
 
     def __init__(self, source: random.Random) -> None:
         super().__init__()

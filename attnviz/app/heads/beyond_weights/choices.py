@@ -22,12 +22,12 @@ class TokenSelection(choosing.QueryInHead):
     """
 
     def shown(self) -> tuple[int, ...]:
-        """The places of the tokens in the picture: without special tokens, but with the chosen one."""
+        """The positions of the shown tokens: no special tokens, except the chosen one."""
         places = enumerate(self.queries)
         return tuple(place for place, group in places if not group.special or place == self.query)
 
     def counted(self, found: MeasuredToken) -> Mask:
-        """[token], those that are ranked: shown, in sight of the chosen one, and not it itself."""
+        """[token], True for ranked tokens: those shown and not masked, without the chosen one."""
         counted = np.zeros(len(self.queries), dtype=np.bool_)
         counted[list(self.shown())] = True
         counted[self.query] = False
@@ -38,7 +38,7 @@ def choose() -> TokenSelection:
     """Draw the controls.
 
     Raises:
-        AttnvizError: the model cannot read the text, or cannot be used.
+        AttnvizError: the model cannot read the text, or is unusable.
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     kind: Kind = "encoder" if entry.layers else "decoder"

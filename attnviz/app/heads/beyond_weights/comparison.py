@@ -1,4 +1,4 @@
-"""All measures of one token, one below the other, with the agreement of each with occlusion."""
+"""All measures of one token, with the agreement of each with occlusion."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
 
 
 def _number(measure: str, value: float) -> str:
-    """Format with three digits, or a fraction as a percentage, which reads as 0 only if it is 0."""
+    """Format a number with three digits, or a fraction as a percentage; only 0 is shown as 0."""
     if np.isnan(value):
         return NO_NUMBER
     return percent(value, 1) if measure in _SHARES else f"{value:.3g}"

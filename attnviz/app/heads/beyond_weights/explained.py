@@ -29,7 +29,7 @@ _STYLE = """
 
 
 EXPLAINED = markdown.parts(Path(__file__).with_suffix(".md"))
-"""How to read the picture; and definition, formulas, when it misleads and who proposed it, by measure."""
+"""Help on the picture; and the definition, formulas, limits and references of each measure."""
 
 
 def measure_name(measure: str, head: str) -> str:

@@ -66,7 +66,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with first:
         text = choosing.sentence(entry, "First sentence", alone=False)
     if _partner(entry):
-        # The way back in the browser empties a box without a parameter in the address.
+        # The browser's Back button empties a box without a URL parameter.
         st.rerun()
     if not other.strip():
         _wait("Type a second sentence to compare with the first, or choose an example.")
@@ -83,7 +83,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
 
 
 def _wait(missing: str) -> None:
-    """Show what is missing before anything can be compared."""
+    """Show a message about the missing input."""
     st.info(missing, icon=_EDIT)
     link.postpone()
 

@@ -20,7 +20,7 @@ from attnviz.trace import Floats, Kind
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts that a model reads; a key of the caches."""
+    """Two inputs of a model; a cache key."""
 
     model: Entry
     kind: Kind
@@ -34,10 +34,10 @@ class Comparison:
 
 @cached()
 def aligned(compared: Comparison) -> Grid:
-    """The words of both sides, on one grid.
+    """Align the words of both sides on one grid.
 
     Raises:
-        AttnvizError: a text cannot be read, the two share too few words, or together they are too long.
+        AttnvizError: a text is invalid, the texts share too few words, or are too long together.
     """
     both = grid(_shown(compared, "first"), _shown(compared, "second"))
     heads = weights(compared, "first").shape[0] * compared.model.heads
@@ -50,7 +50,7 @@ def aligned(compared: Comparison) -> Grid:
 
 
 def weights(compared: Comparison, side: Side) -> Floats:
-    """One side's weights between its words, [layer, head, query, key]."""
+    """Return one side's weights between its words, [layer, head, query, key]."""
     return traces.weights(compared.model, compared.given(side), compared.kind, False, True)
 
 
@@ -64,7 +64,7 @@ def placed(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
 
 @cached()
 def moved(compared: Comparison) -> Floats:
-    """The total variation of each head's rows, [layer, head, shared row].
+    """Return the total variation of each head's rows, [layer, head, shared row].
 
     A word that only one text has counts with weight 0 in the other.
     """
@@ -73,7 +73,7 @@ def moved(compared: Comparison) -> Floats:
 
 @cached()
 def largest(compared: Comparison) -> float:
-    """The largest change of one weight in any head."""
+    """Return the largest change of a weight in any head."""
     return max(float(np.nanmax(np.abs(new - old), initial=0.0)) for old, new in _layers(compared))
 
 

@@ -24,8 +24,8 @@ _NOTE = (
     "sentence; hatched: nothing to compare, or masked. Points are percentage points. The pieces of a word "
     "are merged."
 )
-_CAPTION = 300  # characters of a sentence that a caption has room for
-_MIN_VISIBLE = 5e-4  # a smaller change reads "0.0 points"
+_CAPTION = 300  # maximum characters of a sentence in a caption
+_MIN_VISIBLE = 5e-4  # smaller changes are shown as "0.0 points"
 
 
 def draw(
@@ -42,7 +42,7 @@ def draw(
     """
     high = largest(compared)
     if high < _MIN_VISIBLE:
-        high = 1.0  # what is left by rounding is not to look like a change
+        high = 1.0  # rounding errors must not look like changes
     difference = second - first
     shown = (
         ("first", "first sentence", _weights(first), first),
@@ -87,7 +87,7 @@ def _choose(grid: Grid, row: int | None) -> None:
 
 
 def _caption(compared: Comparison) -> str:
-    """The captions of saved pictures."""
+    """Return the caption of saved pictures."""
     first, second = (
         f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
         for text in (compared.first.text, compared.second.text)

@@ -22,7 +22,7 @@ from attnviz.text import head_name, ordinal, percent, points
 from attnviz.trace import Floats
 
 _LISTED = 8
-_MIN_VISIBLE = 5e-4  # below, every change reads 0
+_MIN_VISIBLE = 5e-4  # smaller changes are shown as 0
 _TEXTS = markdown.parts(Path(__file__).with_name("explained.md"))
 
 Head = tuple[int, int]

@@ -1,4 +1,4 @@
-"""The page Find: the tokens of a text at which a head has the most similar vector, as a list and as a map."""
+"""The page Find: the tokens with the most similar vectors in a head, as a list and as a map."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _map(
     chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, Neighbour]], wanted: Floats
 ) -> None:
     """Draw the vectors of all tokens of the text by their principal components."""
-    # Plotly takes a second to import in the server: pages without it do not wait for it.
+    # Importing Plotly takes a second; other pages do not wait for it.
     from attnviz.export.heatmap import config
     from attnviz.export.vector_map import MapToken, vector_map
 

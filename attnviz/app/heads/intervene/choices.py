@@ -32,13 +32,13 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Intervention(choosing.QueryInHead):
-    """The head, and the edits."""
+    """The selected head, and the edits."""
 
     edits: tuple[Edit, ...]
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The edits as a link holds them: a key of the caches."""
+        """The edits as in links; a cache key."""
         return tuple(str(edit) for edit in self.edits)
 
 
@@ -59,7 +59,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
-    edits = _edits(entry, given, made, beside)  # first: the buttons show what is changed already
+    edits = _edits(entry, given, made, beside)  # first, because the buttons show existing edits
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)
@@ -98,7 +98,7 @@ def _point(chosen: Intervention) -> None:
 
 
 def toggle(edit: Edit) -> None:
-    """Make this change after all others, or take it back."""
+    """Append this edit, or remove it."""
     edits, written = list(EDITS.get([])), str(edit)
     EDITS.set([each for each in edits if each != written] if written in edits else [*edits, written])
 

@@ -15,7 +15,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
-_MAX_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
+_MAX_TOKENS = 5  # of the likeliest tokens before, and of those after
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def weights(chosen: Intervention) -> Floats | None:
     has other tokens.
 
     Raises:
-        AttnvizError: the model cannot be changed like that.
+        AttnvizError: the model does not support these edits.
     """
     same = ModelInput(chosen.given.text, target=traces.trace(chosen.entry, chosen.given).target)
     found = _weights(chosen.entry, same, chosen.written, chosen.kind, chosen.layer)

@@ -51,7 +51,7 @@ class _Likely:
 
 @cached("Decoding after each layer …")
 def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
-    with loading.gate:  # our own models come without transformers
+    with loading.gate:  # attnviz's own models do not need transformers
         from attnviz.capture.residual_stream import logit_lens
 
     loaded = loading.opened(model)

@@ -1,4 +1,4 @@
-"""How much the edits change each token's output, as an angle."""
+"""The change of each token's output by the edits, as an angle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # of a long text, the tokens that change most
+_MAX_BARS = 24  # tokens of a long text, those with the largest change
 
 
 def show(chosen: Intervention, found: Effect) -> None:

@@ -45,7 +45,7 @@ def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
 
 
 def turned(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """[variant, token], 1 − cosine of the outputs of the text that the chosen token belongs to."""
+    """Return 1 − cosine of the outputs, [variant, token], for the text of the chosen token."""
     of_encoder = chosen.kind == "encoder" and moved.source is not None
     cosine_change = moved.source if of_encoder else moved.cosine_change
     assert cosine_change is not None  # noqa: S101 - just looked; for the type checker
@@ -53,16 +53,16 @@ def turned(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
 
 
 def sizes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """[variant], what heads are ranked by.
+    """Return the measure that ranks heads, [variant].
 
-    It is the share of probability that goes to other tokens, or without a prediction, 1 − cosine of the
+    The measure is the total variation of the prediction or, without a prediction, 1 − cosine of the
     chosen token's output.
     """
     return turned(chosen, moved)[:, chosen.query] if moved.variation is None else moved.variation
 
 
 def angle(cosine_change: float) -> str:
-    """1 − cosine as an angle: "5.7°"; what is not nothing never reads as 0."""
+    """Format 1 − cosine as an angle: "5.7°"; only 0 is shown as 0."""
     text = f"{float(angles(cosine_change)):.1f}°"
     return "<0.1°" if text == "0.0°" and cosine_change > 0 else text
 
@@ -146,7 +146,7 @@ def offer(chosen: Intervention, key: str, heads: Sequence[Edit], parts: Sequence
 
 
 def called(chosen: Intervention, edit: Edit) -> str:
-    """A head's name, with its kind where the model has several: "encoder 2-1"."""
+    """Return a head's name, with its kind if the model has several: "encoder 2-1"."""
     of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
     return f"{of_kind}{head_name(edit.layer, edit.head)}"
 
@@ -158,4 +158,4 @@ def _open_edit(edit: Edit) -> None:
 
 def _open(layer: int, head: int) -> None:
     controls.open_head(layer, head)
-    st.rerun()  # the choice is outside of this part of the page
+    st.rerun()  # the choice is outside of this fragment

@@ -24,7 +24,7 @@ _PRONOUNS = ("il", "elle")
 def place(chosen: Intervention) -> int | None:
     """Draw the choice of the token at which the model predicts; return it, from 0.
 
-    None where the model expects nothing.
+    None if the model does not predict.
     """
     places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:

@@ -24,7 +24,7 @@ OPENING = "pronoun to noun"
 
 @dataclass(frozen=True)
 class TestedHead(choosing.HeadSelection):
-    """The open head, the test, and its examples; none as long as the visitor has given none."""
+    """The selected head, the test and its examples; None before the visitor enters any."""
 
     test: HeadTest[Any]
     corpus: Corpus | None
@@ -34,7 +34,7 @@ def choose() -> TestedHead:
     """Draw the choices.
 
     Raises:
-        AttnvizError: the model cannot be used, or the examples are no text, or too long.
+        AttnvizError: the model is unusable, or the examples are not text, or too long.
     """
     with bar():
         first, second, third = st.columns([5, 3, 4])

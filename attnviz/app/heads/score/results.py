@@ -59,11 +59,11 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """Return the job that scores all heads in all tests with the same examples.
 
     Raises:
-        AttnvizError: the examples are not written as they should be.
+        AttnvizError: the examples have an invalid format.
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
-    chosen.test.source.parse(corpus)  # here, since the job could only report it with a button to try again
+    chosen.test.source.parse(corpus)  # here, because the job would offer a retry
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
@@ -164,10 +164,10 @@ def file_name(chosen: TestedHead) -> str:
 
 
 def number(score: float) -> str:
-    """Write a score: "66 %" or "–"."""
+    """Format a score: "66 %" or "–"."""
     return NO_NUMBER if isnan(score) else percent(float(score))
 
 
 def with_interval(score: float, low: float, high: float) -> str:
-    """Write a score with its interval, if it has one: "66 % (58–73)"."""
+    """Format a score with its interval, if it has one: "66 % (58–73)"."""
     return number(score) if isnan(low) else f"{number(score)} ({100 * low:.0f}–{100 * high:.0f})"

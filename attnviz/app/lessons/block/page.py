@@ -23,7 +23,7 @@ CODE = (
     ("attnviz.transformer.feed_forward", "FeedForward"),
     ("attnviz.app.lessons.block.values", "walk_through"),
 )
-# Each vector's symbol, and of a sum its two terms.
+# Symbol of each vector, and the two terms of a sum.
 _VECTORS = {
     "came_in": ("x", ""),
     "attention": ("a", ""),

@@ -36,7 +36,7 @@ CODE = (
 )
 
 FROM_DOG_TO_ROAD = "encoder 2-1 9 2>7"
-"""The change with which the page opens: the weight of "it" on "dog" is moved to "road"."""
+"""The default edit: move the weight of "it" on "dog" to "road"."""
 
 _experiment, _queries = cached_translator(values.experiment), cached_translator(values.queries)
 

@@ -128,7 +128,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     source = _source(text)
     words_before = _translate(translating, source[:-1])
     words_now = _translate(translating, source[:-1], changes)
-    # The decoder reads the same French words both times: only then does nothing differ but the change.
+    # The decoder reads the same French words both times, so that only the edit differs.
     before = translating.steps(source[:-1], words_before)
     now = translating.steps(source[:-1], words_before, changes) if changes else before
     step = pronoun_step(words_before)
@@ -153,7 +153,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     )
 
 
-# A translation takes a pass for each word, and a visitor opens many rows of one sentence.
+# A translation needs one pass per word, and visitors open many rows of a sentence.
 @lru_cache(maxsize=64)
 def _translate(
     translating: Translator, source: tuple[str, ...], edits: tuple[Edit, ...] = ()

@@ -31,7 +31,7 @@ from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.widgets.tokens import ShownToken
 
-NUM_WORDS = 12  # of random words
+NUM_WORDS = 12  # draws of random words
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),

@@ -25,7 +25,7 @@ from attnviz.transformer.masks import (
 
 KINDS = ("causal", "none", "padding", "prefix", "window")
 PAD_ID = 0
-"""The row of [PAD] in BERT's vocabulary."""
+"""Id of [PAD] in BERT's vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def compare_outputs(
     before: Float[Tensor, "token d_model"], after: Float[Tensor, "token d_model"]
 ) -> OutputChange:
     """Compare the outputs of two runs, token by token."""
-    # As whole numbers: also what equals but is not the same, 0 and −0, would be noticed.
+    # Compared as integers, to distinguish 0 and −0.
     same: Bool[Tensor, " token"] = (before.view(torch.int32) == after.view(torch.int32)).all(dim=-1)
     similarity = torch.cosine_similarity(before.double(), after.double(), dim=-1)
     return OutputChange(owned(same), owned(1 - similarity))

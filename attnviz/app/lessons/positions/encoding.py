@@ -61,7 +61,7 @@ def encoding(
     legend = {"orient": "top", "title": None, "values": [-1, 1], "format": "d"}
     fill: dict[str, Any] = {**colour, "legend": legend}
     stroke: dict[str, Any] = {**colour, "legend": None}
-    # Without a stroke the page shows between the cells; 4,096 of them are too many to be read out.
+    # Without a stroke there are gaps between cells; 4,096 are too many for screen readers.
     cells = {"type": "rect", "strokeWidth": 0.6, "aria": False}
     tooltip = [{"field": field, "type": "nominal"} for field in ("position", "token", "dimension", "formula")]
     outline = {"type": "rect", "filled": False, "strokeWidth": 2, "stroke": _INK[theme]}

@@ -23,9 +23,9 @@ from attnviz.transformer.rotary import rotary_frequencies, rotate
 D_MODEL = 64
 """The size of the sinusoidal vectors: the paper's 512 columns do not fit on a screen."""
 REACH = 64
-"""The smallest number of positions in a picture, and the largest distance."""
+"""Minimum number of positions in a picture, and maximum distance."""
 STARTS = (0, 100, 1000)
-"""How far a query and a key are moved together to compare their rotary scores."""
+"""Shifts of a query and a key, to compare their rotary scores."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def _columns() -> list[list[Column]]:
 
 
 def _arrays(page: LessonPage) -> dict[str, Made]:
-    """Return how each array is drawn and computed."""
+    """Return the settings for drawing each array, and its formula."""
     parameters = [
         (f"{role}_{part}", "learned", "", role, f"{letter}_{role[0].upper()}")
         for role in ("query", "key", "value")
@@ -237,6 +237,6 @@ def _convention(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> N
 
 
 def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
-    """Return the labels of rows; with their numbers where some tokens have no row."""
+    """Return the labels of rows, with their numbers if some tokens have no row."""
     numbered = len(rows) < len(groups)
     return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]

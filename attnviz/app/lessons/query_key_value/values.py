@@ -1,4 +1,4 @@
-"""The six steps from a token's vector to the output of one head for it."""
+"""The six steps from a token's vector to one head's output for this token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 MAX_ROWS = 24
-"""Tokens with a row in the picture; the others are computed and summed."""
+"""Maximum number of tokens with a row in the picture; the others are summed."""
 
 
 class Projection(NamedTuple):
@@ -32,12 +32,12 @@ class SixSteps(NamedTuple):
     """The result of each step for one query token.
 
     Attributes:
-        vector: step 1, the token's own vector.
-        query, keys, values: step 2.
-        dot_products: step 3, query · key for every key.
-        scores: step 4, the dot products ÷ √d_head.
-        weights: step 5, their softmax.
-        output: step 6, the weighted sum of the values.
+        vector: Step 1, the vector of the query token.
+        query, keys, values: Step 2.
+        dot_products: Step 3, query · key for every key.
+        scores: Step 4, the dot products ÷ √d_head.
+        weights: Step 5, the softmax of the scores.
+        output: Step 6, the weighted sum of the values.
     """
 
     vector: Float[Tensor, " d_model"]
@@ -60,9 +60,9 @@ def six_steps(
     """Return softmax(q Kᵀ / √d_head) V for one token (Vaswani et al. 2017, one row of equation 1).
 
     Args:
-        vector: of the query token.
-        vectors: of the key tokens, one a row.
-        to_query, to_key, to_value: the head's three maps.
+        vector: Vector of the query token.
+        vectors: Vectors of the key tokens, one per row.
+        to_query, to_key, to_value: The head's three maps.
     """
     query = vector @ to_query.matrix + to_query.bias
     keys = vectors @ to_key.matrix + to_key.bias
@@ -88,17 +88,17 @@ def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Walk:
-    """The six steps of one token in one head, all float32, and what the model itself computed.
+    """The six steps of one token in one head, all float32, and the model's own results.
 
     Attributes:
-        tokens: of the text, [CLS] and [SEP] included.
-        token: the query, from 0.
-        vectors: [token, d_model], the layer's input.
-        query_matrix, key_matrix, value_matrix: [d_model, d_head], the head's own.
-        query_bias, key_bias, value_bias: [d_head].
-        vector, query, keys, values, dot_products, scores, weights, output: those of `SixSteps`.
-        model_output: [d_head], the output of this head for this token in the model's own run.
-        model_scores, model_weights: [query, key], those of the head in the model's own run.
+        tokens: Tokens of the text, including [CLS] and [SEP].
+        token: The query token, from 0.
+        vectors: [token, d_model], input of the layer.
+        query_matrix, key_matrix, value_matrix: [d_model, d_head], matrices of the head.
+        query_bias, key_bias, value_bias: [d_head], biases of the head.
+        vector, query, keys, values, dot_products, scores, weights, output: As in `SixSteps`.
+        model_output: [d_head], output of this head for this token in the model's run.
+        model_scores, model_weights: [query, key], scores and weights of the head in the model's run.
     """
 
     tokens: tuple[Token, ...]
@@ -144,12 +144,12 @@ class Walk:
 
     @property
     def by_weight(self) -> list[int]:
-        """The keys, the one with the largest weight first."""
+        """The keys, by decreasing weight."""
         return [int(key) for key in np.argsort(-self.weights, kind="stable")]
 
     @property
     def rows(self) -> list[int]:
-        """The keys with a row, in the order of the text: the query and those with the largest weights."""
+        """The shown keys, in the order of the text: the query and those with the largest weights."""
         others = [key for key in self.by_weight if key != self.token]
         return sorted([self.token, *others][:MAX_ROWS])
 
@@ -158,7 +158,7 @@ def walk(text: str, layer: int, head: int, token: int) -> Walk:
     """Return the six steps of one token in one head of the bundled BERT, all from 0.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     run = compute.run(text)
     attention, of_model = compute.bert().encoder.layers[layer].attention, run.layers[layer].attention

@@ -1,4 +1,4 @@
-"""Why divide by √d? Random queries and keys, with the scale and without it."""
+"""The effect of dividing by √d, on random queries and keys."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """One row of weights, and how far it is from having decided.
+    """One row of weights, with its entropy and gradient.
 
     Attributes:
-        weights: [key].
-        entropy: in bits; 0: one key gets everything; log₂ of the number of keys: all get the same.
-        gradient: the size (Frobenius norm) of `derivative`; 0: the query learns nothing from this row.
+        weights: [key], the weights.
+        entropy: Entropy in bits: 0 if one key has all the weight, log₂ of the number of keys if uniform.
+        gradient: Frobenius norm of `derivative`; at 0 the query learns nothing from this row.
     """
 
     weights: Floats
@@ -38,8 +38,8 @@ class Row:
 
     Attributes:
         dot_products: [key], q · k.
-        plain: the softmax of these.
-        scaled: the softmax of these divided by √d.
+        plain: Softmax of the dot products.
+        scaled: Softmax of the dot products divided by √d.
     """
 
     dot_products: Floats
@@ -48,12 +48,12 @@ class Row:
 
 
 def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Draw queries and keys with entries from N(0, 1), and measure how their dot products vary.
+    """Draw queries and keys with entries from N(0, 1), and measure the variance of their dot products.
 
     Args:
-        sizes: d, how many entries they have; each in turn.
-        draws: how many pairs of a query and a key are drawn for each d.
-        seed: the same one draws the same numbers.
+        sizes: Values of d, the number of entries.
+        draws: Number of pairs of a query and a key for each d.
+        seed: Random seed.
 
     Returns:
         The variances, [size], and the standard errors of these measurements, [size].
@@ -68,10 +68,10 @@ def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floa
 
 
 def standard_error(d: int, draws: int) -> float:
-    """How far from d a variance of q · k lies, typically, when it is measured on a number of draws.
+    """Return the standard error of the variance of q · k, measured on this number of draws.
 
     A product of two independent N(0, 1) has variance 1 and fourth moment 9. A sum of d of them therefore has
-    σ² = d and μ₄ = 3d² + 6d. A variance measured on n draws has itself the variance
+    σ² = d and μ₄ = 3d² + 6d. The variance measured on n draws has the variance
     (μ₄ − σ⁴ (n − 3)/(n − 1)) / n.
     """
     fourth_moment = 3 * d**2 + 6 * d
@@ -80,13 +80,13 @@ def standard_error(d: int, draws: int) -> float:
 
 
 def row(d: int, longest: int, keys: int, seed: int) -> Row:
-    """A random query against random keys; a larger d adds entries to the same vectors.
+    """Compare a random query with random keys; a larger d adds entries to the same vectors.
 
     Args:
-        d: how many entries they have.
-        longest: the most that d can be.
-        keys: how many keys there are.
-        seed: the same one draws the same numbers.
+        d: Number of entries of each vector.
+        longest: Maximum of d.
+        keys: Number of keys.
+        seed: Random seed.
     """
     generator = torch.Generator().manual_seed(seed)
     query, *others = torch.randn(1 + keys, longest, generator=generator)[:, :d]
@@ -94,7 +94,7 @@ def row(d: int, longest: int, keys: int, seed: int) -> Row:
 
 
 def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
-    """The weights of one query, once by softmax(q · k) and once by softmax(q · k / √d)."""
+    """Return the weights of one query by softmax(q · k) and by softmax(q · k / √d)."""
     plain, scaled = (
         Softmax(
             owned(weights),
@@ -108,17 +108,17 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
 
 
 def scales(d: int) -> tuple[float, float]:
-    """What the dot products are multiplied by: without the division by √d, and with it."""
+    """Return the factors of the dot products: without the division by √d, and with it."""
     return 1.0, d**-0.5
 
 
 def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"]:
-    """∂w/∂s = diag(w) − wᵀ w, for each row w = softmax(s): how its weights move with its scores."""
+    """Return ∂w/∂s = diag(w) − wᵀ w, the derivative of each row w = softmax(s)."""
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
 def derivative(
     weights: Float[Tensor, "*row key"], keys: Float[Tensor, "*row key d"], scale: float
 ) -> Float[Tensor, "*row key d"]:
-    """∂w/∂q = ∂w/∂s · scale · K, where s = scale · q Kᵀ: how a row's weights move with its query."""
+    """Return ∂w/∂q = ∂w/∂s · scale · K, the derivative of a row by its query, with s = scale · q Kᵀ."""
     return jacobian(weights) @ keys * scale

@@ -35,9 +35,9 @@ class Part:
     """A box of the diagram.
 
     Attributes:
-        page: the lesson that it links to.
-        name: its first line.
-        size: its second line; "" for none.
+        page: Lesson that the box links to.
+        name: First line.
+        size: Second line; "" for none.
     """
 
     page: str
@@ -46,7 +46,7 @@ class Part:
 
     @property
     def height(self) -> int:
-        """In pixels."""
+        """Height in pixels."""
         return _BOX if self.size else _NARROW_BOX
 
 
@@ -55,10 +55,10 @@ class Stack:
     """An encoder or a decoder.
 
     Attributes:
-        title: its name and how many layers it has.
-        tokens: what it reads.
-        embedding: the part before its layers.
-        layer: the parts of a layer, from the first.
+        title: Name and number of layers.
+        tokens: Input tokens.
+        embedding: The part before the layers.
+        layer: The parts of a layer, in order.
     """
 
     title: str
@@ -71,10 +71,10 @@ def diagram(label: str, encoder: Stack, decoder: Stack, output: Part, cross: int
     """Return HTML with the diagram; the data flows upwards, as in Vaswani et al. 2017, figure 1.
 
     Args:
-        label: the accessible name.
-        encoder, decoder: side by side.
-        output: the part above the decoder.
-        cross: the number of the decoder's part that reads the encoder's output, from 0.
+        label: Accessible name.
+        encoder, decoder: The two stacks, side by side.
+        output: The part above the decoder.
+        cross: Index of the decoder's part that attends to the encoder's output, from 0.
     """
     right, middle, gap = _COLUMN + _GAP, _COLUMN // 2, _COLUMN + _GAP // 2
     encoder_drawing, encoder_top, _ = _stack(encoder, 0)

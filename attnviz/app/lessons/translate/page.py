@@ -41,13 +41,13 @@ _feed_forward_size = cached_translator(values.feed_forward_size)
 
 @dataclass(frozen=True, eq=False)
 class ShownTranslation:
-    """The sentence and what is shown of its translation.
+    """The sentence, its translation, and the shown row.
 
     Attributes:
-        text: the English sentence.
-        model: the translator's name in the catalogue.
-        translation: the French sentence, and all attention.
-        row: the shown row of the decoder, from 0.
+        text: English sentence.
+        model: Name of the translator in the catalogue.
+        translation: The French sentence, and all attention weights.
+        row: Shown row of the decoder, from 0.
     """
 
     text: str
@@ -62,7 +62,7 @@ class ShownTranslation:
 
     @property
     def encoder_head(self) -> str:
-        """The encoder head that attends from "it" to its noun most often, such as "2-1"."""
+        """The encoder head that attends from "it" to its referent most often, such as "2-1"."""
         return opening_head(self.model)
 
     @property
@@ -138,7 +138,7 @@ def _options(found: values.Translation) -> list[str]:
 
 
 def _picture(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw what the row of the French word read, and what the English word that it read most had read."""
+    """Draw the cross-attention of the French word, and the encoder attention of its strongest source word."""
     found, sources = shown.translation, shown_tokens(shown.sources.groups)
     st.header(markdown.plain(found.text or END), anchor=False)
     other_reading(shown.text)
@@ -237,7 +237,7 @@ def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw the question for the pronoun; without one there is none."""
+    """Draw the question about the pronoun, if there is one."""
     pronoun = shown.translation.pronoun
     step = pronoun.step if pronoun else shown.row
     read = shown.strongest_source(step)
@@ -254,7 +254,7 @@ def _predict(page: LessonPage, shown: ShownTranslation) -> None:
 
 
 def _accuracy(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw what was measured on held-out sentences."""
+    """Draw the accuracy on held-out sentences."""
     try:
         found = shipped(variant_of(shown.model))
     except ModelFilesDamaged as error:

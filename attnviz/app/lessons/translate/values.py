@@ -1,4 +1,4 @@
-"""A sentence's translation, and what else each word could have been."""
+"""A sentence's translation, and the alternatives at each word."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 
 PRONOUNS = ("il", "elle")
 CHOICES = 5
-"""How many of the most probable words are returned."""
+"""Number of most probable words to return."""
 
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """The probabilities of "il" and "elle" in the decoder's row `step`, from 0, which chose between them."""
+    """The probabilities of "il" and "elle" in the decoder's row `step`, from 0, which predicts either."""
 
     step: int
     il: float
@@ -33,17 +33,17 @@ class PronounChoice:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A sentence, its translation, and how it came about.
+    """A sentence, its translation, and the attention and predictions of the translator.
 
     Attributes:
-        trace: all attention.
-        source: the English tokens, [END] included: what the encoder reads.
-        target: [START] and the French words: what the decoder reads.
-        words: the French words.
-        text: the French sentence.
-        choices: for each target token the most probable words to follow it, with their probabilities.
-        pronoun: the first "il" or "elle" of the translation; None without one.
-        outside: whether the English sentence is unlike the training set.
+        trace: All attention weights.
+        source: Input of the encoder: the English tokens, including [END].
+        target: Input of the decoder: [START] and the French words.
+        words: French words.
+        text: French sentence.
+        choices: For each target token, the most probable next words, with their probabilities.
+        pronoun: First "il" or "elle" of the translation; None without one.
+        outside: True if the English sentence is unlike the training set.
     """
 
     trace: Trace
@@ -63,14 +63,14 @@ class Translation:
 
 
 def translate(model: str, text: str) -> Translation:
-    """Translate by greedy decoding: each time the most probable word, until [END] is the most probable.
+    """Translate by greedy decoding: append the most probable word until it is [END].
 
     Args:
-        model: a translator's name in the catalogue.
-        text: English.
+        model: Name of a translator in the catalogue.
+        text: English sentence.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
+        EmptyText, TextTooLong, UnreadableText, UnknownWords: the text is invalid.
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
     """
     loaded = loading.load_translator(model)

@@ -45,7 +45,7 @@ _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 _KEY = "live training"
 _MINE = "the training that this visitor started"
 _Curve = tuple[str, str, Dash, Marker, Colour]
-"""A label, the name of a measure, and how it is drawn."""
+"""A label, the name of a measure, and its line style."""
 
 
 def title_of(variant: str) -> str:
@@ -211,7 +211,7 @@ def _explain(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTraining) -> None:
-    """Draw the question how long it takes to learn."""
+    """Draw the question about the duration of learning."""
     training = shown.training
     if shown.is_storyteller:
         quarter, three_quarters = values.quarters(training)

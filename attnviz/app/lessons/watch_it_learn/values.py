@@ -25,12 +25,12 @@ _REPEATED = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of th
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95
-"""A translator is good once this part of its pronouns is correct."""
+"""Fraction of correct pronouns from which a translator counts as good."""
 QUARTERS = 0.25, 0.75
-"""The parts of the repeated words that are copied at the beginning and at the end of the change."""
+"""Fractions of copied words at the start and at the end of the transition."""
 
 Style = tuple[str, Dash, Marker, Colour]
-"""The name of a measure or score, and how it is drawn."""
+"""The name of a measure or score, and its line style."""
 
 _TRANSLATOR_CURVES: tuple[Style, ...] = (
     ("exact", "solid", "circle", "text"),

@@ -33,8 +33,8 @@ CODE = (
     ),
 )
 
-_MAX_NUMBERS = 32  # of a vector that the picture has room for
-_MAX_ROWS = 20  # tokens that the picture has room for
+_MAX_NUMBERS = 32  # maximum numbers of a vector in the picture
+_MAX_ROWS = 20  # maximum tokens in the picture
 _MAX_PIECES = 60
 _MAX_CHARACTERS = 300  # of the decoded text
 

@@ -25,7 +25,7 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats, Token
 
 Score = Callable[[Tensor, Tensor], Tensor]
-"""(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
+"""(queries [query, d], keys [key, d]) → scores [query, key]; larger scores are better matches."""
 
 
 def dot_product(
@@ -98,7 +98,7 @@ def softmax(
     if not temperature >= 0:
         raise ValueError(f"The temperature is {temperature}; it must be 0 or more.")
     if temperature == 0:
-        # Equal words score equally, but for the last bit of a float.
+        # Equal words have equal scores, except for the last bit.
         largest = torch.isclose(scores, scores.amax(dim=-1, keepdim=True), rtol=1e-6, atol=1e-6)
         return largest / largest.sum(dim=-1, keepdim=True)
     return (scores / temperature).softmax(dim=-1)
@@ -154,10 +154,10 @@ def attention_without_parameters(
 
 
 HIDDEN = 64
-"""The size of additive scoring's hidden layer."""
+"""Size of additive scoring's hidden layer."""
 
 SEED = 1
-"""Of additive scoring's random matrices."""
+"""Seed of additive scoring's random matrices."""
 
 SCORES: dict[str, Score] = {
     "Dot product": dot_product,
