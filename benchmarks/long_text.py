@@ -89,7 +89,7 @@ def main(smoke: bool) -> None:
         with visitor(browser) as page:
             visit(page, f"{server.url}/?{urlencode({'model': folder, 'text': 'the dog', 'view': 'Matrix'})}")
             page.get_by_role("link", name="on this server …").click()
-            page.get_by_role("button", name="Look").click()
+            page.get_by_role("button", name="Inspect").click()
             page.get_by_role("button", name="Open", exact=True).click()
             expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=PATIENCE)
             page.get_by_role("link", name="Explore with it").first.click(timeout=PATIENCE)

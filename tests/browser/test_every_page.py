@@ -41,7 +41,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "heads": ("heads",),
     "models": (
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
-        *("^Look$", "Refused families, and why"),
+        *("^Inspect$", "Refused families, and why"),
     ),
     "classroom": ("classroom?open=Everything",),
     "about": ("about",),

@@ -24,7 +24,7 @@ from attnviz.capture import custom_attention, vectors
 from attnviz.capture.recorder import attend
 from attnviz.capture.vectors import MaskRule, additive, fast_attention
 from attnviz.errors import InvalidTrace, ModelNotSupported
-from tests.capture.tiny import SENTENCE, FolderOf, untrained
+from tests.capture.tiny import untrained
 
 SIZES: dict[str, Any] = {
     "hidden_size": 32,
@@ -186,14 +186,15 @@ def test_auto_keeps_weights_that_fit() -> None:
 
 
 def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(custom_attention._FAST, "mpnet")
+    network = model("mpnet")
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
         with pytest.raises(ModelNotSupported, match=r'without storing its weights.* Use store="weights"'):
-            attnviz.trace(SENTENCE, folder_of("mpnet"), **more)
-    assert attnviz.trace(SENTENCE, folder_of("mpnet"), store="weights", max_weight_bytes=10).stack().any()
+            attnviz.trace(ids(20), network, **more)
+    assert attnviz.trace(ids(20), network, store="weights", max_weight_bytes=10).stack().any()
 
 
 def test_a_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
