@@ -23,6 +23,7 @@ from transformers import (
     PreTrainedModel,
     ProcessorMixin,
 )
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -77,8 +78,16 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         names = ("tokenizer",) if theirs.main_input_name == "input_ids" else ("processor", "image_processor")
         wrapper = next((held for name in names if (held := getattr(model, name, None)) is not None), None)
     found = _borrowed(theirs, wrapper)
+    if isinstance(found, HuggingFaceModel):
+        found.decoder_reads_text = _is_paired_classifier(theirs)
     found.notes = (*found.notes, *notes)
     return found
+
+
+def _is_paired_classifier(network: PreTrainedModel) -> bool:
+    """Return whether it is an encoder–decoder whose decoder reads the text of its encoder."""
+    heads = ("ForSequenceClassification", "ForQuestionAnswering")
+    return bool(network.config.is_encoder_decoder) and type(network).__name__.endswith(heads)
 
 
 def _borrowed(
@@ -88,8 +97,7 @@ def _borrowed(
     if theirs.config.model_type in families.WITH_IMAGES:
         return _with_images(theirs, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
-    heads = ("ForSequenceClassification", "ForQuestionAnswering")
-    if theirs.config.is_encoder_decoder and type(theirs).__name__.endswith(heads):
+    if _is_paired_classifier(theirs):
         # The model with its head passes the encoder's input to the decoder too.
         theirs = cast("PreTrainedModel", theirs.base_model)
     if theirs.config.model_type in families.TWO_TOWERS:
@@ -132,9 +140,11 @@ def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> Visio
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
+        parts = [path for path, _ in theirs.named_modules() if path.rpartition(".")[2] == "language_model"]
+        alone = f" For text alone, give it model{_path(parts[0])}." if parts else ""
         raise ModelNotSupported(
             f"{quoted(name)} reads images together with a text. Give it both, and its processor: "
-            "attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…))."
+            f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
     _check(theirs, name)
     of_text: Any = processor
@@ -211,6 +221,15 @@ def _check(network: PreTrainedModel, name: str) -> None:
         reason = (
             f"The weights of {quoted(name)} are on {' and '.join(devices)}. Load it again on one: "
             f'from_pretrained(…, device_map={{"": "{devices[-1]}"}}).'
+        )
+    attention = network.config._attn_implementation  # noqa: SLF001 - it has no public name
+    function = ALL_ATTENTION_FUNCTIONS.get(attention)
+    home = getattr(function, "__module__", None) or type(function).__module__
+    if function is not None and not home.startswith(("transformers.", "attnviz.")):
+        reason = reason or (
+            f"{quoted(name)} computes attention by a function of your own, {quoted(attention)}, which "
+            "attnviz cannot record. To trace transformers’ attention, call "
+            'model.set_attn_implementation("eager").'
         )
     if reason is not None:
         raise ModelNotSupported(reason)

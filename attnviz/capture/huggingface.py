@@ -42,6 +42,9 @@ _CACHED = 32  # inputs kept with their generated tokens: a trace and its predict
 _SAMPLE = 11  # tokens in the sample with which a model is checked
 _SAMPLE_OF_A_DECODER = 7
 
+_STARTS_WITH_END = {"mbart", "plbart"}
+"""Families whose decoder begins with the last token of the text."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenizedInput:
@@ -96,6 +99,7 @@ class HuggingFaceModel(Model):
         self.network = network
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
+        self.decoder_reads_text = False  # without a target, one token later, as in a classifier of texts
         self._has_segment_ids = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected(owned_by)
         if self.layers:
@@ -302,6 +306,10 @@ class HuggingFaceModel(Model):
         self._check_rows(read.source)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)
+        if given.target is None and self.decoder_reads_text:
+            ends = self.network.config.model_type in _STARTS_WITH_END
+            start = read.source[-1] if ends else self._start()
+            return replace(read, target=(start, *read.source[:-1]), target_text=read.text)
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)

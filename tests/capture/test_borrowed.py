@@ -10,11 +10,12 @@ import peft
 import pytest
 import torch
 from torch import nn
+from transformers import AttentionInterface, AutoConfig, AutoModelForSequenceClassification
 
 import attnviz
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, EmptyText, InvalidEdit, ModelNotSupported, TextTooLong, UnknownModel
-from attnviz.trace import Trace
+from attnviz.trace import Kind, Trace
 from tests.capture.by_transformers import (
     PAIRED,
     TARGET,
@@ -313,3 +314,41 @@ def test_the_model_gets_the_token_type_ids_that_its_tokenizer_returns(
     assert [token.sentence for token in found.tokens].count(1) > 1
     for block, weights in zip(found.blocks, own, strict=True):
         assert np.array_equal(block.weights, weights[0].numpy())
+
+
+def test_an_attention_function_of_the_callers_own_is_refused() -> None:
+    def sharp(module: Any, query: Any, key: Any, value: Any, mask: Any, **_: Any) -> Any:  # noqa: ARG001
+        weights = (3 * query @ key.mT).softmax(-1)
+        return (weights @ value).transpose(1, 2), weights
+
+    AttentionInterface.register("sharp", sharp)
+    network = untrained("bert", hidden_size=32, num_attention_heads=4, num_hidden_layers=1, vocab_size=60)
+    network.set_attn_implementation("sharp")
+    with pytest.raises(ModelNotSupported, match=r"a function of your own, “sharp”.*set_attn_implementation"):
+        attnviz.trace([1, 7, 9], network)
+    network.set_attn_implementation("eager")
+    assert attnviz.trace([1, 7, 9], network).stack().shape == (1, 4, 3, 3)
+
+
+@pytest.mark.parametrize("family", ["bart", "mbart", "t5"])
+def test_the_decoder_of_a_classifier_reads_the_text_again(family: str) -> None:
+    sizes = {
+        "bart": {"decoder_layers": 2, "encoder_layers": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24},
+        "t5": {"d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0},
+    }
+    heads = {} if family == "t5" else {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    more = {**sizes["t5" if family == "t5" else "bart"], **heads, "d_model": 32, "vocab_size": 60}
+    config = AutoConfig.for_model(family, **more, eos_token_id=2, pad_token_id=1)
+    build: Any = AutoModelForSequenceClassification.from_config  # transformers gives it no types
+    network = build(config, attn_implementation="eager").eval()
+    ids = [5, 7, 9, 30, 2]
+    trace = attnviz.trace(ids, network)
+    with torch.inference_mode():
+        returned = network(torch.tensor([ids]), output_attentions=True)
+    expected: dict[Kind, Any] = {
+        "encoder": returned.encoder_attentions,
+        "decoder": returned.decoder_attentions,
+        "cross": returned.cross_attentions,
+    }
+    for kind, weights in expected.items():
+        assert np.array_equal(trace.stack(kind), torch.cat(weights).numpy())

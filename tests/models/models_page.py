@@ -279,8 +279,8 @@ loaded. If a weight is off by more than {tolerance:g}, only the weights that tra
 {shown}
 
 The encoder of an encoder–decoder is shown alone, as `T5EncoderModel` has it, or as `model.get_encoder()`
-returns it. Of `BartForSequenceClassification` and the like, the model without its head is shown, and its
-decoder reads the target that it is given.
+returns it. Of `BartForSequenceClassification` and the like, the model without its head is shown;
+an object's decoder reads the text again, one token later, a folder's the target that it is given.
 
 A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees pictures (alone:
 `clip_vision_model`, `siglip_vision_model`). Its half that reads texts opens from a folder of its own, which
