@@ -408,9 +408,7 @@ class Block:
             InvalidTrace: the block has weights alone.
         """
         if self.weights_alone:
-            raise InvalidTrace(
-                "This trace has weights alone, without queries, keys and values."
-            )
+            raise InvalidTrace("This trace has weights alone, without queries, keys and values.")
 
 
 class Top(NamedTuple):
