@@ -227,14 +227,16 @@ def translators_measured_again() -> str:
 def distances_measured_again() -> str:
     """Compare the stored results of the saved networks with new ones from their weights."""
     found = distance.read()
-    tested = [distances.to_measure(distances.SENTENCES, clauses) for clauses in range(len(found.words))]
+    tested = [
+        distances.held_out_sentences(distances.SENTENCES, clauses) for clauses in range(len(found.words))
+    ]
     same = (
         _near(
             [*zip(run.exact, run.pronoun, strict=True)],
-            [distances.count_right(model, each) for each in tested],
+            [distances.count_correct(model, each) for each in tested],
         )
         for name in distance.NAMES
-        for run, model in [(found.chosen(name)[0], distances.kept(name))]
+        for run, model in [(found.chosen(name)[0], distances.load(name))]
     )
     return f"equal to the stored results: {all(same)}"
 
