@@ -4,7 +4,7 @@ import { isolated } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { levelOf } from "../../widgets/palette.js";
 import { allData } from "../../widgets/store.js";
-import { blockOf, fitted } from "../../widgets/window.js";
+import { blockOf, clampPlace } from "../../widgets/window.js";
 
 const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and its keys wherever they are
 
@@ -59,10 +59,10 @@ export class PartOfText {
    */
   message(of, source, { layer, heads, view, query, key }, queries, keys) {
     const [tall, wide] = source.size;
-    if (this.of !== of) this.place = fitted({ row: 0, column: 0, span: Infinity }, source.size);
+    if (this.of !== of) this.place = clampPlace({ row: 0, column: 0, span: Infinity }, source.size);
     const { row, span } = this.place;
     if (this.of === of && query !== null && query !== this.seen && (query < row || query >= row + span)) {
-      this.place = fitted({ row: query - span / 2, column: query - span / 2, span }, source.size);
+      this.place = clampPlace({ row: query - span / 2, column: query - span / 2, span }, source.size);
     }
     [this.of, this.seen] = [of, query];
     const lines = view === "lines";

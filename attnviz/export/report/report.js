@@ -2,7 +2,7 @@
    in a report's file, site/site.js in the static site. */
 
 import { element, onPaper } from "../../widgets/dom.js";
-import { written } from "../../widgets/numbers.js";
+import { formatNumber } from "../../widgets/numbers.js";
 import { levelOf } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
@@ -572,7 +572,7 @@ export class Report {
     const { layers, heads, size } = this.kind;
     const quoted = (text) => [
       "“",
-      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.written })),
+      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.formatNumber })),
       "”",
     ];
     const long = texts.some((text) => whole(text).length > LONG_TEXT);
@@ -654,7 +654,7 @@ export class Report {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
-      const little = queries.some(({ aside }) => aside) ? "; rows with * show only a small part of their weight" : "";
+      const little = queries.some(({ rowNote }) => rowNote) ? "; rows with * show only a small part of their weight" : "";
       const unit = this.kind.signed ? "percentage points" : "percent";
       const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${little}`;
       const name = (scope, token) =>
@@ -674,7 +674,7 @@ export class Report {
       const sign = element("span", { "aria-hidden": "true", text: "–" });
       return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
     }
-    const text = written(value, this.unit).replace(/ (%|points?)$/, "");
+    const text = formatNumber(value, this.unit).replace(/ (%|points?)$/, "");
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 
