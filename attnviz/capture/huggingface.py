@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from attnviz.capture import forward, vectors
-from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
+from attnviz.capture.generation import generate, generation_defaults, masked_tokens, next_tokens
 from attnviz.capture.inspection import AttentionLayer, inspected
 from attnviz.capture.model import (
     Model,
@@ -26,7 +26,7 @@ from attnviz.capture.model import (
     numbers_of_variant,
 )
 from attnviz.capture.network import expects, vocabulary_rows
-from attnviz.capture.recorder import takes_rules
+from attnviz.capture.recorder import records_vectors
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, TextTooLong, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, validate_edits
@@ -105,7 +105,7 @@ class HuggingFaceModel(Model):
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
         forward.prepare(self.network, self.layers)
-        vectors.give_rules(network, takes_rules)
+        vectors.give_rules(network, records_vectors)
         self._vectors_checked = False
         self._max_tokens = (
             sys.maxsize
@@ -342,7 +342,7 @@ class HuggingFaceModel(Model):
         before = read.target or read.source
         limit = self.entry.token_limit
         validate_edits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
-        steps = write(
+        steps = generate(
             self.network,
             [token.id for token in before],
             writing,
@@ -350,7 +350,7 @@ class HuggingFaceModel(Model):
             [token.id for token in read.source] if self._paired else None,
             partial(forward.intervening, self.network, self.layers, [edits]) if edits else None,
         )
-        ends = habits_of(self.network).ends
+        ends = generation_defaults(self.network).ends
         ids = [step.id for step in steps]
         end = ids.pop() if ids and ids[-1] in ends else None
         read = replace(read, writing=writing, written=len(ids), end=end)

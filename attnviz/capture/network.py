@@ -86,7 +86,7 @@ def open_network(
     if encodes_alone(config):
         network.config.is_encoder_decoder = False
     if custom_attention.has(network.config.model_type) and not weights_alone:
-        custom_attention.listen(network)
+        custom_attention.install_recorders(network)
     try:
         network.to(device)  # type: ignore[arg-type]  # accepts a device's name too
     except (RuntimeError, AssertionError) as error:  # torch was built without it, or lacks memory

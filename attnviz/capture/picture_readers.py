@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture import forward, image_grids
-from attnviz.capture.custom_attention import Arguments, Read, reading
-from attnviz.capture.generation import GenerationDefaults, habits_of
+from attnviz.capture.custom_attention import Arguments, Reader, recording_hook
+from attnviz.capture.generation import GenerationDefaults, generation_defaults
 from attnviz.capture.huggingface import LIKELIEST
 from attnviz.capture.inspection import compare, exactly, refuse_other_modules, run, weights_of
 from attnviz.capture.model import ModelInput, Writing
@@ -55,8 +55,8 @@ class PictureReader(VisionLanguageModel):
         self._of_encoder = settings.encoder if self._paired else settings.vision_config
         self._start = self.tokenizer.special(self._start_id(settings))
         for module in self.network.modules():
-            if (read := _READS.get(type(module).__name__)) is not None:
-                module.register_forward_hook(reading(read), with_kwargs=True)
+            if (read := _READERS.get(type(module).__name__)) is not None:
+                module.register_forward_hook(recording_hook(read), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
         """Return the decoder's start token."""
@@ -71,9 +71,9 @@ class PictureReader(VisionLanguageModel):
             "bos_token_id, so its decoder has no start token."
         )
 
-    def _habits(self) -> GenerationDefaults:
+    def _defaults(self) -> GenerationDefaults:
         settings: Any = self.network.config
-        found = habits_of(self.network)
+        found = generation_defaults(self.network)
         return found if self._paired else found._replace(ends=frozenset({settings.text_config.sep_token_id}))
 
     def _given(self, text: str | ModelInput) -> ModelInput:
@@ -152,12 +152,12 @@ class PictureReader(VisionLanguageModel):
         whole = selection.heads is None and selection.queries is None
         kept = [selection.keeps(layer.layer) and (whole or layer.kind != "vision") for layer in layers]
 
-        def part(number: int, record: Record) -> Record:
+        def trim(number: int, record: Record) -> Record:
             if number >= len(kept) or not kept[number]:
                 return record.without_tensors()
             return record.of(selection.heads, selection.queries)
 
-        with recording(None, part) as records, torch.inference_mode():
+        with recording(None, trim) as records, torch.inference_mode():
             run(self.network, self._lean(read.inputs), returning=True)
         refuse_other_modules(self.network, [record.module for record in records], layers)
         blocks = forward.recorded_blocks(
@@ -208,12 +208,12 @@ def _across(
 def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLIP's encoder: scaled dot products of patches."""
     query, key, value = (
-        split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
+        split_heads(trim, module.num_heads) for trim in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
     )
     return Record(module, query, key, value, None, module.scale, None, weights)
 
 
-_READS: Mapping[str, Read] = {
+_READERS: Mapping[str, Reader] = {
     "TrOCRAttention": _trocr,
     "BlipTextSelfAttention": _blip_text,
     "BlipAttention": _blip_vision,

@@ -132,13 +132,13 @@ class Recording:
     Attributes:
         records: one per module that has run.
         end: the number of modules after which the forward pass is stopped; None: never.
-        part: trims a record, given the module's number in the pass.
+        trim: trims a record, given the module's number in the pass.
         vectors: record queries and keys, and do not compute weights.
     """
 
     records: list[Record]
     end: int | None
-    part: Callable[[int, Record], Record]
+    trim: Callable[[int, Record], Record]
     vectors: bool
 
 
@@ -152,18 +152,18 @@ def _all(_: int, record: Record) -> Record:
 
 @contextmanager
 def recording(
-    end: int | None = None, part: Callable[[int, Record], Record] = _all, *, vectors: bool = False
+    end: int | None = None, trim: Callable[[int, Record], Record] = _all, *, vectors: bool = False
 ) -> Iterator[list[Record]]:
     """Collect one record per attention module that runs inside, in order, in this thread only.
 
     Args:
         end: stop the forward pass after this many modules: later computations (the probabilities of the whole
             vocabulary, for instance) do not change the weights. None: do not stop it.
-        part: trims a record before it is stored, given the module's number in the pass.
+        trim: trims a record before it is stored, given the module's number in the pass.
         vectors: let the model run PyTorch's fast attention, and record rules in place of masks and biases.
     """
     records: list[Record] = []
-    before = _recording.set(Recording(records, end, part, vectors))
+    before = _recording.set(Recording(records, end, trim, vectors))
     try:
         yield records
     except StopForward:
@@ -172,12 +172,12 @@ def recording(
         _recording.reset(before)
 
 
-def listening() -> bool:
+def is_recording() -> bool:
     """Return whether this thread is recording."""
     return _recording.get() is not None
 
 
-def takes_rules() -> bool:
+def records_vectors() -> bool:
     """Return whether this thread is recording vectors, with rules in place of masks and biases."""
     return (now := _recording.get()) is not None and now.vectors
 
@@ -204,18 +204,18 @@ def attend_fast(
         raise ModelNotSupported(f"{type(module).__name__} runs in automatic mixed precision.")
     mask = None if mask is None or mask.allows_all else mask
     output = fast_attention(query, key, value, mask, scale, bias, cap, sinks, attend)
-    keep(Record(module, query, key, value, mask, scale, bias, query.new_empty(0), cap, sinks))
+    add_record(Record(module, query, key, value, mask, scale, bias, query.new_empty(0), cap, sinks))
     return output
 
 
-def keep(record: Record) -> None:
+def add_record(record: Record) -> None:
     """Add a record, if this thread is recording."""
     if (now := _recording.get()) is None:
         return
     device = record.query.device.type
     if torch.is_autocast_enabled(device):  # turned on by the model itself, as Accelerate wraps it
         record = record._replace(autocast=torch.get_autocast_dtype(device))
-    now.records.append(now.part(len(now.records), record))
+    now.records.append(now.trim(len(now.records), record))
     if len(now.records) == now.end:
         raise StopForward
 
@@ -282,12 +282,12 @@ def _recorded_attention(
     _check_unknown_arguments(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
-    if takes_rules():
+    if records_vectors():
         output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
         return output.transpose(1, 2).contiguous(), None
     weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
     weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
-    keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
+    add_record(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 
 
@@ -310,7 +310,7 @@ def _check_unknown_arguments(module: nn.Module, query: Tensor, dropout: float, m
 
 def _mask(**given: Any) -> Tensor | MaskRule | None:
     """Make each mask of a forward pass, with the signature of transformers' mask functions."""
-    return MaskRule(given) if takes_rules() else eager_mask(**given)
+    return MaskRule(given) if records_vectors() else eager_mask(**given)
 
 
 AttentionInterface.register(IMPLEMENTATION, _recorded_attention)

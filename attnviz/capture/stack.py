@@ -55,7 +55,7 @@ class Stack:
     Attributes:
         tokens: the input tokens.
         words: [token, d_word], their word embeddings, before positions are added.
-        stand_ins: a replacement embedding, [d_word], for each occlusion method that uses one.
+        replacements: a replacement embedding, [d_word], for each occlusion method that uses one.
         run: computes the layers for word embeddings of several sentences, [sentence, token, d_word].
         expects: the kind of prediction of the model's head, if any.
         mask_token: the text of the mask token, if there is one.
@@ -65,7 +65,7 @@ class Stack:
 
     tokens: tuple[Token, ...]
     words: Tensor
-    stand_ins: Mapping[OcclusionMethod, Tensor]
+    replacements: Mapping[OcclusionMethod, Tensor]
     run: Callable[[Tensor], StackForward]
     expects: Expects | None = None
     mask_token: str | None = None
@@ -73,9 +73,9 @@ class Stack:
     spell: Callable[[int], str] = str
 
     @property
-    def ways(self) -> tuple[OcclusionMethod, ...]:
+    def occlusion_methods(self) -> tuple[OcclusionMethod, ...]:
         """The supported ways to remove a token."""
-        return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "deleted"))
+        return tuple(way for way in OCCLUSION_METHODS if way in (*self.replacements, "deleted"))
 
 
 def stack_of(model: Model, text: str | ModelInput) -> Stack:
@@ -148,8 +148,8 @@ def _from_scratch(model: ScratchModel, text: str | ModelInput) -> Stack:
     def run(words: Tensor) -> StackForward:
         return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]))
 
-    stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
-    return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
+    replacements = _stand_ins(model.tokenizer, bert.embeddings.words)
+    return Stack(tokens, steps.words.detach(), replacements, run, mask_token=model.tokenizer.mask)
 
 
 def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
@@ -192,29 +192,29 @@ def _ran(encoder: Encoder, embedded: Tensor) -> StackForward:
 def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
     """Return the mask token's embedding, if the model has one, and the mean of all word embeddings."""
     with torch.no_grad():
-        stand_ins: dict[OcclusionMethod, Tensor] = {
+        replacements: dict[OcclusionMethod, Tensor] = {
             "mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)
         }
         if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
-            stand_ins["mask vector"] = table(torch.tensor(tokenizer.mask_id))
-    return stand_ins
+            replacements["mask vector"] = table(torch.tensor(tokenizer.mask_id))
+    return replacements
 
 
-def expected(stack: Stack, place: int) -> ExpectedToken | None:
+def expected(stack: Stack, position: int) -> ExpectedToken | None:
     """Return the prediction at a token: the actual next token, or else the most probable one.
 
     Args:
-        place: the token, from 0.
+        position: the token, from 0.
 
     Returns:
         None without a prediction: the model has no head, or the token is not masked.
     """
-    following = place + 1 < len(stack.tokens) and stack.expects == "next"
-    if stack.expects is None or (stack.expects == "masked" and stack.tokens[place].id != stack.mask_id):
+    following = position + 1 < len(stack.tokens) and stack.expects == "next"
+    if stack.expects is None or (stack.expects == "masked" and stack.tokens[position].id != stack.mask_id):
         return None
     with torch.no_grad():
         logits = stack.run(stack.words[None]).logits
     assert logits is not None  # noqa: S101 - it has a head; for the type checker
-    number = stack.tokens[place + 1].id if following else int(logits[0, place].argmax())
-    probability = float(logits[0, place].softmax(-1)[number])
+    number = stack.tokens[position + 1].id if following else int(logits[0, position].argmax())
+    probability = float(logits[0, position].softmax(-1)[number])
     return ExpectedToken(number, stack.spell(number), probability, stack.expects, following)

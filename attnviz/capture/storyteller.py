@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next
+from attnviz.capture.generation import GenerationDefaults, next_predictions, sample_tokens
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.scratch import output_projections, self_attention
 from attnviz.capture.selection import EVERYTHING, Selection
@@ -23,11 +23,11 @@ from attnviz.trained.vocabulary import END, PAD, START
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 _END = VOCABULARY.ids([END])[0]
-_HABITS = GenerationDefaults(ends=frozenset([_END]), never=tuple(VOCABULARY.ids([PAD, START, CHANT])))
+_DEFAULTS = GenerationDefaults(ends=frozenset([_END]), forbidden=tuple(VOCABULARY.ids([PAD, START, CHANT])))
 
 
 class _Read(NamedTuple):
-    """The input of a forward pass after generation; `end` as in `expected_next`."""
+    """The input of a forward pass after generation; `end` as in `next_predictions`."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -74,7 +74,9 @@ class StorytellerModel(Model):
         """Return the predictions after each token; see `Model.predictions`."""
         read = self._read(text, edits)
         logits = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ()).logits
-        return expected_next(logits, read.ids, VOCABULARY.word, _HABITS, read.writing, read.written, read.end)
+        return next_predictions(
+            logits, read.ids, VOCABULARY.word, _DEFAULTS, read.writing, read.written, read.end
+        )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """Return all positions: each token has a next one."""
@@ -116,15 +118,15 @@ class StorytellerModel(Model):
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
 
-        def scores(unread: Sequence[int]) -> Tensor:
+        def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal before
             if edits:  # they may concern any token, so nothing is cached
-                so_far.extend(unread)
+                so_far.extend(new_ids)
                 return self.storyteller.steps(torch.tensor(so_far), [edits]).logits[-1]
-            before = self.storyteller.model(torch.tensor(unread), before)
+            before = self.storyteller.model(torch.tensor(new_ids), before)
             return before.logits[-1]
 
-        ids = [step.id for step in drawn_one_by_one(scores, read.ids, writing, TOKEN_LIMIT, _HABITS)]
+        ids = [step.id for step in sample_tokens(scores, read.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
         end = ids.pop() if ids and ids[-1] == _END else None
         text, tokens = reading.written(read.text, read.tokens, ids)
         return _Read(text, tokens, writing, len(ids), end)

@@ -28,7 +28,12 @@ from transformers.models.auto import processing_auto
 
 from attnviz.capture import forward, image_grids
 from attnviz.capture.arrays import as_numpy, one_per_head
-from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next, habits_of
+from attnviz.capture.generation import (
+    GenerationDefaults,
+    generation_defaults,
+    next_predictions,
+    sample_tokens,
+)
 from attnviz.capture.inspection import (
     TOLERANCE,
     AttentionLayer,
@@ -217,7 +222,7 @@ class VisionLanguageModel(Model):
         with torch.inference_mode():
             returned: Any = run(self.network, self._lean(read.inputs))
         logits, last = returned.logits[0, -1:].float().cpu(), [read.tokens[-1].id]
-        [found] = expected_next(logits, last, self.tokenizer.readable, self._habits(), None, 0, read.end)
+        [found] = next_predictions(logits, last, self.tokenizer.readable, self._defaults(), None, 0, read.end)
         return (replace(found, position=len(read.tokens) - 1),)
 
     def outcomes(
@@ -233,8 +238,8 @@ class VisionLanguageModel(Model):
         """Return the readable texts of token ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _habits(self) -> GenerationDefaults:
-        return habits_of(self.network)
+    def _defaults(self) -> GenerationDefaults:
+        return generation_defaults(self.network)
 
     def _refuse_edits(self) -> NoReturn:
         raise ModelNotSupported(
@@ -315,19 +320,19 @@ class VisionLanguageModel(Model):
         """
         inputs = dict(read.inputs)
 
-        def scores(unread: Sequence[int]) -> Tensor:
+        def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal inputs
-            if unread is not before:
-                inputs = self._longer(inputs, unread)
+            if new_ids is not before:
+                inputs = self._longer(inputs, new_ids)
             with exactly(self.network.device):
                 returned: Any = run(self.network, self._lean(inputs))
             last: Tensor = returned.logits[0, -1].float().cpu()
             return last
 
-        before, habits = read.inputs[self._text_input][0].tolist(), self._habits()
-        drawn = drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits)
+        before, defaults = read.inputs[self._text_input][0].tolist(), self._defaults()
+        drawn = sample_tokens(scores, before, writing, self.entry.token_limit, defaults)
         steps = [step.id for step in drawn]
-        end = steps.pop() if steps and steps[-1] in habits.ends else None
+        end = steps.pop() if steps and steps[-1] in defaults.ends else None
         text, words = self.tokenizer.written(read.text, read.tokens, steps)
         return replace(
             read,

@@ -119,9 +119,11 @@ def occlude_words(
         from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    way = stack.ways[0] if way is None else way
-    if way not in stack.ways:
-        raise AttnvizError(f"This model does not support {way!r}. Choose one of: {', '.join(stack.ways)}.")
+    way = stack.occlusion_methods[0] if way is None else way
+    if way not in stack.occlusion_methods:
+        raise AttnvizError(
+            f"This model does not support {way!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
+        )
     *_, last = occlusion(stack, checked_place(place, stack.tokens), None, way)
     replaced_by = stack.mask_token if way == "mask vector" else None
     return WordOcclusion(last.cosine_change.astype(np.float64), replaced_by)

@@ -231,7 +231,7 @@ def _left_out(
 
     moved: dict[OcclusionMethod, Floats] = {}
     for number, way in enumerate(OCCLUSION_METHODS):
-        if way not in stack.ways:
+        if way not in stack.occlusion_methods:
             found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
             continue
         for each in occlusion(stack, found.place, followed, way):

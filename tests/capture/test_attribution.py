@@ -194,7 +194,7 @@ def test_without_a_token_as_plain_transformers(
 
 def test_our_own_bert_is_without_a_token_what_the_published_one_is(minilm: Model) -> None:
     published, own = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
-    for way in published.ways:
+    for way in published.occlusion_methods:
         one, other = (all_occluded(stack, 9, None, way).cosine_change for stack in (published, own))
         np.testing.assert_allclose(one, other, atol=1e-5, err_msg=way)
 
@@ -202,7 +202,7 @@ def test_our_own_bert_is_without_a_token_what_the_published_one_is(minilm: Model
 def test_long_texts_are_read_in_several_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = stack_of(minilm, TIRED)
     together = all_occluded(stack, 9, None, "mask vector")
-    monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
+    monkeypatch.setattr("attnviz.capture.attribution._MAX_OCCLUSION_TOKENS", 4 * len(stack.tokens))
     found = list(occlusion(stack, 9, None, "mask vector"))
     assert [len(so_far.cosine_change) for so_far in found] == [4, 8, 12, 15]
     np.testing.assert_allclose(found[-1].cosine_change, together.cosine_change, atol=1e-6)

@@ -324,7 +324,7 @@ def test_an_attention_function_of_the_callers_own_is_refused() -> None:
     AttentionInterface.register("sharp", sharp)
     network = untrained("bert", hidden_size=32, num_attention_heads=4, num_hidden_layers=1, vocab_size=60)
     network.set_attn_implementation("sharp")
-    with pytest.raises(ModelNotSupported, match=r"a function of your own, “sharp”.*set_attn_implementation"):
+    with pytest.raises(ModelNotSupported, match=r"a custom function, “sharp”.*set_attn_implementation"):
         attnviz.trace([1, 7, 9], network)
     network.set_attn_implementation("eager")
     assert attnviz.trace([1, 7, 9], network).stack().shape == (1, 4, 3, 3)

@@ -22,11 +22,11 @@ from transformers import (
 from attnviz.capture.generation import (
     MAX_CANDIDATES,
     GenerationDefaults,
-    drawn_by,
-    habits_of,
+    generation_defaults,
     masked_tokens,
     next_tokens,
-    write,
+    sampling_probabilities,
+    generate,
 )
 from attnviz.capture.model import Prediction, Writing
 from attnviz.capture.network import open_network
@@ -91,7 +91,7 @@ def source_of(network: Any) -> list[int] | None:
 
 
 def written(network: Any, writing: Writing) -> list[int]:
-    return [step.id for step in write(network, start_of(network), writing, LIMIT, source_of(network))]
+    return [step.id for step in generate(network, start_of(network), writing, LIMIT, source_of(network))]
 
 
 def generated(network: Any, most: int) -> list[int]:
@@ -124,7 +124,7 @@ def test_each_step_has_the_probabilities_of_one_full_pass(opened: Open, family: 
     """Keys and values kept from before change nothing."""
     network = opened(family).network
     steps = list(
-        write(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
+        generate(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
     )
     ids = torch.tensor([[*start_of(network), *(step.id for step in steps)]])
     inputs = {"input_ids": ids}
@@ -158,7 +158,7 @@ def test_it_ends_where_the_model_ends_its_text(opened: Open, monkeypatch: pytest
 
 def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
     def count(limit: int, tokens: int = 13) -> int:
-        return len(list(write(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
+        return len(list(generate(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
 
     assert count(LIMIT) == 13
     assert count(len(PROMPT) + 5) == 5
@@ -170,7 +170,9 @@ def test_what_a_model_must_not_write_it_does_not_write(opened: Open, monkeypatch
     free = written(network, Writing(1))[0]
     monkeypatch.setattr(network.generation_config, "bad_words_ids", [[free], [5, 7]])
     monkeypatch.setattr(network.generation_config, "suppress_tokens", [11])
-    assert habits_of(network) == GenerationDefaults(ends=frozenset(), never=tuple(sorted((free, 11))))
+    assert generation_defaults(network) == GenerationDefaults(
+        ends=frozenset(), forbidden=tuple(sorted((free, 11)))
+    )
     ours = written(network, Writing(13))
     assert ours == generated(network, 13)
     assert free not in ours
@@ -183,7 +185,7 @@ def test_what_a_decoder_must_write_first_it_writes_first(
     free = written(network, Writing(7, temperature=1.0))
     forced = (free[0] + 1) % network.config.vocab_size
     monkeypatch.setattr(network.generation_config, "forced_bos_token_id", forced)
-    ours = list(write(network, start_of(network), Writing(7), LIMIT, SOURCE))
+    ours = list(generate(network, start_of(network), Writing(7), LIMIT, SOURCE))
     assert [step.id for step in ours] == generated(network, 7)
     assert ours[0].id == forced
     assert ours[0].after[forced] == 1
@@ -206,10 +208,12 @@ def test_the_filters_are_those_of_transformers(
     for each in filters:
         expected = each(None, expected)
     before = scores.clone()
-    ours = drawn_by(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
+    ours = sampling_probabilities(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
     torch.testing.assert_close(ours, expected[0].softmax(-1), atol=1e-6, rtol=0)
     assert torch.equal(scores, before)
-    assert drawn_by(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1  # the likeliest alone
+    assert (
+        sampling_probabilities(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1
+    )  # the likeliest alone
 
 
 NO_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
@@ -283,7 +287,7 @@ def test_what_was_written_tells_by_which_share_it_was_drawn(opened: Open, family
     inputs, writing = inputs_of(model), Writing(5, temperature=0.7, top_k=7, top_p=0.9, seed=1)
     ids = read_ids(inputs)
     source = inputs["input_ids"][0].tolist() if "decoder_input_ids" in inputs else None
-    steps = list(write(model.network, ids, writing, 61, source))
+    steps = list(generate(model.network, ids, writing, 61, source))
     name = "input_ids" if source is None else "decoder_input_ids"
     inputs[name] = torch.tensor([[*ids, *(step.id for step in steps)]])
     found = next_tokens(model.network, model.tokenizer, inputs, writing, len(steps))

@@ -188,7 +188,7 @@ def test_auto_keeps_weights_that_fit() -> None:
 def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(custom_attention._FAST, "mpnet")
+    monkeypatch.delitem(custom_attention._FINISH, "mpnet")
     network = model("mpnet")
     more: dict[str, Any]
     for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):

@@ -49,9 +49,9 @@ def test_both_bundled_berts_put_out_the_same() -> None:
     with torch.inference_mode():
         outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
-    assert one.ways == other.ways == OCCLUSION_METHODS
-    for way, vector in one.stand_ins.items():
-        torch.testing.assert_close(vector, other.stand_ins[way])
+    assert one.occlusion_methods == other.occlusion_methods == OCCLUSION_METHODS
+    for way, vector in one.replacements.items():
+        torch.testing.assert_close(vector, other.replacements[way])
     assert [stack.mask_token for stack in (one, other)] == ["[MASK]"] * 2
 
 
@@ -64,7 +64,7 @@ def test_a_decoder_expects_the_token_that_follows(folder_of: FolderOf) -> None:
         candidate = prediction.actual or prediction.candidates[0]
         assert (found.id, found.kind, found.actual) == (candidate.id, "next", prediction.actual is not None)
         assert found.probability == pytest.approx(candidate.probability, abs=1e-6)
-    assert stack.ways == ("mean vector", "deleted")
+    assert stack.occlusion_methods == ("mean vector", "deleted")
 
 
 def test_bert_expects_something_where_a_token_is_masked_alone(folder_of: FolderOf) -> None:
