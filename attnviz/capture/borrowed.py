@@ -31,9 +31,9 @@ from attnviz.capture.network import (
     compute_with,
     expects,
     implementation,
-    in_our_words,
     quiet,
     refuse_rounding,
+    translated_errors,
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import load_or_fall_back
@@ -43,7 +43,7 @@ from attnviz.models.catalogue import Borrowed, Entry, Facts
 from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
-    from attnviz.capture.pictures import SeeingModel  # it needs Pillow
+    from attnviz.capture.pictures import VisionModel  # it needs Pillow
     from attnviz.capture.vision_language import VisionLanguageModel
 
 _numbers = count(1)
@@ -55,7 +55,7 @@ _MAX_COPIED = 2**20
 """The largest number of elements in a buffer that is copied. Larger buffers are quantized weights."""
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
     """Return the caller's model object ready to be recorded, in `eval` mode.
 
     A second tree of modules shares its memory. Nothing is set or hooked on the caller's object, so
@@ -94,7 +94,7 @@ def _is_paired_classifier(network: PreTrainedModel) -> bool:
 
 def _borrowed(
     original: PreTrainedModel, wrapper: object
-) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
+) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
     name = Path(original.name_or_path or "").name or type(original).__name__
     if original.config.model_type in families.WITH_IMAGES:
         return _with_images(original, name, wrapper)
@@ -132,12 +132,12 @@ def _borrowed(
     )
 
 
-def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:
+def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
     """Return `borrowed` for a vision model."""
-    from attnviz.capture.pictures import SeeingModel
+    from attnviz.capture.pictures import VisionModel
 
     entry = _entry(original, name, config.facts_of(original.config, name, processor=processor.to_dict()))
-    return SeeingModel(entry, _prepared_copy(original, name, weights_alone=False), processor, original)
+    return VisionModel(entry, _prepared_copy(original, name, weights_alone=False), processor, original)
 
 
 def _with_images(original: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
@@ -184,7 +184,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
     if own:  # its modules read the config, which transformers' method does not set in some families
         network.config._attn_implementation = attention  # noqa: SLF001
     else:
-        with quiet(), in_our_words(Path(name), name):
+        with quiet(), translated_errors(Path(name), name):
             compute_with(network, attention)
     if own and not weights_alone:
         custom_attention.install_recorders(network)

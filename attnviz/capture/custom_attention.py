@@ -78,7 +78,7 @@ FinishAttention = Callable[[Any, Tensor, Arguments], Tensor]
 
 
 def recording_hook(read: Reader) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
-    """Return a forward hook that records the attention of a module; its second output are the weights."""
+    """Return a forward hook that records the attention of a module whose second output is the weights."""
 
     def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
         if is_recording() and returned[1] is not None:

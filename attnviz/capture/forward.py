@@ -53,8 +53,8 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
         stack.register_forward_hook(partial(_record_states, name))
     if custom_attention.has(network.config.model_type):
         for layer in layers:
-            if layer.mixer is not None:
-                layer.mixer.register_forward_pre_hook(partial(_change_outputs, heads=layer.heads))
+            if layer.output_layer is not None:
+                layer.output_layer.register_forward_pre_hook(partial(_change_outputs, heads=layer.heads))
 
 
 def blocks(
@@ -368,7 +368,7 @@ def _blocks(
         if key not in masks:
             masks[key] = _allowed(record.module, record.mask, weights.shape)
         if len(texts) > 1:  # one transfer to the CPU for all texts
-            record, weights, masks[key] = record.on_processor(), weights.cpu(), masks[key].cpu()
+            record, weights, masks[key] = record.on_cpu(), weights.cpu(), masks[key].cpu()
         heads = weights.shape[1]
         bias = None if record.bias is None else record.bias.expand(weights.shape)
         for row, (queries, keys) in enumerate(texts):
@@ -450,7 +450,7 @@ def intervening(
     expected: list[nn.Module | None] = [layer.module for layer in layers]
     if custom_attention.has(network.config.model_type):
         _refuse_redirection(network, layers, edits)
-        expected = [layer.mixer for layer in layers]
+        expected = [layer.output_layer for layer in layers]
     with changing(expected, by_layer):
         yield
 
@@ -461,8 +461,8 @@ def _record_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], retur
         last[name] = returned.last_hidden_state
 
 
-def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
-    edits = edits_of(mixer)
+def _change_outputs(output_layer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
+    edits = edits_of(output_layer)
     if not edits:
         return inputs
     outputs, *others = inputs
@@ -483,7 +483,7 @@ def _refuse_redirection(
                 f"{type(network).__name__} has a custom attention: its heads and rows can be "
                 f"ablated, but not redirected as in “{edit}”."
             )
-    if any(layer.mixer is None for layer in layers):
+    if any(layer.output_layer is None for layer in layers):
         raise ModelNotSupported(
             f"{type(network).__name__} has a custom attention, and its W_O was not found. "
             "Its heads cannot be ablated."

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.capture.inspection import exactly
+from attnviz.capture.inspection import without_autocast
 from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
@@ -97,7 +97,7 @@ def generate(
         nonlocal cache
         read.extend(new_ids)
         given = {name: torch.tensor([new_ids if context is None else read], device=network.device), **fixed}
-        with exactly(network.device), context() if context else nullcontext():
+        with without_autocast(network.device), context() if context else nullcontext():
             output = network(**given, past_key_values=cache, use_cache=context is None)
         cache = output.past_key_values if context is None else None
         last: Tensor = output.logits[0, -1].float().cpu()
@@ -187,7 +187,7 @@ def next_tokens(
         end: the token that ended the text; it is not part of the inputs.
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
-    with torch.inference_mode(), exactly(network.device):
+    with torch.inference_mode(), without_autocast(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
     return next_predictions(
         logits, read, tokenizer.readable, generation_defaults(network), writing, written, end
@@ -232,7 +232,7 @@ def masked_tokens(
         inputs: the arguments of the forward pass, each [1, token].
         masked: the positions of the masked tokens, from 0.
     """
-    with torch.inference_mode(), exactly(network.device):
+    with torch.inference_mode(), without_autocast(network.device):
         expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)
     return tuple(
         Prediction(place, "masked", _likeliest(tokenizer.readable, probabilities, probabilities), None)

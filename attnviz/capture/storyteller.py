@@ -1,4 +1,4 @@
-"""The storyteller as a source of traces, predictions and generated text."""
+"""Traces, predictions and generated text of the storyteller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.generation import GenerationDefaults, next_predictions, sample_tokens
-from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, variant_elements
 from attnviz.capture.scratch import output_projections, self_attention
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits, validate_edits
@@ -26,7 +26,7 @@ _END = VOCABULARY.ids([END])[0]
 _DEFAULTS = GenerationDefaults(ends=frozenset([_END]), forbidden=tuple(VOCABULARY.ids([PAD, START, CHANT])))
 
 
-class _Read(NamedTuple):
+class _Input(NamedTuple):
     """The input of a forward pass after generation; `end` as in `next_predictions`."""
 
     text: str
@@ -85,42 +85,42 @@ class StorytellerModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, all with the words that the unchanged model generates."""
+        """Return the outcome of each variant, with the words that the unedited model generates."""
         read = self._read(text)
         for edits in variants:
             validate_edits(edits, len(read.tokens), len(read.tokens))
         ids = torch.tensor(read.ids)
 
-        def run(some: Sequence[Edits]) -> Outcomes:
-            steps = self.storyteller.steps(ids.expand(len(some), -1), some)
+        def run(batch: Sequence[Edits]) -> Outcomes:
+            steps = self.storyteller.steps(ids.expand(len(batch), -1), batch)
             expected = None if position is None else owned(steps.logits[:, position].softmax(dim=-1))
             return Outcomes(owned(steps.output), None, expected)
 
         size = self.storyteller.size
-        each = numbers_of_variant(len(ids), size.n_heads, size.d_model, len(VOCABULARY))
+        each = variant_elements(len(ids), size.n_heads, size.d_model, len(VOCABULARY))
         return Outcomes.of_batches(variants, each, run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Return the words with these ids."""
         return tuple(map(VOCABULARY.word, ids))
 
-    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Read:
+    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Input:
         given = self._supported(text)
-        read = _Read(given.text, reading.tokens(given.text))
+        read = _Input(given.text, reading.tokens(given.text))
         if given.writing is not None:
             validate_edits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
             read = self._written(read, given.writing, edits)
         validate_edits(edits, len(read.tokens), len(read.tokens))
         return read
 
-    def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:
+    def _written(self, read: _Input, writing: Writing, edits: Edits) -> _Input:
         """Return the input with the generated words, without the one that ends the text."""
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
 
         def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal before
-            if edits:  # they may concern any token, so nothing is cached
+            if edits:  # edits may affect any token, so nothing is cached
                 so_far.extend(new_ids)
                 return self.storyteller.steps(torch.tensor(so_far), [edits]).logits[-1]
             before = self.storyteller.model(torch.tensor(new_ids), before)
@@ -129,7 +129,7 @@ class StorytellerModel(Model):
         ids = [step.id for step in sample_tokens(scores, read.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
         end = ids.pop() if ids and ids[-1] == _END else None
         text, tokens = reading.written(read.text, read.tokens, ids)
-        return _Read(text, tokens, writing, len(ids), end)
+        return _Input(text, tokens, writing, len(ids), end)
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         return self.supported(text, writes=True)

@@ -38,11 +38,11 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
         name: the model's name, for messages.
 
     Raises:
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import HfApi
 
-    with in_our_words(name):
+    with translated_errors(name):
         api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
         found = api.model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS)
     return str(found.sha), {file.rfilename: file.size or 0 for file in found.siblings or ()}
@@ -62,11 +62,11 @@ def fetched(
     """Return the path of a file of that revision on this machine, after downloading it if necessary.
 
     Raises:
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import constants, hf_hub_download
 
-    with in_our_words(name):
+    with translated_errors(name):
         found = hf_hub_download(
             repository,
             file,
@@ -85,12 +85,12 @@ def learned_numbers(repository: str, file: str, commit: str, name: str, part: st
 
     Raises:
         ModelFilesDamaged, ModelNotSupported: as for `weights.learned_numbers`.
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import HfApi, errors
 
     called = f"{file} of {quoted(name)}"
-    with in_our_words(name):
+    with translated_errors(name):
         api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
         try:
             header = api.parse_safetensors_file_metadata(repository, file, revision=commit)
@@ -139,7 +139,7 @@ def _bar(came: ProgressCallback | None) -> type[Any]:
 
 
 @contextmanager
-def in_our_words(name: str) -> Iterator[None]:
+def translated_errors(name: str) -> Iterator[None]:
     """Turn errors of huggingface_hub into messages for users.
 
     Args:

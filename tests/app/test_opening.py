@@ -59,10 +59,10 @@ def test_a_model_is_looked_at_opened_and_explored_with_its_own_numbers(saved: Pa
     app = clean(look(name))
     assert "2 layers × 3 heads" in words(app)
     assert "fills masked tokens" in words(app)
-    assert not loading.ready(name)
+    assert not loading.is_loaded(name)
     assert name not in allowed.names()
     press(app, "Open")
-    until(lambda: loading.ready(name) and name in allowed.names())
+    until(lambda: loading.is_loaded(name) and name in allowed.names())
     clean(app.run())
     link = {"model": name, "text": "The old dog saw a fish .", "layer": "2", "head": "3", "query": "4 dog"}
     app = visit("explore", link)

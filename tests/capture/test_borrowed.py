@@ -233,7 +233,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(own_model(folder_of("vit")), "reads images")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
-        r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",
+        r"only in float32, not in bfloat16: omit bfloat16, or call model\.float\(\)",
     )
     refused(own_model(folder_of("bert")).double(), "computes in float64")
     half_there: Any = own_model(folder_of("bert"))
@@ -246,7 +246,7 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
 
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
     sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
-    said = "has 3 layers of decoder attention, but attnviz recorded 6 computations of it"
+    said = "has 3 layers of decoder attention, but attnviz recorded 6 of them"
     network = untrained("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     for ask in (
         lambda: [attnviz.trace([2, 5, 7], network)],

@@ -20,7 +20,7 @@ import attnviz
 from attnviz.capture import inspection, loading, recorder, weights_alone
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
-from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.pictures import VisionModel
 from attnviz.capture.weights_alone import WeightsModel
 from attnviz.errors import AttentionNotRead, InvalidTrace, ModelFilesDamaged, ModelNotSupported
 from attnviz.interventions.edit import Edit
@@ -300,7 +300,7 @@ def test_a_record_that_is_not_what_happened_is_refused(
 def test_an_attention_that_was_not_recorded_is_missed(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "keep", lambda _: None)
+    monkeypatch.setattr(recorder, "add_record", lambda _: None)
     assert "a custom attention, which attnviz cannot read" in why_not(folder_of("gpt2"))
 
 
@@ -522,7 +522,7 @@ def test_a_model_that_nobody_uses_leaves_the_memory_at_once(folder_of: FolderOf,
     gc.disable()  # as good as for a server, which freezes what it has loaded
     try:
         model = loading._open(resolve.entry(str(folder_of(family))))
-        assert isinstance(model, HuggingFaceModel | SeeingModel)
+        assert isinstance(model, HuggingFaceModel | VisionModel)
         known = weakref.ref(model.network)
         if isinstance(model, HuggingFaceModel):
             model.trace("the dog")

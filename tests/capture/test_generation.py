@@ -22,11 +22,11 @@ from transformers import (
 from attnviz.capture.generation import (
     MAX_CANDIDATES,
     GenerationDefaults,
+    generate,
     generation_defaults,
     masked_tokens,
     next_tokens,
     sampling_probabilities,
-    generate,
 )
 from attnviz.capture.model import Prediction, Writing
 from attnviz.capture.network import open_network

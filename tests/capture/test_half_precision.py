@@ -88,7 +88,7 @@ def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: st
 
 def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
     said = (
-        r"has a custom attention, .* in float32 only, not in float16: omit float16, or call model\.float\(\)"
+        r"has a custom attention, .* only in float32, not in float16: omit float16, or call model\.float\(\)"
     )
     with pytest.raises(ModelNotSupported, match=said):
         attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")
@@ -132,7 +132,7 @@ def test_what_is_computed_on_the_processor_alone_says_so(
 ) -> None:
     model = loading.load(str(stored))
     monkeypatch.setattr(model, "device", "cuda:0")
-    said = r"runs on cuda:0, and this is computed on the CPU\. Omit the device, or call model\.cpu"
+    said = r"runs on cuda:0, but this computation needs the CPU\. Omit the device, or call model\.cpu"
     with pytest.raises(ModelNotSupported, match=said):
         residual_stream(model, SENTENCE, 3, "decoder")
     with pytest.raises(ModelNotSupported, match=said):

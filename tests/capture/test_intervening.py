@@ -35,14 +35,14 @@ def given(folder: Path) -> ModelInput:
 
 
 @contextmanager
-def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
+def without_slice(output_layer: nn.Module, head: int, heads: int) -> Iterator[None]:
     """A layer's W_O without what it does with one head's outputs; its bias stays."""
-    weight = mixer.get_parameter("weight")
+    weight = output_layer.get_parameter("weight")
     before = weight.detach().clone()
-    inputs = weight.shape[0] if isinstance(mixer, Conv1D) else weight.shape[1]
+    inputs = weight.shape[0] if isinstance(output_layer, Conv1D) else weight.shape[1]
     here = slice(head * inputs // heads, (head + 1) * inputs // heads)
     with torch.no_grad():
-        weight[(here, slice(None)) if isinstance(mixer, Conv1D) else (slice(None), here)] = 0
+        weight[(here, slice(None)) if isinstance(output_layer, Conv1D) else (slice(None), here)] = 0
     try:
         yield
     finally:
@@ -96,11 +96,11 @@ def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(
     folder = folder_of(family)
     model, second = loading.load(str(folder)), own_model(folder)
     unchanged = model.outcomes(given(folder), [()]).states
-    for block, mixer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+    for block, output_layer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
         heads = len(block.query)
         for head in (0, heads - 1):
             found = model.outcomes(given(folder), [[Edit(block.kind, block.layer, head)]])
-            with without_slice(mixer, head, heads):
+            with without_slice(output_layer, head, heads):
                 output = by_transformers(second, folder)
             close(found.states[0], states_of(output))
             if found.source is not None:
@@ -111,17 +111,17 @@ def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(
 def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: FolderOf) -> None:
     folder = folder_of("albert")  # one W_O for all of its three layers
     model, second = loading.load(str(folder)), own_model(folder)
-    [mixer] = mixers_of(second, "albert")
+    [output_layer] = mixers_of(second, "albert")
     everywhere = [Edit("encoder", layer, 1) for layer in range(3)]
     found = model.outcomes(SENTENCE, [everywhere, everywhere[1:2]]).states
-    with without_slice(mixer, 1, 3):
+    with without_slice(output_layer, 1, 3):
         close(found[0], by_transformers(second, folder).last_hidden_state[0])
     with replaced({1: lambda weights: weights[:, 1].zero_()}):
         close(found[1], by_transformers(second, folder).last_hidden_state[0])
 
 
 @contextmanager
-def putting(mixer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
+def putting(output_layer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
     """What a layer's W_O is given, by hand: for these rows, other outputs of one head."""
 
     def change(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
@@ -130,7 +130,7 @@ def putting(mixer: nn.Module, head: int, heads: int, rows: slice, vectors: Float
         given[0, rows, here] = torch.tensor(vectors)
         return (given,)
 
-    hook = mixer.register_forward_pre_hook(change)
+    hook = output_layer.register_forward_pre_hook(change)
     try:
         yield
     finally:
@@ -144,14 +144,14 @@ def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
     folder = folder_of(family)
     model, second = loading.load(str(folder)), own_model(folder)
     random = np.random.default_rng(0)
-    for block, mixer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+    for block, output_layer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
         heads, queries, d_head = block.output.shape
         many = random.normal(size=(queries, d_head)).astype(np.float32)
         for query, vectors in ((None, many), (None, many[:1]), (3, many[:1])):
             output = HeadOutput(block.kind, block.layer, heads - 1, vectors, query)
             found = model.outcomes(given(folder), [[output]])
             rows = slice(None) if query is None else slice(query, query + 1)
-            with putting(mixer, heads - 1, heads, rows, vectors):
+            with putting(output_layer, heads - 1, heads, rows, vectors):
                 expected = by_transformers(second, folder)
             close(found.states[0], states_of(expected))
             if found.source is not None:
@@ -246,7 +246,7 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
 def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
-    monkeypatch.setattr(interface, "MAX_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
+    monkeypatch.setattr(interface, "MAX_ELEMENTS", 3 * interface.variant_elements(6, 12, 384))
     sizes = []
     run = forward.outcomes
 

@@ -59,10 +59,10 @@ def test_a_field_is_converted_when_it_is_read_and_no_other_one(network: nn.Modul
 def test_a_trace_outlives_its_model_and_keeps_w_o_alone() -> None:
     network = untrained("llama", **SIZES)
     trace = attnviz.trace(IDS, network)
-    mixer = network.layers[2].self_attn.o_proj
-    expected, weight = mixer.weight.detach().T.clone(), weakref.ref(mixer.weight)
+    output_layer = network.layers[2].self_attn.o_proj
+    expected, weight = output_layer.weight.detach().T.clone(), weakref.ref(output_layer.weight)
     gone = weakref.ref(network.layers[0].mlp)
-    del network, mixer
+    del network, output_layer
     gc.collect()
     assert gone() is None
     assert weight() is None  # the parameter, and not its memory

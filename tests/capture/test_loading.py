@@ -65,7 +65,7 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
     for name in "abcdefghai":
         loading.load(name)
     assert opened == list("abcdefghi")
-    assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
+    assert [name for name in "abcdefghij" if loading.is_loaded(name)] == list("acdefghi")
     assert len(loading._models) == loading.MAX_MODELS
 
 
@@ -77,7 +77,7 @@ def test_models_together_take_no_more_than_one_may(
     for name in "abac":
         loading.load(name)
     assert opened == ["a", "b", "c"]
-    assert [name for name in "abc" if loading.ready(name)] == ["a", "c"]
+    assert [name for name in "abc" if loading.is_loaded(name)] == ["a", "c"]
 
 
 def test_a_folder_that_was_trained_on_is_loaded_again(copy_of: FolderOf) -> None:

@@ -57,14 +57,14 @@ def read_by_decoder(family: str, picture: Image.Image) -> Tensor:
     ends = ("attention.output.dense.weight", "self_attn.projection.weight", "attention.o_proj.weight")
     mixers = [each for name, each in encoder.named_parameters() if name.endswith(ends)]
     assert mixers
-    before = [mixer.detach().clone() for mixer in mixers]
+    before = [output_layer.detach().clone() for output_layer in mixers]
     with torch.no_grad():
-        for mixer in mixers:
-            mixer.zero_()
+        for output_layer in mixers:
+            output_layer.zero_()
         with given_to(network.text_decoder if family == "blip" else network.decoder) as called:
             traced(family, picture)
-        for mixer, values in zip(mixers, before, strict=True):
-            mixer.copy_(values)
+        for output_layer, values in zip(mixers, before, strict=True):
+            output_layer.copy_(values)
     found: Tensor = called[-1]["encoder_hidden_states"][0]
     return found
 

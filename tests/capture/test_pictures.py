@@ -131,12 +131,12 @@ def test_what_is_drawn_under_the_patches_is_what_the_model_was_given(
 ) -> None:
     folder = folder_of(family)
     pixels = own_inputs(folder, own_model(folder))["pixel_values"][0].permute(1, 2, 0).numpy()
-    seen, brought_to = loading.seen(str(folder), picture())
+    seen, resized_to = loading.prepared_picture(str(folder), picture())
     np.testing.assert_allclose(np.array(seen), (pixels * 0.5 + 0.5) * 255, atol=1e-3)
     last = captured(folder).tokens[-1].text.split(",")
     assert (seen.height, seen.width) == tuple(5 * int(count) for count in last)
     cut = family in ("dinov2", "dinov2_with_registers", "clip")  # 31 × 43 pixels, the shorter side made 24
-    assert brought_to == ((33, 24) if cut else seen.size)
+    assert resized_to == ((33, 24) if cut else seen.size)
 
 
 def changed(source: Path, where: Path, file: str, **settings: Any) -> Path:
@@ -153,8 +153,8 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
     larger = {**config["vision_config"], "image_size": 23}
     where = changed(folder_of("siglip"), tmp_path / "siglip", "config.json", vision_config=larger)
     changed(where, where, "preprocessor_config.json", size={"height": 23, "width": 23})
-    seen, brought_to = loading.seen(str(where), picture())
-    assert (seen.size, brought_to) == ((20, 20), (23, 23))
+    seen, resized_to = loading.prepared_picture(str(where), picture())
+    assert (seen.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for across in range(23):
         edge.putpixel((across, 22), (255, 0, 0))  # in no patch
@@ -168,9 +168,9 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
 @pytest.mark.parametrize(
     ("family", "settings", "match"),
     [
-        ("vit", {"size": {"height": 20, "width": 25}}, "makes images 20 × 25 .* the model takes 15 × 25"),
-        ("clip", {"crop_size": 15}, "makes images 15 × 15 .* the model takes 20 × 20"),
-        ("siglip", {"size": {"shortest_edge": 20}}, "makes images 20 × 27 .* the model takes 20 × 20"),
+        ("vit", {"size": {"height": 20, "width": 25}}, "returns images of 20 × 25 .* the model takes 15 × 25"),
+        ("clip", {"crop_size": 15}, "returns images of 15 × 15 .* the model takes 20 × 20"),
+        ("siglip", {"size": {"shortest_edge": 20}}, "returns images of 20 × 27 .* the model takes 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "does not resize images to a fixed size"),
         ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "not supported: “ConvNextImageProc"),
         ("vit", {"image_processor_type": None}, "is not supported: “no name”"),

@@ -8,7 +8,13 @@ from torch import Tensor
 from transformers import AttentionMaskInterface
 
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import AttentionLayer, inspected, kinds_and_layers, linear_layers, mixer_of
+from attnviz.capture.inspection import (
+    AttentionLayer,
+    find_output_layer,
+    inspected,
+    kinds_and_layers,
+    linear_layers,
+)
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import AttentionNotRead, ModelNotSupported
@@ -34,7 +40,7 @@ def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: p
 
 
 def test_what_changes_the_scores_is_refused_by_its_name(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match="LlamaAttention changes its scores by tilt, which attnviz"):
+    with pytest.raises(ModelNotSupported, match="LlamaAttention changes its scores with tilt, which attnviz"):
         open_network(folder_of("llama"))(IDS, tilt=0.5)
 
 
@@ -98,10 +104,10 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
-        mixer, given = mixer_of(record, calls)
-        assert mixer is not None
+        output_layer, given = find_output_layer(record, calls)
+        assert output_layer is not None
         assert given is not None
-        projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
+        projection = AttentionLayer(record.module, "encoder", 0, 3, output_layer).projection
         assert projection is not None
         assert projection.shape == (3, 5, 15)
-        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) == (None, None)
+        assert find_output_layer(record, [(layer, given + 1) for layer, given in calls]) == (None, None)

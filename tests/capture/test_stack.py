@@ -7,7 +7,7 @@ import torch
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import OCCLUSION_METHODS
-from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.pictures import VisionModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
@@ -84,7 +84,7 @@ def test_a_model_without_a_head_expects_nothing() -> None:
 
 def test_a_model_that_sees_pictures_has_no_words(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("vit")))
-    assert isinstance(model, SeeingModel)
+    assert isinstance(model, VisionModel)
     with pytest.raises(ModelNotSupported, match="reads no text"):
         stack_of(model, SENTENCE)
 

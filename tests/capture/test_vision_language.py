@@ -89,14 +89,14 @@ def embeddings(family: str, *pictures: Image.Image) -> Tensor:
         if name.endswith(("out_proj.weight", "attn.proj.weight", "attention.projection_layer.weight"))
     ]
     assert mixers
-    before = [mixer.detach().clone() for mixer in mixers]
+    before = [output_layer.detach().clone() for output_layer in mixers]
     with torch.no_grad():
-        for mixer in mixers:
-            mixer.zero_()
+        for output_layer in mixers:
+            output_layer.zero_()
         with given_to(network.get_decoder()) as called:
             traced(family, *pictures, layers=0)
-        for mixer, values in zip(mixers, before, strict=True):
-            mixer.copy_(values)
+        for output_layer, values in zip(mixers, before, strict=True):
+            output_layer.copy_(values)
     found: Tensor = called[-1]["inputs_embeds"][0]
     return found
 

@@ -71,7 +71,7 @@ def test_a_wrapped_model_is_unwrapped_and_the_trace_says_so(
     wrapped = wrap(model=network, tokenizer=tokenizer)
     knows = hasattr(wrapped, "tokenizer")
     trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if knows else tokenizer)
-    found = f"The traced model is a part of {place}."
+    found = f"The traced model is part of {place}."
     assert trace.notes == (found,)
     assert np.array_equal(trace.stack(), captured(folder_of("bert")).stack())
     trace.save(tmp_path / "trace.npz")
@@ -199,13 +199,13 @@ def test_a_trace_shows_what_the_object_computes_and_changes_nothing_of_it(kind: 
         with pytest.raises(AttnvizError, match=r"no W_O.*8-bit"):
             weighted_vectors(block, 1)
         return
-    mixer: Any = next(
+    output_layer: Any = next(
         module for name, module in model.named_modules() if name.endswith("layers.1.self_attn.o_proj")
     )
     assert block.projection is not None
     outputs = torch.tensor(block.output).transpose(0, 1).flatten(1).to(next(model.parameters()).dtype)
     with torch.inference_mode():
-        added = mixer(outputs).float()
+        added = output_layer(outputs).float()
     sums = np.einsum("hqd,hdm->qm", block.output, block.projection)
     np.testing.assert_allclose(sums, added, atol=0.02 * float(added.abs().max()))
 

@@ -107,7 +107,7 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
     entry = loading.open_model("some/tiny", lambda doing, done: told.append((doing, done)))
     assert isinstance(entry.origin, Downloaded)
     assert allowed.names() == (*catalogue.names(), "some/tiny")
-    assert loading.ready("some/tiny")
+    assert loading.is_loaded("some/tiny")
     assert told[0] == ("Inspecting the model", 0.0)
     assert told[-1] == ("Ready", 1.0)
     assert [done for _, done in told] == sorted(done for _, done in told)

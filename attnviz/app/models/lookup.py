@@ -44,7 +44,7 @@ def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return a model's entry, or why it cannot be used; refreshed after some seconds."""
     try:
         known = _look(model, allowed.target(model))
-        if isinstance(known, AttnvizError) and loading.ready(model):  # it was opened meanwhile
+        if isinstance(known, AttnvizError) and loading.is_loaded(model):  # it was opened meanwhile
             clear()
             known = _look(model, allowed.target(model))
     except AttnvizError as error:  # it is not on the operator's list

@@ -93,7 +93,7 @@ def _draw_inspection(seen: ModelInspection) -> None:
         job = opening(seen.entry)
         if job.running:
             show_job(job, _words, key="opening", starts=False, button="")
-        elif job.finished or loading.ready(seen.entry.name):
+        elif job.finished or loading.is_loaded(seen.entry.name):
             st.success("It is open.", icon=":material/check:")
             explore_with(seen.entry)
         else:
