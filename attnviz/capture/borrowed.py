@@ -64,9 +64,9 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Vision
     Args:
         model: a transformers model, or an object that contains one: a pipeline, a compiled model, one with
             peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
-        wrapper: a transformers tokenizer; None: the one of the pipeline or SentenceTransformer, or else the
-            model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP selects
-            the vision encoder. For a vision-language model, its processor.
+        wrapper: a transformers tokenizer; None: the tokenizer of the pipeline or SentenceTransformer; without
+            one, the model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP
+            selects the vision encoder. For a vision-language model, its processor.
 
     Raises:
         TypeError: the model, tokenizer or processor is not one of transformers.
@@ -106,7 +106,7 @@ def _borrowed(
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         original = getattr(original, tower, original)
     _check(original, name)
-    sees = original.config.model_type in families.SEES
+    sees = original.config.model_type in families.VISION
     if sees and isinstance(wrapper, BaseImageProcessor):
         return _seeing(original, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
@@ -217,10 +217,10 @@ def _check(network: PreTrainedModel, name: str) -> None:
     # Quantization is no reason to refuse here: the caller has the libraries that run it.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
     reads_text = network.main_input_name == "input_ids" and "pixel_values" not in parameters
-    if reason is None and not reads_text and family not in families.SEES | families.WITH_IMAGES:
+    if reason is None and not reads_text and family not in families.VISION | families.WITH_IMAGES:
         reason = (
             f"{quoted(name)} does not read text, and attnviz does not support the family {quoted(family)}. "
-            f"Supported vision families: {', '.join(sorted(families.SEES))}."
+            f"Supported vision families: {', '.join(sorted(families.VISION))}."
         )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:

@@ -64,9 +64,8 @@ def _attend_by_rules(module: Any, read: Reader, named: Arguments, tokens: int) -
     """Return the head outputs of a text while vectors are recorded."""
     record = read(module, named, torch.empty(1).expand(1, 1, 1, tokens))  # a placeholder for the weights
     bias = KeyBias(record.bias.reshape(-1, tokens)) if isinstance(record.bias, Tensor) else record.bias
-    window = (
-        module.config.window_size if getattr(module, "attention_type", None) == "local" else None
-    )  # GPT-Neo
+    is_local = getattr(module, "attention_type", None) == "local"  # GPT-Neo
+    window = module.config.window_size if is_local else None
     is_encoder = type(module).__name__ in _ENCODERS or not getattr(module, "is_decoder", True)  # RoFormer
     mask = None if is_encoder else MaskRule.causal(tokens, record.query.device, window)
     steps = record.query, record.key, record.value, mask, record.scale, bias

@@ -78,7 +78,7 @@ class HuggingFaceModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
-        original: the caller's model object, if `network` is a second module tree of it; it is inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.
@@ -250,7 +250,7 @@ class HuggingFaceModel(Model):
             return False
         sides = forward.sides(len(tokenized.source), len(tokenized.target or tokenized.source))
         layer_sizes = [math.prod((layer.heads, *sides[layer.kind])) for layer in self.layers]
-        kept = sum(
+        selected_size = sum(
             len(selection.heads or range(layer.heads)) * len(selection.queries or range(queries)) * keys
             for layer in self.layers
             for queries, keys in [sides[layer.kind]]
@@ -261,7 +261,7 @@ class HuggingFaceModel(Model):
             or max(len(tokenized.source), len(tokenized.target)) > self._max_tokens
         ):
             return True
-        return 4 * max(kept, *layer_sizes) > selection.max_weight_bytes
+        return 4 * max(selected_size, *layer_sizes) > selection.max_weight_bytes
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"

@@ -167,8 +167,8 @@ def encoder_layout(
         rows, columns, counts = ceil(rows / 2), ceil(columns / 2), [count / 2 for count in counts]
     left, top, right, bottom = _crop_box(images, picture)
     if getattr(images, "do_pad", False):
-        whole = images(picture, do_pad=False, return_tensors="pt")["pixel_values"].shape[2:]
-        left, top, right, bottom = _canvas_box(tuple(whole), (size[0], size[1]))
+        unpadded = images(picture, do_pad=False, return_tensors="pt")["pixel_values"].shape[2:]
+        left, top, right, bottom = _canvas_box(tuple(unpadded), (size[0], size[1]))
     box = left, top, left + (right - left) * columns / counts[1], top + (bottom - top) * rows / counts[0]
     return special, [patch for row in _grid(0, 0, rows, columns, box) for patch in row]
 

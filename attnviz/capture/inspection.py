@@ -35,7 +35,7 @@ _inspections: WeakKeyDictionary[
 ] = WeakKeyDictionary()
 """For each caller's object: a hash of its structure, the layers found, and their module names."""
 
-_MAX_QUOTED = 200  # characters of a torch error that ours repeats
+_MAX_QUOTED = 200  # characters of a torch error that a message repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -112,15 +112,15 @@ def inspected(
 
     Args:
         inputs: the arguments of a forward pass over two tokens or more.
-        original: the caller's object of which `network` is a second module tree. The result is cached for
-            the lifetime of this object, until its structure changes; the values of its weights may change.
+        original: the caller's model object, if `network` is a second tree of its modules. The result is
+            cached for this object until its structure changes; the values of its weights may change.
 
     Raises:
         ModelNotSupported: an attention was not recorded, or softmax(q·k·scale + bias + mask) differs from
             the weights that transformers returns.
     """
-    built = None if original is None else _structure_hash(original)
-    if original is not None and (cached := _inspections.get(original)) is not None and cached[0] == built:
+    structure = None if original is None else _structure_hash(original)
+    if original is not None and (cached := _inspections.get(original)) is not None and cached[0] == structure:
         modules = {None: None, **dict(network.named_modules())}
         return tuple(
             replace(layer, module=cast("nn.Module", modules[module]), output_layer=modules[output_layer])
@@ -142,11 +142,11 @@ def inspected(
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records, others), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
-    if original is not None and built is not None:
+    if original is not None and structure is not None:
         names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
         bare = nn.Module()  # so that the cache does not keep the second tree alive
         _inspections[original] = (
-            built,
+            structure,
             [
                 (
                     replace(layer, module=bare, output_layer=None),

@@ -223,7 +223,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     if entry.images:
         return load(name).tokens(text)
     if entry.grid:
-        return patch_tokens(entry.grid, entry.beside)
+        return patch_tokens(entry.grid, entry.special)
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 

@@ -89,7 +89,7 @@ def _set_attention(base: Any, attention: str) -> None:
     """Replace the attention modules of a BigBird, and let transformers capture their outputs."""
     if base.attention_type != attention:
         base.set_attention_type(attention)
-        base._output_capturing_hooks_installed = False  # noqa: SLF001 - else it would ignore them
+        base._output_capturing_hooks_installed = False  # noqa: SLF001 - otherwise, it ignores them
 
 
 def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:

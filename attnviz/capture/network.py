@@ -33,13 +33,13 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.config import encodes_alone, shown_half, writes
+from attnviz.models.config import encodes_alone, shown_config, writes
 from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_MAX_QUOTED = 200  # characters of a transformers error that ours repeats
+_MAX_QUOTED = 200  # characters of a transformers error that a message repeats
 # The pooling layer after an encoder: many files omit it, and no attention depends on it.
 _UNUSED = ("pooler.", "encoder.pooler.")
 
@@ -69,7 +69,7 @@ def open_network(
         reason = families.refusal(saved.model_type, saved.to_dict())
         if reason is not None:
             raise ModelNotSupported(reason)
-        config = shown_half(saved)
+        config = shown_config(saved)
         refuse_rounding(config.model_type, name, dtype)
         if not weights_alone:
             families.refuse_local(config.model_type)

@@ -47,7 +47,7 @@ class PictureReader(VisionLanguageModel):
         settings: Any = self.network.config
         if not {type(self.network).__name__, *(settings.architectures or ())} <= _CLASSES:
             raise ModelNotSupported(
-                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz supports "
+                f"{quoted(self.name)} is of the family “{settings.model_type}”, in which attnviz supports "
                 "only BlipForConditionalGeneration, which generates captions."
             )
         self._paired = bool(settings.is_encoder_decoder)
@@ -89,7 +89,7 @@ class PictureReader(VisionLanguageModel):
     def _read(self, given: ModelInput) -> PreparedInput:
         picture = image_grids.rotated(self._processor, upright(opened(given.images[0])))
         pixels: Tensor = self._processor(picture, return_tensors="pt")["pixel_values"]
-        beside, patches = image_grids.encoder_layout(
+        special, patches = image_grids.encoder_layout(
             self._encoder_config, self._processor, picture, pixels.shape[2:], self.name
         )
         typed = self.tokenizer.tokens(given.text) if given.text else ()
@@ -103,7 +103,7 @@ class PictureReader(VisionLanguageModel):
                 "tokenizer does not belong to this model."
             )
         source = (
-            *(Token(name, 0, 0, 0, None, special=True) for name in beside),
+            *(Token(name, 0, 0, 0, None, special=True) for name in special),
             *(patch_token(patch, 0, several=False) for patch in patches),
         )
         inputs = {
@@ -151,11 +151,13 @@ class PictureReader(VisionLanguageModel):
         selection.check(
             [(layer.layer, layer.heads, len(read.tokens)) for layer in layers if layer.kind != "vision"]
         )
-        whole = selection.heads is None and selection.queries is None
-        kept = [selection.keeps(layer.layer) and (whole or layer.kind != "vision") for layer in layers]
+        complete = selection.heads is None and selection.queries is None
+        is_selected = [
+            selection.keeps(layer.layer) and (complete or layer.kind != "vision") for layer in layers
+        ]
 
         def trim(number: int, record: Record) -> Record:
-            if number >= len(kept) or not kept[number]:
+            if number >= len(is_selected) or not is_selected[number]:
                 return record.without_tensors()
             return record.of(selection.heads, selection.queries)
 
@@ -164,8 +166,8 @@ class PictureReader(VisionLanguageModel):
         refuse_other_modules(self.network, [record.module for record in records], layers)
         blocks = forward.recorded_blocks(
             self.network,
-            [layer for layer, keeps in zip(layers, kept, strict=True) if keeps],
-            [record for record, keeps in zip(records, kept, strict=True) if keeps],
+            [layer for layer, keeps in zip(layers, is_selected, strict=True) if keeps],
+            [record for record, keeps in zip(records, is_selected, strict=True) if keeps],
             read.tokens,
             selection,
             source=read.source,

@@ -73,7 +73,7 @@ class VisionModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
-        original: the caller's object of which `network` is a second module tree; it is inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly, or the processor returns another size.
@@ -93,7 +93,7 @@ class VisionModel(Model):
         self._size = config.picture_size(network.config, processor.to_dict(), entry.name)
         self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - a vision model; for the type checker
-        self._tokens = patch_tokens(entry.grid, entry.beside)
+        self._tokens = patch_tokens(entry.grid, entry.special)
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -152,11 +152,11 @@ class VisionModel(Model):
             UnreadablePicture: as for `look`.
         """
         upright_picture = upright(opened(picture))
-        whole = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
+        resized = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
         pixels = self._prepared(upright_picture, do_rescale=False, do_normalize=False)
         height, width = (side - side % patch for side, patch in zip(self._size, self._patch, strict=True))
         shown = pixels[0, :, :height, :width].permute(1, 2, 0).numpy()
-        return PreparedPicture(Image.fromarray(shown), (whole.shape[3], whole.shape[2]))
+        return PreparedPicture(Image.fromarray(shown), (resized.shape[3], resized.shape[2]))
 
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:
         pixels = self._prepared(upright(picture))

@@ -157,8 +157,8 @@ def recording(
     """Collect one record per attention module that runs inside, in order, in this thread only.
 
     Args:
-        end: stop the forward pass after this many modules: later computations (the probabilities of the whole
-            vocabulary, for instance) do not change the weights. None: do not stop it.
+        end: stop the forward pass after this many modules: later computations (for instance, the
+        probabilities of all tokens) do not change the weights. None: do not stop it.
         trim: trims a record before it is stored, given the module's number in the pass.
         vectors: let the model use PyTorch's fast attention, and record rules in place of masks and biases.
     """

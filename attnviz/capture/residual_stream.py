@@ -22,7 +22,7 @@ from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
-from attnviz.interventions.editing import twin
+from attnviz.interventions.editing import copy_with_shared_tensors
 from attnviz.trace import Block, Floats, Kind, Token, Trace, checked_place
 from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
@@ -30,7 +30,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 TOLERANCE = 1e-5
 """The largest reconstruction error, relative to the largest absolute value of the original (at least 1)."""
 
-_MAX_RESIDUAL = 1e-4  # the same for a whole output, which is a sum of many contributions
+_MAX_RESIDUAL = 1e-4  # the same for an output, which is a sum of many contributions
 _NO_LOGITS = (
     "There are no logits to decompose: the model has none here, or computes them with several matrices. "
     "Its output can be decomposed."
@@ -198,7 +198,7 @@ class _Recorded(NamedTuple):
     def stream(self, place: int) -> ResidualStream:
         """Reconstruct the history of one token's vector from the inputs and outputs of the calls.
 
-        The input of a norm is the output of the previous norm, or the input of that norm (in pre-norm models),
+        The input of a norm is the output of the previous norm, or its input (in pre-norm models),
         plus the outputs of linear layers in between.
         """
         shape = self.output.shape
@@ -275,7 +275,7 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} applies other operations to a token’s vector than norms, and additions of the "
+            f"{quoted(self.name)} applies other operations to a token’s vector than norms and additions of "
             f"outputs of attention and feed-forward networks. {_NOT_EXACT}"
         )
 
@@ -318,7 +318,7 @@ def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Calla
     ids = {block.kind: torch.tensor([token.id for token in block.query_tokens]) for block in trace.blocks}
     network: Any
     if isinstance(model, HuggingFaceModel):
-        network = twin(model.network)
+        network = copy_with_shared_tensors(model.network)
         if not network.config.is_encoder_decoder:
             return network, network.base_model, lambda: run(network, {"input_ids": ids[kind][None]})
         both = {"input_ids": ids["encoder"][None], "decoder_input_ids": ids["decoder"][None]}
@@ -329,13 +329,13 @@ def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Calla
             lambda: run(network, both),
         )
     if isinstance(model, ScratchModel):
-        network = twin(model.bert)
+        network = copy_with_shared_tensors(model.bert)
         return network, network, lambda: network(ids["encoder"])
     if isinstance(model, TranslatorModel):
-        network = twin(model.translator.model)
+        network = copy_with_shared_tensors(model.translator.model)
         return network, getattr(network, kind), lambda: network(ids["encoder"], ids["decoder"])
     if isinstance(model, StorytellerModel):
-        network = twin(model.storyteller.model)
+        network = copy_with_shared_tensors(model.storyteller.model)
         return network, network, lambda: network(ids["decoder"])
     raise ModelNotSupported("This model reads no text.")
 

@@ -8,7 +8,7 @@ from typing import Literal, SupportsIndex, get_args
 
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported, quoted
 from attnviz.text import joined
-from attnviz.trace import Block, Token, selected, whole
+from attnviz.trace import Block, Token, as_int, selected
 
 Store = Literal["auto", "weights", "vectors"]
 """What is stored for a layer: its weights, its queries and keys, or whichever fits into memory."""
@@ -108,7 +108,7 @@ def selection(
     """
     if store not in get_args(Store):
         raise AttnvizError(f"Unknown store {store!r:.30}; use one of {joined([*get_args(Store)])}.")
-    if (limit := whole(max_weight_bytes, "max_weight_bytes")) < 0:
+    if (limit := as_int(max_weight_bytes, "max_weight_bytes")) < 0:
         raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
     chosen = {"layers": layers, "heads": heads, "queries": queries}
     return Selection(
@@ -122,7 +122,7 @@ def _numbers(given: Numbers, name: str) -> tuple[int, ...] | None:
     if given is None:
         return None
     listed = given if isinstance(given, Iterable) else [given]
-    found = tuple(whole(number, name) for number in listed)
+    found = tuple(as_int(number, name) for number in listed)
     if not found or min(found) < 0 or len({*found}) < len(found):
         raise AttnvizError(f"{name} must be one or more different indices from 0, not {found}.")
     return found

@@ -45,7 +45,7 @@ class MaskRule:
         Args:
             tokens: the number of tokens.
             device: the device of the masks.
-            window: the number of tokens that a token may attend to, itself included; None: no limit.
+            window: the number of tokens that a token may attend to, including itself; None: no limit.
         """
         mask_function = (
             causal_mask_function if window is None else sliding_window_causal_mask_function(window)

@@ -430,12 +430,12 @@ class VisionLanguageModel(Model):
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
         count = len(read.tokens)
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
-        whole = selection.heads is None and selection.queries is None
+        complete = selection.heads is None and selection.queries is None
         heads, queries = selection.heads or range(decoder[0].heads), selection.queries or range(count)
-        kept = [layer for layer in decoder if selection.keeps(layer.layer)]
-        elements = len(kept) * len(heads) * len(queries) * count
+        selected_layers = [layer for layer in decoder if selection.keeps(layer.layer)]
+        elements = len(selected_layers) * len(heads) * len(queries) * count
         vision_layers = [layer for layer in self._layers.values() if layer.kind == "vision"]
-        vision_layers = [layer for layer in vision_layers if whole and selection.keeps(layer.layer)]
+        vision_layers = [layer for layer in vision_layers if complete and selection.keeps(layer.layer)]
         elements += sum(layer.heads for layer in vision_layers) * sum(
             len(each) ** 2 for each in read.sequences
         )
@@ -449,7 +449,7 @@ class VisionLanguageModel(Model):
 
         def part(_: int, record: Record) -> Record:
             layer = self._layers.get(id(record.module))
-            if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not whole):
+            if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not complete):
                 return record.without_tensors()
             chosen = record if layer.kind == "vision" else record.of(selection.heads, selection.queries)
             return chosen.compact()
@@ -466,8 +466,8 @@ class VisionLanguageModel(Model):
         )
         blocks = forward.recorded_blocks(
             self.network,
-            kept,
-            [groups[id(layer.module)][0] for layer in kept],
+            selected_layers,
+            [groups[id(layer.module)][0] for layer in selected_layers],
             read.tokens,
             selection,
             vectors=vectors,

@@ -95,7 +95,7 @@ def _parameters(entry: Entry) -> int:
             found = file
         case Package(folder=folder):
             found = folder / weights.FILE
-    return weights.learned_numbers(found, found.name).total()
+    return weights.count_parameters(found, found.name).total()
 
 
 def _expects(entry: Entry) -> str:

@@ -168,7 +168,11 @@ def test_pixels_that_fill_no_patch_are_not_drawn(folder_of: FolderOf, tmp_path: 
 @pytest.mark.parametrize(
     ("family", "settings", "match"),
     [
-        ("vit", {"size": {"height": 20, "width": 25}}, "returns images of 20 × 25 .* the model takes 15 × 25"),
+        (
+            "vit",
+            {"size": {"height": 20, "width": 25}},
+            "returns images of 20 × 25 .* the model takes 15 × 25",
+        ),
         ("clip", {"crop_size": 15}, "returns images of 15 × 15 .* the model takes 20 × 20"),
         ("siglip", {"size": {"shortest_edge": 20}}, "returns images of 20 × 27 .* the model takes 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "does not resize images to a fixed size"),

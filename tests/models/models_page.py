@@ -14,7 +14,7 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import quiet
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
-from attnviz.models.families import OF_ANY_SIZE
+from attnviz.models.families import ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
@@ -195,8 +195,8 @@ def of_pictures(folder: Path) -> Iterator[str]:
     """What is to be known of a family that sees pictures."""
     entry = resolve.entry(str(folder))
     if entry.sees:
-        yield f"beside the patches {joined(entry.beside) or 'no token'}"
-    if entry.family in OF_ANY_SIZE:
+        yield f"beside the patches {joined(entry.special) or 'no token'}"
+    if entry.family in ANY_SIZE:
         yield "the vectors of places are interpolated to the picture’s size"
     if entry.family == "siglip_vision_model":
         yield "its pooling head, behind the last layer, is not shown"

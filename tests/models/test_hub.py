@@ -86,7 +86,7 @@ def test_a_downloaded_model_needs_no_network_any_more(
     asked = len(there.asked)
     assert resolve.entry(ID).parameters == before.parameters
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     entry = resolve.entry(ID)
     assert isinstance(entry.origin, Downloaded)
     assert (entry.origin.repository, entry.origin.commit) == (ID, COMMIT)
@@ -165,7 +165,7 @@ def test_weights_in_parts(there: FakeHub) -> None:
     after = resolve.entry(ID)
     assert isinstance(after.origin, Downloaded)
     (after.origin.folder / parts[0]).unlink()
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     assert isinstance(resolve.entry(ID).origin, Hub), "a part is missing again"
 
 
@@ -220,17 +220,17 @@ def test_what_is_wrong_is_found_before_the_weights_come(
         patch.setenv(limits.SETTING, "0.00001")
         refused(ModelTooLarge, "ATTNVIZ_MAX_GB")
     (where / "tokenizer.json").rename(where / "other.json")
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     refused(ModelFilesDamaged, "no tokenizer")
     (where / "other.json").rename(where / "tokenizer.json")
     with (where / "config.json").open("r+b") as file:
         file.truncate(10_000_001)
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     there.asked.clear()
     refused(ModelFilesDamaged, "too large")
     assert there.files() == []
     (where / "config.json").unlink()
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     refused(ModelFilesDamaged, "no config.json")
     assert "model.safetensors" not in there.files()
 
