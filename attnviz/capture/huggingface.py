@@ -78,7 +78,7 @@ class HuggingFaceModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
-        original: the caller's model object, if `network` is a second tree of its modules; it is inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.

@@ -18,5 +18,5 @@ def test_the_operator_sets_the_limit(setting: str | None, most: int, monkeypatch
 @pytest.mark.parametrize("setting", ["much", "-1", "0", "nan", "inf", "4 GB", "1e99"])
 def test_a_setting_that_is_no_size_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.SETTING, setting)
-    with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB should be a number of gigabytes"):
+    with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB must be a number of gigabytes"):
         limits.max_bytes()
