@@ -147,7 +147,7 @@ def layers_of(folder: Path) -> tuple[inspection.AttentionLayer, ...]:
 def test_a_model_without_any_attention_weights_is_refused() -> None:
     sizes = {"vocab_size": 70, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
     model = untrained("lfm2", layer_types=["conv", "conv"], num_key_value_heads=2, **sizes)
-    with pytest.raises(ModelNotSupported, match="no layer with attention weights: each is a convolution"):
+    with pytest.raises(ModelNotSupported, match="no layer with attention weights: each layer is a convolution"):
         attnviz.trace([3, 4, 5], model)
 
 
@@ -185,7 +185,7 @@ def test_falcon_with_alibi_is_refused_as_transformers_computes_it_in_two_ways() 
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # if they agree, it can be shown
-    with pytest.raises(ModelNotSupported, match="twice if computed by `eager` and once if by `sdpa`"):
+    with pytest.raises(ModelNotSupported, match="twice with `eager` attention, and once with `sdpa`"):
         attnviz.trace([3, 4, 5], model)
 
 
@@ -384,7 +384,7 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "different numbers of"),
         ({"quantization_config": {"quant_method": "gptq"}}, "the package gptqmodel, which is not installed"),
         ({"quantization_config": {"bits": 4}}, "an unsupported package"),
-        ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
+        ({"model_type": "falcon", "alibi": True}, "twice with `eager` attention"),
         ({"model_type": "falcon", "alibi": False}, None),
     ],
 )

@@ -377,7 +377,7 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> 
 def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
     for asked, said in (
-        (second, "did not run in the same order"),
+        (second, "did not run in the order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
         with pytest.raises(ModelNotSupported, match=said), changing([first, second], [[()], [()]]):
