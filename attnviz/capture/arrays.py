@@ -30,7 +30,7 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
 
 
 def one_per_head(groups: Tensor, heads: int) -> Tensor | Repeated:
-    """Return keys or values of groups of heads, [group, key, d_head], in a form with one per head."""
+    """Return keys or values of groups of heads, [group, key, d_head], as one per head when they are read."""
     return groups if len(groups) == heads else Repeated(groups, heads)
 
 

@@ -1,4 +1,4 @@
-"""Traces the caller's own model object without modifying it."""
+"""Tracing of the caller's own model objects, without modifying them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
-"""Types without tensors of a model, or types that `deepcopy` does not copy."""
+"""Types of objects that contain no tensors, or that `deepcopy` does not copy."""
 
 _MAX_COPIED = 2**20
 """The largest number of elements in a buffer that is copied. Larger buffers are quantized weights."""

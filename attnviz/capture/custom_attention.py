@@ -1,4 +1,4 @@
-"""Records the attention of families that bypass transformers' common attention function."""
+"""Recording of the attention of families that bypass transformers' common attention function."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def blocks(
     *,
     vectors: bool = False,
 ) -> tuple[Block, ...]:
-    """Run the model once and return its attention blocks in the order in which they ran.
+    """Run the model once and return its attention blocks in execution order.
 
     Args:
         source: the tokens of the encoder, or of the only stack.

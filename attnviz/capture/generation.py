@@ -113,12 +113,12 @@ def sample_tokens(
     limit: int,
     defaults: GenerationDefaults,
 ) -> Iterator[Step]:
-    """Generate tokens as `write` does, for any model.
+    """Generate tokens as `generate` does, for any model.
 
     Args:
         scores: takes the token ids since its last call, and returns the scores of the next token,
         [vocabulary].
-        ids, writing, limit: as for `write`.
+        ids, writing, limit: as for `generate`.
     """
     generator = torch.Generator().manual_seed(writing.seed)
     new_ids = ids

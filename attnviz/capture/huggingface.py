@@ -343,7 +343,7 @@ class HuggingFaceModel(Model):
             )
 
     def _written(self, tokenized: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:
-        """Return the input with the tokens that the decoder generates, without the one that ends the text."""
+        """Return the input with the tokens that the decoder generates, without the end token."""
         if self._expects != "next":
             raise ModelNotSupported(
                 f"{quoted(self.name)} has no language-model head to generate with. Give its decoder a "
@@ -403,7 +403,7 @@ class HuggingFaceModel(Model):
         return {name: numbers.to(self.network.device) for name, numbers in inputs.items()}
 
     def _sample(self) -> Mapping[str, Tensor]:
-        """Return the sample input for the check of the model, without the first ids, often special tokens."""
+        """Return a sample input for the check of the model; its first ids are often special, and omitted."""
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}

@@ -1,4 +1,4 @@
-"""Find a model's attention layers in one forward pass, and compare them with transformers' own attention."""
+"""Search for a model's attention layers, and comparison with transformers' own attention."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MAX_MODELS = 8
 """The largest number of cached models; the least recently used one is evicted first.
 
 All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept if
-they would take more than `limits.max_bytes` together.
+their total size exceeds `limits.max_bytes`.
 """
 
 gate = importing.gate

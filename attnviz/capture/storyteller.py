@@ -114,7 +114,7 @@ class StorytellerModel(Model):
         return read
 
     def _written(self, read: _Input, writing: Writing, edits: Edits) -> _Input:
-        """Return the input with the generated words, without the one that ends the text."""
+        """Return the input with the generated words, without the end token."""
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
 

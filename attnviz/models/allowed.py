@@ -56,7 +56,7 @@ def names() -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Raise unless this user may use this model, without access to files or the network.
+    """Raise unless this user may use this model. This accesses neither files nor the network.
 
     Raises:
         UnknownModel: the user may not. The message is the same for all other names, and reveals nothing about

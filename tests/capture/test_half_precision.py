@@ -88,7 +88,7 @@ def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: st
 
 def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
     said = (
-        r"has a custom attention, .* only in float32, not in float16: omit float16, or call model\.float\(\)"
+        r"has a custom attention .* only in float32, not in float16: omit float16, or call model\.float\(\)"
     )
     with pytest.raises(ModelNotSupported, match=said):
         attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")
