@@ -112,7 +112,7 @@ def context(
     viewport: ViewportSize,
     colour_scheme: str,
 ) -> Iterator[BrowserContext]:
-    """A new browser context. Afterwards, check for errors and foreign requests; save screenshots of a failure."""
+    """A new browser context. Afterwards, check for faults; save screenshots of a failed test."""
     context = new_context(browser, faults, viewport, colour_scheme)
     yield context
     save_screenshots_of_failure(request, faults, context)

@@ -36,8 +36,8 @@ def test_every_page_is_accessible_and_contacts_no_other_host(
         page.goto(f"http://{site}/{name}.html")
         assert fits(page), (name, viewport)
         # In Chromium the keyboard reaches every scrollable region, which axe does not take into account.
-        faults = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
-        assert not faults, (name, faults)
+        violations = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
+        assert not violations, (name, violations)
 
 
 def test_the_gallery_draws_its_examples_in_the_site_s_theme(
