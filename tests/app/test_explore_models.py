@@ -146,9 +146,9 @@ def test_generated_tokens_can_be_stepped_through(opened: Open) -> None:
     # For the fourth generated token, the query is the token before it.
     clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert message_to(app, "passage")["chosen"] == 3
-    [saved] = [row for row in message_to(app, "share_table")["rows"] if row["mark"]]
-    assert (saved["mark"], saved["label"]) == ("saved", tokens[-4].text)
-    assert len(saved["shares"]) == 1, "greedy decoding has no filters"
+    [taken] = [row for row in message_to(app, "share_table")["rows"] if row["mark"]]
+    assert (taken["mark"], saved["label"]) == ("taken", tokens[-4].text)
+    assert len(taken["shares"]) == 1, "greedy decoding has no filters"
 
 
 def test_link_holds_the_complete_input(opened: Open) -> None:

@@ -17,7 +17,13 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.ablation import heads_of
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit
-from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_model, own_tokenizer
+from tests.capture.reference import (
+    ENCODER_DECODERS,
+    TARGET,
+    output_projections,
+    reference_model,
+    reference_tokenizer,
+)
 from tests.capture.tiny import SENTENCE, FolderOf
 from tests.formula import own_outputs
 
@@ -67,12 +73,12 @@ class ByHand:
 
     def __init__(self, folder: Path, place: int) -> None:
         self.place, self.family = place, folder.name
-        self.model: Any = own_model(folder)
+        self.model: Any = reference_model(folder)
         if folder.name == "gpt2":  # which is without its head
             auto: Any = AutoModelForCausalLM
             self.model = auto.from_pretrained(folder, attn_implementation="eager").eval()
-        self.tokenizer = own_tokenizer(folder)
-        self.mixers = mixers_of(self.model, folder.name)
+        self.tokenizer = reference_tokenizer(folder)
+        self.mixers = output_projections(self.model, folder.name)
 
     def run(
         self, text: str, put: Mapping[int, tuple[slice, slice, Tensor]] | None = None
@@ -93,7 +99,7 @@ class ByHand:
 
         hooks = [mixer.register_forward_pre_hook(hook(number)) for number, mixer in enumerate(self.mixers)]
         inputs = {"input_ids": self.tokenizer(text, return_tensors="pt")["input_ids"]}
-        if self.family in PAIRED:
+        if self.family in ENCODER_DECODERS:
             labels = self.tokenizer(text_target=TARGET, return_tensors="pt")["input_ids"]
             inputs["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
         try:
@@ -120,7 +126,7 @@ def test_shares_are_those_of_hooks_in_transformers(family: str, place: int, fold
     folder = folder_of(family)
     hand = ByHand(folder, place)
     (clean, outputs), (corrupted, _) = hand.run(SENTENCE), hand.run(CORRUPTED)
-    given = ModelInput(SENTENCE, target=TARGET if family in PAIRED else None)
+    given = ModelInput(SENTENCE, target=TARGET if family in ENCODER_DECODERS else None)
     trace = loading.load(str(folder)).trace(given)
     numbers = {(block.kind, block.layer): number for number, block in enumerate(trace.blocks)}
     found = last(str(folder), given, CORRUPTED, place)

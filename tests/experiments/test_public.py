@@ -13,7 +13,7 @@ from attnviz import experiments
 from attnviz.analysis.rollout import rollout
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.experiments.pairs import EXAMPLE
-from tests.capture.by_transformers import own_tokenizer
+from tests.capture.reference import reference_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf
 
 RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner the#1>dog"
@@ -42,7 +42,7 @@ def test_an_object_gives_what_its_folder_gives(
     folder = folder_of("gpt2")
     of_folder = numbers(ask(model=folder))
     network = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
-    of_object = numbers(ask(model=network, tokenizer=own_tokenizer(folder)))
+    of_object = numbers(ask(model=network, tokenizer=reference_tokenizer(folder)))
     assert of_folder.size
     np.testing.assert_allclose(of_object, of_folder, atol=1e-6)
 
@@ -125,7 +125,7 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
     ("ask", "numbers"), [(experiments.gradients, "input_gradient"), (experiments.occlusion, "cosine_change")]
 )
 def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
-    encoded = own_tokenizer(folder_of("bert"))(SENTENCE)
+    encoded = reference_tokenizer(folder_of("bert"))(SENTENCE)
     of_tokens, of_text = (getattr(ask(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
     assert np.array_equal(of_tokens, of_text)
     with pytest.raises(AttnvizError, match="reads a text, not token ids"):

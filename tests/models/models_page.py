@@ -18,17 +18,26 @@ from attnviz.models.families import OF_ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
-from tests.capture.by_transformers import (
-    PAIRED,
+from tests.capture.reference import (
+    ENCODER_DECODERS,
     TARGET,
-    captured,
-    own_model,
-    own_processor,
-    own_tokenizer,
-    own_weights,
+    cached_trace,
     picture,
+    reference_model,
+    reference_processor,
+    reference_tokenizer,
+    reference_weights,
 )
-from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
+from tests.capture.tiny import (
+    ALIKE,
+    FAMILIES,
+    HYBRID,
+    REFUSED,
+    SENTENCE,
+    VISION_FAMILIES,
+    WEIGHTS_ALONE,
+    tiny,
+)
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -116,11 +125,11 @@ NAMES = {
 
 def hybrid(folder: Path) -> str:
     """A hybrid family's row, measured."""
-    traces = captured(folder), in_memory(folder)
+    traces = cached_trace(folder), in_memory(folder)
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
-        *(equal(found, own_weights(folder)) for found in traces),
+        *(equal(found, reference_weights(folder)) for found in traces),
         joined(list(dict.fromkeys(traces[0].without_weights.values()))),
         "; ".join(notes(traces[0].blocks, own=False)) or "–",
     )
@@ -134,14 +143,14 @@ def backwards(tokens: int) -> Mask:
 
 def told(folder: Path) -> str:
     """A family's row of the table, measured."""
-    trace = captured(folder)
+    trace = cached_trace(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
     opened = [trace, in_memory(folder), weights_alone(folder, sink)]
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *(equal(found, own_weights(folder)) for found in opened),
+        *(equal(found, reference_weights(folder)) for found in opened),
         "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
@@ -149,15 +158,17 @@ def told(folder: Path) -> str:
 
 def in_memory(folder: Path) -> Trace:
     """What attnviz shows of a model object."""
-    if folder.name in SEEING:
-        return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
-    target = TARGET if folder.name in PAIRED else None
-    return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+    if folder.name in VISION_FAMILIES:
+        return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
+    target = TARGET if folder.name in ENCODER_DECODERS else None
+    return attnviz.trace(
+        SENTENCE, reference_model(folder), target=target, tokenizer=reference_tokenizer(folder)
+    )
 
 
 def weights_alone(folder: Path, sink: bool) -> Trace:
     """What attnviz shows of the weights that transformers returns."""
-    main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
+    main, decoder, cross = (*reference_weights(folder).values(), [], [])[:3]
     lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
     words, target = (tuple(map(str, range(length))) for length in lengths)
     return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
@@ -229,7 +240,7 @@ def reader(folder: Path) -> str:
     text = "what is in this picture ?"
     own = attnviz.trace(text, network, images=[picture()], processor=processor)
     hook.remove()
-    expected = tiny_readers.weights_of_eager(network, called[-1])
+    expected = tiny_readers.eager_weights_by_kind(network, called[-1])
     cells = [
         NAMES[folder.name],
         f"`{folder.name}`",
@@ -246,7 +257,9 @@ def reader(folder: Path) -> str:
 def alone(folder: Path) -> str:
     """A row of a family whose weights are shown alone."""
     with warnings.catch_warnings(action="ignore"):
-        opened = [equal(found, own_weights(folder)) for found in (captured(folder), in_memory(folder))]
+        opened = [
+            equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
+        ]
     return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
 
 

@@ -15,7 +15,7 @@ import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge
 from attnviz.models import catalogue, config, folder, limits
 from attnviz.models.catalogue import Folder
-from tests.capture.tiny import SEEING, SENTENCE, FolderOf
+from tests.capture.tiny import SENTENCE, VISION_FAMILIES, FolderOf
 
 sizes = attrgetter(
     *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
@@ -63,7 +63,7 @@ def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> N
     assert entry.parameters == sum(each.numel() for each in saved if each.is_floating_point())
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
-    assert entry.sees == (family in SEEING)
+    assert entry.sees == (family in VISION_FAMILIES)
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 
