@@ -163,7 +163,7 @@ def limits_of_texts() -> str:
     def longest(weights: int, heads: int) -> int:
         return int((weights / heads) ** 0.5)
 
-    curves = re.search(r"many: (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
+    curves = re.search(r"MANY_TOKENS = (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
     heads, weights = MINILM.layers * MINILM.heads, config.MAX_ATTENTION_WEIGHTS
     return (
         f"{MINILM.token_limit} tokens for the bundled model, {weights:,} weights at most "

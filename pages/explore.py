@@ -62,11 +62,11 @@ def below(
         linking.draw(view, heads, tokens)
     with arithmetic:
         why.draw(view, heads, tokens)
-    if expected.fits(view.model):
+    if expected.can_predict(view.model):
         with wide, st.container(border=True):
             expected.draw(view, tokens)
     with passage:
-        if continuation.fits(read):
+        if continuation.has_steps(read):
             continuation.draw(view, tokens)
 
 

@@ -122,7 +122,7 @@ def test_word_of_only_one_sentence_is_a_gap_in_the_other() -> None:
     change = long.weights[1, its, 3] - short.weights[1, it, 2]
     assert f"4-2 · {signed_percent(float(change))}" in button_row(app, "ranking").options
     clean(app.selectbox(key="key").set_value("3 + old").run())
-    assert "exists in only one of the two sentences" in page_text(app)
+    assert "is in only one of the two sentences" in page_text(app)
     assert len(explained_weights(app)) == 1
 
 

@@ -197,7 +197,7 @@ def test_find_lists_similar_tokens_of_a_head_from_explore(page: Page, server: Se
     expect(attends.first).to_be_visible(timeout=COMPUTED_MS)
     wait_idle(page)
     assert_accessible(page)
-    page.get_by_role("link", name="Open on Explore").first.click()
+    page.get_by_role("link", name="Open in Explore").first.click()
     expect(page).not_to_have_url(re.compile("find"))
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(first)

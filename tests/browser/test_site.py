@@ -63,7 +63,7 @@ def test_weights_equal_those_of_pytorch(site: Page) -> None:
 
 
 def test_reads_a_new_sentence_offline(site: Page, context: BrowserContext) -> None:
-    expect(site.locator("#progress")).to_contain_text("works without a network", timeout=120_000)
+    expect(site.locator("#progress")).to_contain_text("works offline", timeout=120_000)
     context.set_offline(True)
     site.reload()
     expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
