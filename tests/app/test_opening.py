@@ -99,7 +99,7 @@ def test_hub_model_is_requested_only_after_inspect_and_downloaded_after_open(
         go_online(hub, tmp_path, monkeypatch)
         app = visit("explore", model=name)
         assert "Open `some-one/small@v1` on this server …" in page_links(app)
-        assert hub.asked == []
+        assert hub.requests == []
         app = clean(inspect(name))
         text = page_text(app)
         assert "3 + 2 layers × 3 heads" in text

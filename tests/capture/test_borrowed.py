@@ -233,7 +233,7 @@ def test_unsupported_objects_are_refused(tokenizer: Any, folder_of: FolderOf) ->
         with pytest.raises(ModelNotSupported, match=message):
             attnviz.trace(SENTENCE, model, tokenizer=tokenizer)
 
-    assert_refused(reference_model(folder_of("vit")), "tokenizer images")
+    assert_refused(reference_model(folder_of("vit")), "reads images")
     assert_refused(
         reference_model(folder_of("bloom")).bfloat16(),
         r"in float32 only, not in bfloat16: omit bfloat16, or call model\.float\(\)",

@@ -138,7 +138,7 @@ def test_trace_of_selected_heads_can_be_saved_but_not_drawn(folder_of: FolderOf)
         ({"layers": -1}, AttnvizError, "different indices from 0"),
         ({"heads": []}, AttnvizError, "different indices from 0"),
         ({"heads": [1, 1]}, AttnvizError, "different indices from 0"),
-        ({"layers": "1"}, TypeError, "layers must be a complete number"),
+        ({"layers": "1"}, TypeError, "layers must be a whole number"),
         ({"store": "all"}, AttnvizError, "Unknown store 'all'; use one of auto, weights and vectors"),
         ({"max_weight_bytes": -1}, AttnvizError, "max_weight_bytes must be 0 or more"),
     ],
