@@ -333,8 +333,8 @@ family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Only weights
 
-For these families, and others with unsupported attention, only the weights that transformers returns are shown.
-Views that need queries, keys, values, scores or masks are not available.
+For these families and others with unsupported attention, attnviz shows only the weights that transformers
+returns. Views that need queries, keys, values, scores or masks are not available.
 
 | `model_type` | folder | object | message in the app |
 |---|---|---|---|
