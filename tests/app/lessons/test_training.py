@@ -12,7 +12,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.app.lessons.conftest import FOREVER
-from tests.trained.made_up import of_translator
+from tests.trained.made_up import translator_snapshot
 
 TRAINING = Training("guided", 3, 500)
 IGNORE_SIGTERM = (
@@ -42,7 +42,7 @@ def training() -> Generator[Progress[Learned]]:
 
 
 def test_progress_and_snapshots_are_passed_on(play: Callable[..., None]) -> None:
-    early, late = of_translator(0, PROBES[:1]), of_translator(40, PROBES[:1])
+    early, late = translator_snapshot(0, PROBES[:1]), translator_snapshot(40, PROBES[:1])
     play("a warning", line(early), line(17), line(late), then="")
     steps = list(training())
     assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))

@@ -14,7 +14,7 @@ from attnviz.trained.snapshots import line, stored
 from attnviz.trained.storyteller.grammar import WATCHED
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, message_to, page_text, press, stop, visit, wait_until
-from tests.trained.made_up import of_translator
+from tests.trained.made_up import translator_snapshot
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("jobs")
 
 @pytest.fixture
 def simulated_training(play: Callable[..., None]) -> None:
-    before, after = (line(of_translator(step, PROBES[:1])) for step in (0, 50))
+    before, after = (line(translator_snapshot(step, PROBES[:1])) for step in (0, 50))
     play(before, line(17), after)
 
 
