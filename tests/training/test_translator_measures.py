@@ -24,10 +24,8 @@ def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: li
     assert all(words != pair.target for words, pair in zip(other_gender, pairs, strict=True))
 
     def rest(translations: Sequence[tuple[str, ...]]) -> float:
-        nothing = intervention(
-            FixedTranslator(translations), pairs, lambda it: Edit("encoder", 0, 0, it.source)
-        )
-        return nothing.rest
+        translator = FixedTranslator(translations)
+        return intervention(translator, pairs, lambda places: Edit("encoder", 0, 0, places.source)).rest
 
     assert rest(other_gender) == 1
     assert rest([(*other_gender[0], "trop"), *other_gender[1:]]) == 1 - 1 / len(pairs)
