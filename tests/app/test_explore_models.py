@@ -110,7 +110,7 @@ def test_layers_without_attention_weights_say_what_they_are(opened: Open) -> Non
     assert head["layer"] == 2
     read = view(model, ModelInput(PROMPT))
     own = attnviz.trace(PROMPT, model).stack("decoder")
-    assert np.array_equal(traces.own_weights(read.model, read.given, "decoder")[1::2], own)
+    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], own)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(try_page(page, model=model, text=PROMPT, layer="3"))
 

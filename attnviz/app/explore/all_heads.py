@@ -106,4 +106,4 @@ def _note(view: View, behaviour: Behaviour) -> str:
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
-    return traces.found(view.model, view.given, view.kind, view.merge)
+    return traces.head_behaviours(view.model, view.given, view.kind, view.merge)

@@ -14,7 +14,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import texts
 from attnviz.app.heads.score.choices import TestedHead
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.server.jobs import JOBS, Job
@@ -35,7 +35,7 @@ def draw(chosen: TestedHead) -> None:
     def stream(progress: Progress[Found]) -> None:
         _map(chosen, progress.found[chosen.test.name], final=False)
 
-    status = counted("Reading the examples", f"{chosen.test.source.unit}s")
+    status = progress_text("Reading the examples", f"{chosen.test.source.unit}s")
     st.markdown(f"{markdown.plain(chosen.test.question)}.")
     latest = show_job(job, status, stream, key="scores", only_running=True)
     if latest is None:
