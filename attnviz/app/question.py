@@ -72,7 +72,7 @@ class Question:
 def sentence_of_page() -> str:
     """Return the page's sentence, or both sentences."""
     choice = next((lesson.sentence for lesson in LESSONS if lesson.name == link.page()), TEXT)
-    return " / ".join(text for _, text in link.along(choice, READER))
+    return " / ".join(text for _, text in link.parameters(choice, READER))
 
 
 def form() -> Question | None:

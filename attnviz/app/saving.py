@@ -88,7 +88,7 @@ def _subject() -> tuple[str, str, str]:
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
     known = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
-    model = lookup.called(lookup.entry(known)) if known else ""
+    model = lookup.display_name(lookup.entry(known)) if known else ""
     if here in choices.LESSONS - choices.TEXT.pages:
         model = shown_values(choices.TRANSLATOR) or catalogue.TRANSLATOR
         texts = texts[1:]

@@ -75,7 +75,7 @@ def _entrance(trouble: str) -> None:
 
 def _of_the_teacher(code: str) -> None:
     st.html(_STYLE)
-    app = address.for_others()
+    app = address.shared_url()
     joins = app and f"{app}/classroom?{ROOM.name}={code}"
     words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
     with words:

@@ -33,6 +33,6 @@ def copy_link(
             "query": urlencode(parameters, doseq=True),
             "always": always,
             "never": never,
-            "others": address.for_others(),
+            "others": address.shared_url(),
         },
     )

@@ -34,7 +34,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             FILTER.forget()  # it belongs to another kind of attention
         else:
             with st.popover("Filter"):
-                FILTER.perhaps("Heads that attend to …", names)
+                FILTER.optional_pills("Heads that attend to …", names)
         chosen = choose_heads(view, lambda: linking.clearest(view, example))
     return chosen, st.container()
 

@@ -67,7 +67,7 @@ def draw(read: ExploreSelection) -> None:
             else:
                 link.choose(QUERY, option(tokens[at]))
 
-        called = lookup.called(read.model)
+        called = lookup.display_name(read.model)
         long_head.draw(
             _source(read, tokens, layer),
             heads,

@@ -216,7 +216,7 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (POLL | {"question": " "}, "Write their question"),
+        (POLL | {"question": " "}, "The options have no question"),
         (POLL | {"question": 3}, "cannot read"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),

@@ -93,7 +93,7 @@ def _link(chosen: TestedHead) -> None:
         "pages/explore.py",
         label=f"Open head {chosen.name} in Explore",
         icon=":material/grid_view:",
-        query_params=link.along(MODEL, TEXT, LAYER, HEAD),
+        query_params=link.parameters(MODEL, TEXT, LAYER, HEAD),
     )
 
 
@@ -160,7 +160,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.display_name(chosen.entry))}-scores-{test}.csv"
 
 
 def number(score: float) -> str:
