@@ -30,7 +30,7 @@ class Passage extends View {
   }
 
   update(data) {
-    this.choice.tell(data.chosen);
+    this.choice.receive(data.chosen);
     this.pending = data.pending;
     const texts = JSON.stringify([data.typed, data.tokens, data.written, data.pending]);
     if (texts !== this.texts) this.build(data);
