@@ -51,7 +51,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     """Draw all choices; the text is None until the visitor enters one.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or records weights only; or the text is too long.
+        AttnvizError: the model cannot read the sentence, or records only weights; or the text is too long.
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
