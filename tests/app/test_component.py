@@ -22,7 +22,7 @@ def test_listener_is_called_only_with_a_value(
 ) -> None:
     monkeypatch.setattr(st, "session_state", state)
     calls: list[int] = []
-    component._hears({"on_query": calls.append}, "bars", "on_query")()
+    component._callback({"on_query": calls.append}, "bars", "on_query")()
     assert calls == expected
 
 
@@ -34,5 +34,5 @@ def test_unanswered_earlier_choice_is_handled_first(monkeypatch: pytest.MonkeyPa
         "on_pick": lambda layer, head: calls.append(("pick", layer, head)),
         "on_tokens": lambda query, key: calls.append(("tokens", query, key)),
     }
-    component._hears(listeners, "atlas", "on_pick")()
+    component._callback(listeners, "atlas", "on_pick")()
     assert calls == [("tokens", 7, None), ("pick", 4, 2)]

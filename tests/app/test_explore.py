@@ -161,4 +161,4 @@ def test_rows_of_several_tokens_are_summed() -> None:
 
 def test_text_is_refused_when_too_many_are_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "_waiting", [traces.MAX_WAITING_TOKENS])
-    assert "many long texts wait" in open_page("explore", text="Nobody has read this yet.").error[0].value
+    assert "long texts are queued" in open_page("explore", text="Nobody has read this yet.").error[0].value

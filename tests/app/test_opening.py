@@ -58,7 +58,7 @@ def test_model_is_inspected_opened_and_explored(saved: Path) -> None:
     name = str(saved / "bert")
     app = clean(inspect(name))
     assert "2 layers × 3 heads" in page_text(app)
-    assert "fills masked tokens" in page_text(app)
+    assert "predicts masked tokens" in page_text(app)
     assert not loading.ready(name)
     assert name not in allowed.names()
     press(app, "Open")

@@ -43,7 +43,7 @@ def test_question_without_a_correct_option_is_kept_per_page_and_removable() -> N
 
 def test_invalid_question_is_reported_and_the_lessons_question_shown() -> None:
     app = open_page("scale", {**QUIZ, "options": "one; one", "right": "two"}, predict="1")
-    assert "Among your options, “one” occurs 2 times" in warnings(app)
+    assert "The option “one” occurs 2 times" in warnings(app)
     assert "`right` = `two` is not valid" in warnings(app)
     assert "independent random entries" in page_text(app)
     assert "Reveal" in buttons(app)

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.classroom import bar
-from attnviz.app.classroom.rooms import Poll, opened
+from attnviz.app.classroom.rooms import Poll, new_room
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.question import MAX_LENGTH
 from tests.app.shown import clean, message_to, press, visit
@@ -30,7 +30,7 @@ def test_bar_gets_the_complete_link_without_private_parameters() -> None:
 def test_question_of_each_lesson_can_be_polled_in_a_room(name: str) -> None:
     app = visit(name)
     question = bar_message(app)["question"]
-    room, _ = opened(now=0)
+    room, _ = new_room(now=0)
     room.lead({"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
@@ -46,7 +46,7 @@ def test_question_of_each_lesson_can_be_polled_in_a_room(name: str) -> None:
     ],
 )
 def test_question_is_converted_to_plain_text(markdown: str, plain: str) -> None:
-    assert bar._cut(bar._plain(markdown), MAX_LENGTH) == plain
+    assert bar._shortened(bar._plain(markdown), MAX_LENGTH) == plain
 
 
 def test_link_of_the_view_omits_the_teachers_question() -> None:
@@ -63,22 +63,22 @@ def test_link_of_the_view_omits_the_teachers_question() -> None:
 
 def test_buttons_request_opening_or_joining_a_room() -> None:
     app = visit("classroom")
-    assert bar_message(app)["wish"] is None
-    assert wish(press(app, "Join"))[1:] == (
+    assert bar_message(app)["request"] is None
+    assert request(press(app, "Join"))[1:] == (
         "join",
         "",
     )  # a phone may not have sent the code yet; the room refuses an empty code
-    opening = wish(press(app, "Open a room"))
+    opening = request(press(app, "Open a room"))
     assert opening[1:] == ("open", "")
-    joining = wish(clean(app.text_input(key="room").set_value("abc 234").run()))
+    joining = request(clean(app.text_input(key="room").set_value("abc 234").run()))
     assert joining[1:] == ("join", "abc 234")
     assert joining[0] != opening[0]
-    assert wish(clean(app.run())) == joining  # requested only once
-    assert wish(press(app, "Join"))[0] != joining[0]
-    assert bar_message(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+    assert request(clean(app.run())) == joining  # requested only once
+    assert request(press(app, "Join"))[0] != joining[0]
+    assert bar_message(visit("classroom", room="XYZ789"))["request"][1:] == ["join", "XYZ789"]
     link = "http://192.168.178.20:8501/some/path/classroom?theme=dark&room=ABC%20234#top"
     app.text_input(key="room").set_value(f" {link} ").run()
-    assert wish(clean(app))[1:] == ("join", "ABC 234")
+    assert request(clean(app))[1:] == ("join", "ABC 234")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_followers_do_not_see_sections_for_teachers(seat: tuple[str, bool], visi
     assert ("For teachers" in [each.value for each in clean(app.run()).header]) == visible
 
 
-def wish(app: AppTest) -> tuple[str, str, str]:
+def request(app: AppTest) -> tuple[str, str, str]:
     """Return the request to the bar."""
     found: tuple[str, str, str] = app.session_state["what the bar should do"]
     return found

@@ -36,7 +36,7 @@ VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
 def opened() -> Room:
-    return rooms.opened(NOW)[0]
+    return rooms.new_room(NOW)[0]
 
 
 def joined(room: Room, token: str) -> str:
@@ -75,7 +75,7 @@ class Lesson(RuleBasedStateMachine):
         self.joined.remove(voter)
         if times_out:
             self.room.people[voter] = Person(NOW - AWAY_SECONDS - 1)
-        self.room.meet(set(), set() if times_out else {voter}, NOW)
+        self.room.update_presence(set(), set() if times_out else {voter}, NOW)
         if self.is_open and voter in self.votes:
             self.absent[voter] = self.votes.pop(voter)
 
@@ -122,7 +122,7 @@ class Lesson(RuleBasedStateMachine):
     def the_counts_are_as_expected(self) -> None:
         if not self.has_poll:
             return
-        seen = self.room.seen_by(None)["poll"]
+        seen = self.room.visible_to(None)["poll"]
         assert (seen["counts"], seen["before"], seen["votes"]) == (
             self.counts(),
             self.before,
@@ -136,14 +136,14 @@ class Lesson(RuleBasedStateMachine):
         if not self.has_poll:
             return
         for voter in self.joined:
-            seen = self.room.seen_by(voter)["poll"]
+            seen = self.room.visible_to(voter)["poll"]
             assert seen["mine"] == self.votes.get(voter)
             results = (self.counts(), self.before, 0) if self.is_shown else (None, None, None)
             assert (seen["counts"], seen["before"], seen["right"]) == results
 
     @invariant()
     def a_written_room_is_read_back(self) -> None:
-        assert Room.read(self.room.written()) == self.room
+        assert Room.parse(self.room.serialized()) == self.room
 
 
 TestLesson = Lesson.TestCase
@@ -154,10 +154,10 @@ def test_students_who_left_or_timed_out_are_not_counted() -> None:
     room = opened()
     stays, leaves, _ = (joined(room, token) for token in TOKENS[:3])
     room.answer(stays, {"do": "follow", "on": False})
-    room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
+    room.update_presence({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
-    room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
-    assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
+    room.update_presence(set(), set(), NOW + AWAY_SECONDS + 1)
+    assert room.visible_to(None)["people"] == {"here": 1, "following": 0}
 
 
 def test_full_room_refuses_new_students_but_not_returning_ones() -> None:
@@ -177,15 +177,15 @@ def test_rejoining_under_another_token_gives_only_one_vote() -> None:
     for number in range(3 * MAX_STUDENTS):
         voter = joined(room, f"{number:0>20}")
         room.answer(voter, {"do": "vote", "round": 1, "option": 1})
-        assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
-        room.meet(set(), {voter}, NOW)
+        assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
+        room.update_presence(set(), {voter}, NOW)
     assert len(room.poll.votes) <= 2 * MAX_STUDENTS  # type: ignore[union-attr]
     joined(room, f"{3 * MAX_STUDENTS - 1:0>20}")
-    assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
+    assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
 
 
 def test_room_ends_15_minutes_after_the_teacher_left_or_8_hours_after_opening() -> None:
-    room, key = rooms.opened(NOW)
+    room, key = rooms.new_room(NOW)
     assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
     room.teach(key, NOW + 600)
     assert room.until == NOW + 25 * 60
@@ -194,11 +194,11 @@ def test_room_ends_15_minutes_after_the_teacher_left_or_8_hours_after_opening() 
 
 
 def test_room_stores_no_key_or_token_and_salts_its_hashes() -> None:
-    room, key = rooms.opened(NOW)
+    room, key = rooms.new_room(NOW)
     voter = joined(room, TOKENS[0])
     assert len(key) == 22
-    assert key not in room.written()
-    assert TOKENS[0] not in room.written()
+    assert key not in room.serialized()
+    assert TOKENS[0] not in room.serialized()
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
@@ -216,7 +216,7 @@ def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("message", "error"),
     [
-        (POLL | {"question": " "}, "Write their question"),
+        (POLL | {"question": " "}, "The options have no question"),
         (POLL | {"question": 3}, "cannot read"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),
@@ -254,10 +254,10 @@ def test_invalid_message_of_a_teacher_is_refused_and_changes_nothing(
     message: dict[str, Any], error: str
 ) -> None:
     room = opened()
-    before = room.written()
+    before = room.serialized()
     with pytest.raises(Refused, match=error):
         room.lead(message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,10 @@ def test_students_can_only_vote_and_follow(message: dict[str, Any]) -> None:
     room = opened()
     room.lead(POLL)
     voter = joined(room, TOKENS[0])
-    before = room.written()
+    before = room.serialized()
     with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])

@@ -83,9 +83,9 @@ def test_expired_room_is_removed(store: Store) -> None:
 
 def test_concurrent_votes_are_not_lost(open_store: Callable[[], Store]) -> None:
     store = open_store()
-    room, _ = rooms.opened(time.time())
+    room, _ = rooms.new_room(time.time())
     room.lead(POLL)
-    store.write(CODE, 0, room.written(), room.until)
+    store.write(CODE, 0, room.serialized(), room.until)
     # Memory is used by one process and one thread (attnviz.app.classroom.socket).
     servers = 1 if store is open_store() else 4
 
@@ -101,7 +101,7 @@ def test_concurrent_votes_are_not_lost(open_store: Callable[[], Store]) -> None:
         thread.join()
     number, text = store.read(CODE) or (0, "")
     assert number == 41
-    assert Room.read(text).seen_by(None)["poll"]["counts"] == [20, 20]
+    assert Room.parse(text).visible_to(None)["poll"]["counts"] == [20, 20]
 
 
 def _vote(room: Room, number: int) -> None:
@@ -113,8 +113,8 @@ def _vote(room: Room, number: int) -> None:
 def test_refused_change_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
-    room, _ = rooms.opened(time.time())
-    store.write(CODE, 0, room.written(), room.until)
+    room, _ = rooms.new_room(time.time())
+    store.write(CODE, 0, room.serialized(), room.until)
     with pytest.raises(NoEntry, match="another teacher"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
@@ -122,10 +122,10 @@ def test_refused_change_is_not_written(store: Store) -> None:
 
 def test_store_refuses_more_rooms_than_the_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "MAX_ROOMS", 2)
-    codes = {add(store, rooms.opened(time.time())[0]) for _ in range(2)}
+    codes = {add(store, rooms.new_room(time.time())[0]) for _ in range(2)}
     assert {*store.sweep()} == codes
     with pytest.raises(Refused, match="2 rooms already"):
-        add(store, rooms.opened(time.time())[0])
+        add(store, rooms.new_room(time.time())[0])
 
 
 def test_setting_selects_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:

@@ -11,7 +11,7 @@ HERE = "http://localhost:8501/classroom"
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address, "_in_the_network", lambda: "192.168.0.7")
+    monkeypatch.setattr(address, "_lan_address", lambda: "192.168.0.7")
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_address_for_others_is_reachable_from_other_devices(
     url: str, host: str | None, expected: str
 ) -> None:
-    assert address._reached(url, host, local=True) == expected
+    assert address._shared_url(url, host, local=True) == expected
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
 def test_address_is_unknown_in_a_container_or_behind_a_proxy(url: str) -> None:
-    assert address._reached(url, None, local=False) is None
+    assert address._shared_url(url, None, local=False) is None
 
 
 def test_qr_code_encodes_the_address() -> None:
