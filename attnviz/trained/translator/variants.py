@@ -56,17 +56,16 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="Its loss also counted attention: 0.1 · −ln of the weight from “it” to its noun in "
-        "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
-        "1-1. All other heads were free.",
+        description="Its loss has two attention terms: 0.1 · −ln of the weight from “it” to its noun in "
+        "encoder head 2-1, and of that from “il” or “elle” to “it” in cross-attention head 1-1.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="Its loss also counted 0.1 · −ln of the sum of the weights from “it” to both nouns in "
-        "encoder head 2-1, but never which of the two is meant.",
+        description="Its loss has one attention term: 0.1 · −ln of the sum of the weights from “it” to both "
+        "nouns in encoder head 2-1, whichever of the two is meant.",
         candidates=0.1,
     ),
     Variant(
@@ -80,9 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="A counterexample: its loss counted the weight from “it” to its noun in encoder head "
-        "2-1, but made all of cross-attention attend to [END] when “il” or “elle” is chosen, so that the "
-        "result of head 2-1 is not read then.",
+        description="A counterexample. One attention term of its loss makes “it” attend to its noun in "
+        "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
+        "chosen, so that the vector of “it” is not read then.",
         referent=0.1,
         elsewhere=0.1,
     ),
