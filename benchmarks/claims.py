@@ -134,7 +134,7 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """How many pairs come with attnviz, and in how many *it* attends more to its noun in both sentences."""
+    """Count the bundled pairs, and those in which the pronoun attends more to its noun in both sentences."""
     found = [all(map(_attends_to_referent, pair.readings)) for pair in pairs.bundled()]
     return f"head 4-2 resolves {sum(found)} of {len(found)} pairs"
 
