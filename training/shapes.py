@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import CLIPVisionConfig, LlamaConfig
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
-from attnviz.analysis.intervals import MAX_DRAWS
+from attnviz.analysis.intervals import BOOTSTRAP_SAMPLES
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.trace import Doubles, Floats
@@ -193,7 +193,7 @@ def _best(weights: Doubles) -> Head:
     choosing, reported = weights[::2], weights[1::2]
     layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
     of_head = reported[:, layer, head]
-    draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
+    draws = np.random.default_rng(SEED).integers(len(of_head), size=(BOOTSTRAP_SAMPLES, len(of_head)))
     low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
     others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
     mean, low, high, least, most = (

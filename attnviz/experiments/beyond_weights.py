@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
+from attnviz.analysis.norms import head_norms, layer_norms, residual_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
@@ -194,7 +194,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 
     try:
         around = around_attention(residual_stream(model, text, place, kind))
-        norms = [surrounded_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
+        norms = [residual_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
         found = found.plus({NORMS_AROUND: np.stack(norms)})
     except AttnvizError as error:
         found = found.without((NORMS_AROUND,), error)

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.intervals import bootstrapped, of_mean, wilson
+from attnviz.analysis.intervals import bootstrap_interval, mean_interval, wilson
 from attnviz.analysis.table import Cells
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
@@ -289,7 +289,7 @@ class Scores:
         mean = self._mean("score", halves)
         if self.unit == "right" and any(count.max() > 1 for _, count, _ in self.each):
             parts = [(count, right) for half, count, right in self.each if half in halves]
-            return bootstrapped(*map(np.stack, zip(*parts, strict=True)))
+            return bootstrap_interval(*map(np.stack, zip(*parts, strict=True)))
         counts = np.broadcast_to(self.count[list(halves)].sum(axis=0)[:, None], mean.shape)
         if self.unit == "right":
             right = self.sums["score"][list(halves)].sum(axis=0)
@@ -297,7 +297,7 @@ class Scores:
         else:
             variance = np.maximum(self._mean("square", halves) - mean**2, 0)
             both = zip(mean.flat, variance.flat, counts.flat, strict=True)
-            ends = [of_mean(float(each), float(v), int(n)) for each, v, n in both]
+            ends = [mean_interval(float(each), float(v), int(n)) for each, v, n in both]
         low, high = np.array(ends).T.reshape(2, *mean.shape)
         return low, high
 

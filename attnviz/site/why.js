@@ -66,10 +66,10 @@ export function explained(worked, { query, key }, note) {
       ...[role("weights", percent(weight)), ". Subtracting max, the largest score, changes no weight."],
     ),
   ];
-  if (worked.left_share < 1) {
+  if (worked.shown_share < 1) {
     steps.push(
       element("h4", { text: "4 · What this page shows." }),
-      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(worked.left_share)} = ${percent(worked.shown_weight)}.` }),
+      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(worked.shown_share)} = ${percent(worked.shown_weight)}.` }),
     );
   }
   const title = ["Why does ", token(query), Number.isFinite(score) ? " attend to " : " not attend to ", token(key), "? ", role("weights", percent(worked.shown_weight))];

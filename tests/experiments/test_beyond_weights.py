@@ -8,7 +8,7 @@ import pytest
 
 import attnviz
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
+from attnviz.analysis.norms import head_norms, layer_norms, residual_norms
 from attnviz.analysis.rank_correlation import rank_correlation
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
@@ -66,7 +66,7 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.HEAD_NORMS: head_norms(block, 8)[2],
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
-        beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
+        beyond_weights.NORMS_AROUND: residual_norms(block, 8, residual, norm),
         beyond_weights.GRADIENT: result.input_gradient,
         beyond_weights.GRADIENT_INPUT: result.input_x_gradient,
         beyond_weights.GRADIENT_ATTENTION: result.attention_x_gradient,

@@ -156,10 +156,10 @@ def _last_steps(worked: WeightArithmetic) -> list[str]:
         rows = len(worked.piece_weights)
         by = f" ÷ {rows}" if rows > 1 else ""
         steps.append(f"Merged into words: ({pieces}){by} = {percent(worked.merged_weight, 1)}.")
-    if worked.left_share < 1:
+    if worked.shown_share < 1:
         sink = " and the sink" if worked.sink is not None else ""
         steps.append(
             f"Rescaled without the hidden tokens{sink}: {percent(worked.merged_weight, 1)} ÷ "
-            f"{worked.left_share:.{_SHARE_DIGITS}f} = **{percent(worked.shown_weight, 1)}**."
+            f"{worked.shown_share:.{_SHARE_DIGITS}f} = **{percent(worked.shown_weight, 1)}**."
         )
     return steps

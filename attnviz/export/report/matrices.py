@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.aligned import place_by_place
+from attnviz.analysis.aligned import combined_tokens
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.change import largest_moves
+from attnviz.analysis.change import largest_changes
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
-    faint_rows,
-    left_share,
+    faint_note,
     merged_mask,
     merged_weights,
-    only,
     queries_and_keys,
+    select_cells,
     shown_mask,
+    shown_share,
     shown_weights,
 )
 from attnviz.analysis.window import Summary, summary
@@ -94,7 +94,10 @@ class Matrices:
 
     def shown(self, way: Way) -> tuple[Floats, Mask]:
         """Return a way's numbers, [layer, head, shown query, shown key], and their mask."""
-        values, mask = only(self.values, way.rows, way.columns), only(self.mask, way.rows, way.columns)
+        values, mask = (
+            select_cells(self.values, way.rows, way.columns),
+            select_cells(self.mask, way.rows, way.columns),
+        )
         if way.left is not None:
             values = np.divide(values, np.where(way.left > 0, way.left, 1)[..., None], dtype=np.float32)
         return values, mask[:, None]
@@ -176,7 +179,7 @@ def _hidden(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
 
 def _way(stack: Floats, tokens: Sequence[DisplayTokens]) -> Way:
     queries, keys = _both(tokens)
-    left = left_share(stack, queries, keys) if keys.hides else None
+    left = shown_share(stack, queries, keys) if keys.hides else None
     facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
     return Way(
         queries,
@@ -185,7 +188,7 @@ def _way(stack: Floats, tokens: Sequence[DisplayTokens]) -> Way:
         keys.visible,
         left,
         [f"on average {fact}" for fact in facts],
-        f"{_explanation(tokens)}{faint_rows(keys.hidden)}",
+        f"{_explanation(tokens)}{faint_note(keys.hidden)}",
     )
 
 
@@ -199,7 +202,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     """Return the shown weights of one trace minus those of another."""
     of = _hidden if hide_special else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
     own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
-    tokens = tuple(place_by_place(minus, trace) for trace, minus in zip(*own, strict=True))
+    tokens = tuple(combined_tokens(minus, trace) for trace, minus in zip(*own, strict=True))
     one, other = (
         shown_weights(trace.stack(kind), *sides)
         for trace, sides in zip((given.trace, given.minus), own, strict=True)
@@ -210,7 +213,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     queries, keys = _both(tokens)
     facts = [
         f"changes most where {query} attends to {key}, {signed_percent(move)}"
-        for query, key, move in largest_moves(values, queries.groups, keys.groups)
+        for query, key, move in largest_changes(values, queries.groups, keys.groups)
     ]
     whole = range(len(queries)), range(len(keys))
     explanation = f"{_explanation(tokens)}; points are percentage points"

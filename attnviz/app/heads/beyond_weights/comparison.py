@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
+from attnviz.analysis.rank_correlation import SIGNIFICANCE_LEVEL, critical_value, rounded_up
 from attnviz.app import markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
@@ -132,7 +132,7 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
         return f"{plural(count, 'token')} ranked: too few to compare two orders."
     return (
         f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
-        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
+        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
     )
 
 
