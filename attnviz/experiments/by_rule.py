@@ -36,7 +36,7 @@ SENTENCES = Source(
 
 
 def _score(rule: Rule, read: Measured) -> Scored:
-    """Score a sentence by a rule; its baseline is uniform attention over what the mask allows."""
+    """Score a sentence by a rule; the baseline is uniform attention over the unmasked keys."""
     counts, score, raw, uniform = (each[SINGLE_RULES.index(rule)] for each in read)
     scores = np.where(counts[:, None], score, np.nan)
     weights = raw if rule.is_attention else np.full_like(raw, np.nan)

@@ -31,7 +31,7 @@ class TokenSelection(choosing.QueryInHead):
         counted = np.zeros(len(self.queries), dtype=np.bool_)
         counted[list(self.shown())] = True
         counted[self.query] = False
-        return np.asarray(counted & found.seen)
+        return np.asarray(counted & found.visible)
 
 
 def choose() -> TokenSelection:

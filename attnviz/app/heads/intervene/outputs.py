@@ -17,7 +17,7 @@ _MAX_BARS = 24  # tokens of a long text, those with the largest change
 
 def show(chosen: Intervention, found: Effect) -> None:
     """Draw the change of the selected token's output, beside the baseline."""
-    cosine_change = float(ranking.turned(chosen, found.moved)[0, chosen.query])
+    cosine_change = float(ranking.turned(chosen, found.distances)[0, chosen.query])
     how_far = "does not change"
     if cosine_change:
         how_far = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
@@ -26,7 +26,7 @@ def show(chosen: Intervention, found: Effect) -> None:
 
 def every_token(chosen: Intervention, found: Effect) -> None:
     """Draw the angles of all outputs as bars."""
-    moved = ranking.turned(chosen, found.moved)[0]
+    moved = ranking.turned(chosen, found.distances)[0]
     shown = sorted(range(len(moved)), key=lambda at: (at != chosen.query, -moved[at]))[:_MAX_BARS]
     sizes = angles(moved) / (angles(moved.max()) or 1.0)
     bars: list[Bar] = [
@@ -49,5 +49,5 @@ def _median_head(chosen: Intervention) -> str:
     alone = ranking.job(chosen, None).latest
     if alone is None or not alone.finished:
         return ""
-    size = ranking.sizes(chosen, alone.found.moved)
+    size = ranking.sizes(chosen, alone.found.distances)
     return f"Median of {len(size)} heads, each ablated alone: **{angle(float(np.median(size)))}**."

@@ -133,9 +133,9 @@ def _outcome(asked: _Patch, found: Patching) -> str:
     """Describe the outcomes of both sentences, and the measure of a head's share, in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "
-            "the two sentences. A head’s share is the part of that difference (1 − cosine) that patching its "
-            "output removes."
+            f"The output of {asked.where} after the last layer changes by **{angle(found.difference)}** "
+            "between the two sentences. A head’s share is the part of that difference (1 − cosine) that "
+            "patching its output removes."
         )
     one, other = found.expected
     return (
