@@ -19,9 +19,9 @@ from torch import nn
 
 from attnviz.trained.translator import distance, splits, translator
 from attnviz.trained.translator.distance import NAMES, Distances, Name, Run
-from attnviz.trained.translator.exercises import PADDING, Corpus
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.training import Settings, learn
+from attnviz.trained.translator.training_batch import PADDING, Corpus
 from attnviz.trained.translator.translator import Sizes
 from attnviz.trained.translator.vocabulary import FRENCH
 from training import figures
@@ -68,9 +68,9 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
     Args:
         count: Number of candidates; sentences that cannot be lengthened are skipped.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    rng = random.Random(seed)  # noqa: S311 - sentences are no secret
     sentences = filter(can_be_longer, splits.training(count, seed))
-    return [lengthened(pair, clauses(dice, dice.randint(0, MAX_TRAINED_CLAUSES))) for pair in sentences]
+    return [lengthened(pair, clauses(rng, rng.randint(0, MAX_TRAINED_CLAUSES))) for pair in sentences]
 
 
 def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Pair]:
@@ -80,10 +80,10 @@ def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Pa
         count: Number of sentences, which are the same for any number of clauses.
         inserted: Number of clauses; each further clause is added after the others.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    rng = random.Random(seed)  # noqa: S311 - sentences are no secret
     longer = []
     for readings in splits.minimal_pairs(count // 2, seed):
-        put_in = clauses(dice, MAX_CLAUSES)[:inserted]
+        put_in = clauses(rng, MAX_CLAUSES)[:inserted]
         longer += [lengthened(pair, put_in) for pair in readings if can_be_longer(pair)]
     return longer
 
@@ -135,14 +135,14 @@ def count_right(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
     exact = pronoun = 0
     model.eval()
     corpus = Corpus(pairs, batch=100)
-    for exercises in (corpus.batch(*each) for each in corpus.epoch(0)):
-        following = exercises.following
+    for batch in (corpus.batch(*each) for each in corpus.epoch(0)):
+        labels = batch.labels
         with torch.no_grad():
-            logits = model(exercises.source, exercises.target).logits
+            logits = model(batch.source, batch.target).logits
         written = logits.argmax(dim=-1)
-        exact += int(((following == PADDING) | (written == following)).all(dim=1).sum())
+        exact += int(((labels == PADDING) | (written == labels)).all(dim=1).sum())
         every = torch.arange(len(logits))
-        scores, right = logits[every, exercises.pronoun], following[every, exercises.pronoun]
+        scores, right = logits[every, batch.pronoun], labels[every, batch.pronoun]
         wrong = sum(FRENCH.ids(("il", "elle"))) - right
         pronoun += int((scores[every, right] > scores[every, wrong]).sum())
     return exact, pronoun

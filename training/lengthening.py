@@ -27,10 +27,10 @@ Clause = tuple[Noun, Predicate]
 """An inserted clause: a person, and what the person is or wants."""
 
 
-def clauses(dice: random.Random, count: int) -> list[Clause]:
+def clauses(rng: random.Random, count: int) -> list[Clause]:
     """Return random clauses about different people, at most `MAX_CLAUSES`."""
     predicates = sentence_parts.predicates("person")
-    return [(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
+    return [(person, rng.choice(predicates)) for person in rng.sample(PEOPLE, count)]
 
 
 def can_be_longer(pair: Pair) -> bool:
@@ -68,5 +68,5 @@ def _english(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...
 
 def _french(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...]:
     """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
-    spoken = french.statement(Statement(predicate, tense), person.gender)
+    spoken = french.statement_words(Statement(predicate, tense), person.gender)
     return french.joined(["et", *french.noun_phrase(Phrase(person)), *spoken])

@@ -34,7 +34,7 @@ from attnviz.trained.shapes.pictures import (
     COLOURS,
     FOLDER,
     GRID,
-    MOST,
+    MAX_SHAPES,
     SHAPES,
     Question,
     draw,
@@ -152,7 +152,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
         float("inf"),
     )  # pictures have one shape at first, and one more as soon as these are learned
     for step in range(1, steps + 1):
-        some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
+        some = [question(random, minimum=1, maximum=most) for _ in range(BATCH)]
         ids = batches.ids(some)
         given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
         logits = model(**given, logits_to_keep=1).logits[:, -1]
@@ -163,7 +163,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
         optimizer.step()
         schedule.step()
         average = min(average, 2.0) * 0.9 + loss.item() * 0.1
-        if average < LEARNED and most < MOST:
+        if average < LEARNED and most < MAX_SHAPES:
             most, average = most + 1, float("inf")
         if step % 100 == 0:
             print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
@@ -182,7 +182,7 @@ def measure(count: int = PICTURES) -> Figures:
         right += expected.candidates[0].text.strip() == asked.answer
         trace = loading.trace("shapes", given)
         patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
-        place = patches.index((asked.asked.row, asked.asked.column))
+        place = patches.index((asked.target.row, asked.target.column))
         weights[asked.names_shape].append(trace.stack("decoder")[:, :, -1, place])
     found = (_best(np.array(weights[by_shape], np.float64)) for by_shape in (True, False))
     return Figures(count, right, round(1 / len(trace.tokens), 3), *found)

@@ -41,12 +41,12 @@ def asked(objects: int) -> list[tuple[grammar.Words, str]]:
     - in a tenth of the early texts, besides the chants: 142 and 299;
     - in a quarter of the early texts, with most chants later (3,000 steps): 122 and 300.
     """
-    dice, found = Random(1), []  # noqa: S311 - stories are no secret
+    rng, found = Random(1), []  # noqa: S311 - stories are no secret
     for _ in range(ITEMS):
-        facts = grammar.put(dice, objects, held_out=True)
-        people = grammar.pair(dice, "names", held_out=False)
-        story = grammar.placing(dice, people, facts)
-        noun, container = dice.choice(facts)
+        facts = grammar.put(rng, objects, held_out=True)
+        people = grammar.pair(rng, "names", held_out=False)
+        story = grammar.placing(rng, people, facts)
+        noun, container = rng.choice(facts)
         found.append(([START, *story, *grammar.asking(noun)], container))
     return found
 
