@@ -35,7 +35,7 @@ NUM_WORDS = 12  # draws of random words
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),
-    ("attnviz.trained.storyteller.copying", "copied"),
+    ("attnviz.trained.storyteller.copying", "measure_pass"),
 )
 _DRAWS = "number of draws of random words"
 _OPENING_DRAW = 3
