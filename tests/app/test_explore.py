@@ -122,7 +122,7 @@ def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
     moved = long.weights[1, its, 3] - short.weights[1, it, 2]
     assert f"4-2 · {signed_percent(float(moved))}" in row_of_buttons(app, "ranking").options
     clean(app.selectbox(key="key").set_value("3 + old").run())
-    assert "exists in only one of the two sentences" in words(app)
+    assert "is in only one of the two sentences" in words(app)
     assert len(worked_weights(app)) == 1
 
 

@@ -197,7 +197,7 @@ def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, serv
     expect(attends.first).to_be_visible(timeout=COMPUTED_MS)
     wait_idle(page)
     everybody_can_use(page)
-    page.get_by_role("link", name="Open on Explore").first.click()
+    page.get_by_role("link", name="Open in Explore").first.click()
     expect(page).not_to_have_url(re.compile("find"))
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(first)

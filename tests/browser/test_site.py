@@ -63,7 +63,7 @@ def test_the_weights_of_a_sentence_are_pytorch_s(site: Page) -> None:
 
 
 def test_it_reads_a_new_sentence_without_a_network(site: Page, context: BrowserContext) -> None:
-    expect(site.locator("#progress")).to_contain_text("works without a network", timeout=120_000)
+    expect(site.locator("#progress")).to_contain_text("works offline", timeout=120_000)
     context.set_offline(True)
     site.reload()
     expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")

@@ -109,11 +109,13 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
     for reading, expected in zip(ask(texts)["readings"], contents(traces).readings, strict=True):
         kind = expected["kinds"][0]
         assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
-        for name, way in kind["ways"].items():
-            found = reading["ways"][name]
-            assert [found[part] for part in _SAME] == [way[part] for part in _SAME]
+        for name, token_view in kind["token_views"].items():
+            found = reading["token_views"][name]
+            assert [found[part] for part in _SAME] == [token_view[part] for part in _SAME]
             # A share on the edge between two percents can be rounded either way.
-            differ = [pair for pair in zip(found["facts"], way["facts"], strict=True) if pair[0] != pair[1]]
+            differ = [
+                pair for pair in zip(found["facts"], token_view["facts"], strict=True) if pair[0] != pair[1]
+            ]
             assert len(differ) <= 2, differ
 
 

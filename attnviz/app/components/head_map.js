@@ -52,7 +52,7 @@ class HeadMap extends HeadGrid {
 
   update(data) {
     this.data = data;
-    this.selected.tell(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
+    this.selected.receive(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
     const shape = JSON.stringify([data.values.length, data.heads, data.row_labels, data.column_labels]);
     this.root.classList.toggle("labelled", Boolean(data.row_labels));
     if (this.shape !== shape) this.build(data.values.length);
@@ -90,13 +90,13 @@ class HeadMap extends HeadGrid {
     return rows ? `${isolated(rows[layer - 1])}, ${isolated(columns[head - 1])}` : `Head ${layer}-${head}`;
   }
 
-  said(at) {
+  factOf(at) {
     return this.data.texts[at];
   }
 
   /** Also marks the head's value on the colour bar. */
-  tell(at) {
-    const value = this.data.values[super.tell(at)] ?? null;
+  describeHead(at) {
+    const value = this.data.values[super.describeHead(at)] ?? null;
     this.tick.hidden = value === null;
     if (value !== null) this.tick.style.left = `${100 * along(value, this.data)}%`;
     return at;

@@ -1,7 +1,7 @@
 /* saved_picture: exports a widget as a light SVG or PNG: shapes and texts at their positions in the browser. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
-import { hex, saveAs, saveButtons, short, wrapped, writable } from "../../widgets/pens.js";
+import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../../widgets/pens.js";
 
 const MARGIN = 20; // pixels around everything
 const LINE = 20; // line height of title and caption, in pixels
@@ -50,7 +50,7 @@ export function pictureFile(root, { title, about }) {
   const width = Math.max(root.scrollWidth, root.offsetWidth);
   const height = Math.max(root.scrollHeight, root.offsetHeight);
   const lines = (text, size, style) =>
-    text ? wrapped(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...style })) : [];
+    text ? wrapLines(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...style })) : [];
   const [above, below] = [lines(title, 16, { "font-weight": 700, fill: INK }), lines(about, 12, { fill: GREY })];
   const top = MARGIN + above.length * LINE + 8;
   const say = (said, from) =>
@@ -65,7 +65,7 @@ export function pictureFile(root, { title, about }) {
     drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...shapes),
     ...say(below, top + height + 8),
   );
-  return writable(new XMLSerializer().serializeToString(svg));
+  return replaceInvalid(new XMLSerializer().serializeToString(svg));
 }
 
 // Elements ------------------------------------------------------------------------------------------------

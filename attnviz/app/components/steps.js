@@ -1,6 +1,6 @@
 /* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula. */
 
-import { byFinger, cellUnder, element } from "../../widgets/dom.js";
+import { isTouchScreen, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
 import { fixed, number, percent, strongest } from "../../widgets/numbers.js";
 import { gradient, levelsImage } from "../../widgets/palette.js";
@@ -161,7 +161,7 @@ export class Steps extends View {
       this.pinned = null;
     }
     this.data = data;
-    this.choice.tell(data.step);
+    this.choice.receive(data.step);
     this.draw();
   }
 
@@ -299,7 +299,7 @@ export class Steps extends View {
     const { reach } = this.data;
     const [low, high] = reach ? [`≤ −${fixed(reach, 1)} `, ` ≥ ${fixed(reach, 1)}`] : ["negative ", " positive"];
     const scale = reach ? "One scale for all." : "Each matrix has its own scale.";
-    const how = byFinger() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys.";
+    const how = isTouchScreen() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys.";
     this.legend.replaceChildren(low, ramp, `${high} · ${scale} ${how}`);
   }
 

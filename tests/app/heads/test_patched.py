@@ -50,7 +50,7 @@ def test_the_page_shows_the_shares_of_all_heads() -> None:
     for sentence in (
         "The output of `it` after the last layer changes by **28.6°** between the two sentences",
         f"The shares sum to {decimal(100 * expected.shares.sum(), 1)} %",
-        "patched at once, restore 100.0 %",
+        "all heads together restores 100.0 %",
     ):
         assert sentence in words(app)
     listed: Any = next(each for each in app.button_group if each.key == "patched most").options

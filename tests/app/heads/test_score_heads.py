@@ -70,5 +70,5 @@ def test_what_cannot_be_read_is_told_kindly() -> None:
     app = pasted("itself", f"A dog.\n{'word ' * 600}")
     assert "1 line could not be read" in [expander.label for expander in app.expander]
     app = pasted("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
-    assert "No example counts" in app.info[0].value
+    assert "No example is suitable" in app.info[0].value
     assert "“wombat”" in words(app)

@@ -57,30 +57,30 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
 
 
 def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
-    counted = chosen.counted(found)
-    rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
+    ranked = chosen.ranked(found)
+    rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
         "most. Compare the rows with *occlusion*, which removes one token at a time."
     )
-    _measures(chosen, found, rows, counted)
-    st.markdown(_followed(chosen, found))
+    _measures(chosen, found, rows, ranked)
+    st.markdown(_measured_outcome(chosen, found))
     if found.occluded:
-        st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
-    for what, reason in found.missing.items():
-        name = measure_name(what, chosen.name)
+        st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
+    for measure, reason in found.missing.items():
+        name = measure_name(measure, chosen.name)
         st.info(f"**{name}** is not available. {markdown.plain(reason)}", icon=":material/block:")
 
 
-def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row], counted: Mask) -> None:
+def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row], ranked: Mask) -> None:
     """Draw the rows, occlusion first, coloured from 0 to the row's largest value among ranked tokens."""
     places = list(chosen.shown())
-    values = np.array([np.where(counted, row.values, np.nan)[places] for row in rows], np.float32)
+    values = np.array([np.where(ranked, row.values, np.nan)[places] for row in rows], np.float32)
     largest = np.nanmax(values, axis=1, keepdims=True, initial=np.finfo(np.float32).tiny)
     texts, printed = [], []
     for row in rows:
         for place in places:
-            rank = f"rank {row.ranks[place]:g} of {counted.sum()}"
+            rank = f"rank {row.ranks[place]:g} of {ranked.sum()}"
             if not row.ranks[place]:
                 rank = "the token itself, not ranked" if found.visible[place] else "masked"
             texts.append(f"{_number(row.measure, float(row.values[place]))}, {rank}")
@@ -97,7 +97,7 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
         printed=printed,
         low=(0, "0"),
         high=(1, "largest"),
-        selected=(at, int(counted[places].argmax())),
+        selected=(at, int(ranked[places].argmax())),
         row_labels=[f"{name}{_agreement(row)}" for name, row in zip(names, rows, strict=True)],
         column_labels=[chosen.queries[place].label for place in places],
         on_pick=lambda row, _: _open_measure(rows[row].measure),
@@ -105,13 +105,13 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
 
 
 def _agreement(row: Row) -> str:
-    """Return the range of ρ, " · −0.12 to 0.45"; of one alone, " · 0.45"; "" without one."""
+    """Return the range of ρ, " · −0.12 to 0.45"; a single value, " · 0.45"; or ""."""
     if np.isnan(row.lowest):
         return ""
     return f" · {' to '.join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))}"
 
 
-def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
+def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     """Return the outcome measured by occlusion, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
@@ -129,7 +129,7 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
     compared = sum(row.measure != OCCLUSION and not np.isnan(row.lowest) for row in rows)
     bound = critical_value(count, max(1, compared))
     if bound is None or not compared:
-        return f"{plural(count, 'token')} ranked: too few to compare two orders."
+        return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
         f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
         f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
