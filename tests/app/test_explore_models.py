@@ -110,7 +110,7 @@ def test_layers_without_attention_weights_say_what_they_are(opened: Open) -> Non
     assert head["layer"] == 2
     read = view(model, ModelInput(PROMPT))
     own = attnviz.trace(PROMPT, model).stack("decoder")
-    assert np.array_equal(traces.own_weights(read.model, read.given, "decoder")[1::2], own)
+    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], own)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(try_page(page, model=model, text=PROMPT, layer="3"))
 
@@ -254,7 +254,7 @@ def test_other_visitors_and_changed_texts_keep_the_smaller_limit(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = try_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")
-    assert "may have 10 tokens" in app.error[0].value
+    assert "can have 10 tokens" in app.error[0].value
     assert app.text_input(key="text").value == "red dog " * 6
     clean(app.text_input(key="text").set_value("red dog").run())
     monkeypatch.setattr(allowed, "_restriction", lambda: False)

@@ -127,7 +127,7 @@ def _inputs_and_model(view: View) -> str:
     """Return the sentence, or both compared sentences, and the model."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
-    return f"{sentence} · {lookup.called(view.model)}"
+    return f"{sentence} · {lookup.display_name(view.model)}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
@@ -160,7 +160,7 @@ def file_name(view: View, heads: Heads) -> str:
         )
         if present
     ]
-    return "-".join([file_name_of(lookup.called(view.model)), *parts])
+    return "-".join([file_name_of(lookup.display_name(view.model)), *parts])
 
 
 def _widget(

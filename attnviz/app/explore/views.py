@@ -90,7 +90,7 @@ def left(view: View) -> Floats:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
 
     def of(given: ModelInput) -> Floats:
-        return shown_share(traces.own_weights(view.model, given, view.kind), *_shown(view, given))
+        return shown_share(traces.model_weights(view.model, given, view.kind), *_shown(view, given))
 
     if view.changed is None:
         return of(view.given)
@@ -151,7 +151,7 @@ def allowed(view: View) -> Mask:
     """
 
     def of(given: ModelInput) -> Mask:
-        masks = traces.own_masks(view.model, given, view.kind)
+        masks = traces.model_masks(view.model, given, view.kind)
         return np.stack([shown_mask(mask, *_shown(view, given)) for mask in masks])
 
     if view.changed is None:
@@ -197,7 +197,7 @@ def _facts(view: View) -> tuple[str, ...]:
         )
     tokens = _shown(view, view.given)
     left = (
-        shown_share(traces.own_weights(view.model, view.given, view.kind), *tokens)
+        shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
         if tokens[-1].hides
         else None
     )
@@ -247,5 +247,5 @@ def _values(view: View, given: ModelInput) -> Floats:
         return weights(view, given)
     read = traces.trace(view.model, given)
     scores = [at_stage(block, view.stage) for block in read.of_kind(view.kind)]
-    every = traces.of_all_layers(read, view.kind, scores, -np.inf)
+    every = traces.stack_layers(read, view.kind, scores, -np.inf)
     return shown_scores(every, *_shown(view, given))

@@ -13,7 +13,7 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.explained import HEADING, measure_name
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN
@@ -38,7 +38,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the measures while they are computed."""
     show_job(
         job_of(chosen),
-        counted("Measuring", "steps"),
+        progress_text("Measuring", "steps"),
         lambda progress: _draw(chosen, progress.found),
         key="beyond weights",
     )

@@ -15,7 +15,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
-_MAX_TOKENS = 5  # the most likely before the edits, and as many after them
+_MAX_TOKENS = 5  # number of most likely tokens before the edits, and after them
 
 
 @dataclass(frozen=True)

@@ -361,7 +361,7 @@ def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learne
 
 
 def _start(settings: Training) -> None:
-    job = JOBS.find(_KEY, partial(train, settings), anew=True)
+    job = JOBS.find(_KEY, partial(train, settings), replace=True)
     job.start()
     memory.put(_MINE, job)
 
