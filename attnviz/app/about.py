@@ -42,8 +42,8 @@ def meaning_of_a_weight() -> None:
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- Attention weights show **what is read**, not why a model decides as it does (Jain & Wallace 2019, Serrano & Smith 2019;
-  but see Wiegreffe & Pinter 2019).
+- Attention weights show **what is read**, not why a model decides as it does (Jain & Wallace 2019,
+  Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably when a head finds **nothing relevant**
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
 - In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).

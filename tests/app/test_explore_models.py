@@ -268,8 +268,8 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     trace, taken = traces.trace(lookup.entry(model), given), Trace.load(tmp_path / "taken.npz")
     assert (taken.text, taken.written) == (trace.text, 4)
     told, _ = read_head_table(csv_of(view(model, given), Heads(1, 1, ())))
-    assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
-    [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
+    assert told["sampling"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
+    [end] = [value for name, value in told.items() if name.startswith("generated text")]
     assert trace.text.removeprefix(PROMPT).strip() in end
     page = report_of(view(model, given), Heads(2, 3, ()), 4)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))
