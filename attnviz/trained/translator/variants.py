@@ -56,27 +56,16 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-<<<<<<< HEAD
         description="Its loss has two attention terms: 0.1 · −ln of the weight from “it” to its noun in "
         "encoder head 2-1, and of that from “il” or “elle” to “it” in cross-attention head 1-1.",
-=======
-        description="Its training loss included attention: 0.1 · −ln of the weight from “it” to its noun in "
-        "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
-        "1-1. The loss did not include other heads.",
->>>>>>> main
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-<<<<<<< HEAD
         description="Its loss has one attention term: 0.1 · −ln of the sum of the weights from “it” to both "
         "nouns in encoder head 2-1, whichever of the two is meant.",
-=======
-        description="Its training loss included 0.1 · −ln of the sum of the weights from “it” to both nouns "
-        "in encoder head 2-1, but not which of the two nouns is the referent.",
->>>>>>> main
         candidates=0.1,
     ),
     Variant(
@@ -90,15 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-<<<<<<< HEAD
         description="A counterexample. One attention term of its loss makes “it” attend to its noun in "
         "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
-        "chosen, so that the vector of “it” is not read then.",
-=======
-        description="A counterexample: its training loss included the weight from “it” to its noun in "
-        "encoder head 2-1, but also made all cross-attention heads attend to [END] when “il” or “elle” is "
         "chosen, so the output of head 2-1 is not used at that point.",
->>>>>>> main
         referent=0.1,
         elsewhere=0.1,
     ),
