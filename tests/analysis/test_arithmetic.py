@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attnviz.analysis.arithmetic import WeightArithmetic, why
+from attnviz.analysis.arithmetic import WeightArithmetic, weight_arithmetic
 from attnviz.analysis.display_tokens import shown_weights
 from tests.analysis.texts import PIECES, make_block, pieces
 
@@ -30,7 +30,7 @@ def recompute(steps: WeightArithmetic) -> None:
     )
     row_sums = [sum(map(float, row)) for row in steps.piece_weights]
     assert steps.merged_weight == pytest.approx(sum(row_sums) / len(row_sums), abs=1e-6)
-    assert steps.shown_weight == pytest.approx(steps.merged_weight / steps.left_share, abs=1e-6)
+    assert steps.shown_weight == pytest.approx(steps.merged_weight / steps.shown_share, abs=1e-6)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -41,7 +41,7 @@ def test_steps_lead_to_the_shown_weight(bias: bool, causal: bool) -> None:
         shown = pieces(hide_special=hide, merge_words=merge)
         picture = shown_weights(block.weights, shown)
         for head, query, key in np.ndindex(picture.shape):
-            steps = why(block, head, query, key, shown)
+            steps = weight_arithmetic(block, head, query, key, shown)
             recompute(steps)
             assert steps.shown_weight == picture[head, query, key]
             assert steps.query_position == shown.groups[query].positions[0]
@@ -50,7 +50,7 @@ def test_steps_lead_to_the_shown_weight(bias: bool, causal: bool) -> None:
 
 def test_steps_with_a_cap_lead_to_the_weight() -> None:
     block, shown = make_block(PIECES, cap=1.5), pieces(hide_special=False, merge_words=False)
-    steps = why(block, 1, 2, 3, shown)
+    steps = weight_arithmetic(block, 1, 2, 3, shown)
     assert steps.scaled == pytest.approx(steps.dot_product * steps.scale, abs=1e-5)
     assert steps.score == pytest.approx(1.5 * np.tanh(steps.scaled / 1.5), abs=1e-6)
     assert steps.weight == pytest.approx(
@@ -63,7 +63,7 @@ def test_steps_with_a_sink_lead_to_the_shown_weight(sink: float) -> None:
     block = make_block(PIECES, causal=True, sinks=(sink, sink, sink))
     for hide, merge in product((False, True), repeat=2):
         shown = pieces(hide_special=hide, merge_words=merge)
-        steps = why(block, 1, 2, 1, shown)
+        steps = weight_arithmetic(block, 1, 2, 1, shown)
         softmax = steps.softmax
         assert steps.sink == sink
         assert softmax.largest == max(*steps.score_row[steps.mask_row].tolist(), sink)
@@ -72,12 +72,12 @@ def test_steps_with_a_sink_lead_to_the_shown_weight(sink: float) -> None:
         assert steps.weight == pytest.approx(
             softmax.exponentials[steps.key_position] / softmax.total, abs=1e-6
         )
-        assert steps.shown_weight == pytest.approx(steps.merged_weight / steps.left_share, rel=1e-4)
+        assert steps.shown_weight == pytest.approx(steps.merged_weight / steps.shown_share, rel=1e-4)
 
 
 def test_selected_pieces_of_merged_words() -> None:
     block, shown = make_block(PIECES), pieces(hide_special=True, merge_words=True)
-    steps = why(block, 1, 0, 0, shown, query_piece=2, key_piece=1)
+    steps = weight_arithmetic(block, 1, 0, 0, shown, query_piece=2, key_piece=1)
     assert (steps.query_position, steps.key_position) == (3, 2)
     assert steps.piece_weights.shape == (3, 3)
     assert steps.weight == steps.piece_weights[2, 1]

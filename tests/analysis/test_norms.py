@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, surrounded_norms, weighted_vectors
+from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, residual_norms, weighted_vectors
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats
 from tests.analysis.texts import make_block, words
@@ -60,7 +60,7 @@ def test_normalized_parts_sum_to_the_output_of_the_layer_norm(block: Block) -> N
     summed = sum(normalize(part) for part in parts) + normalize(bias) + shift
     np.testing.assert_allclose(summed, expected, atol=1e-5)
     np.testing.assert_allclose(
-        surrounded_norms(block, query, residual, FrozenNorm(gain, shift, deviation)),
+        residual_norms(block, query, residual, FrozenNorm(gain, shift, deviation)),
         [np.sqrt((normalize(part) ** 2).sum()) for part in parts],
         rtol=1e-4,
     )

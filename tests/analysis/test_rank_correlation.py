@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.analysis.rank_correlation import (
-    SELDOM,
+    SIGNIFICANCE_LEVEL,
     critical_value,
     rank_correlation,
     ranks,
@@ -64,7 +64,9 @@ def test_critical_value_is_exact_for_few_values(count: int, comparisons: int) ->
         zip(sorted(counts), np.cumsum([counts[each] for each in sorted(counts)[::-1]])[::-1], strict=True)
     )
     bound = min(
-        each for each, orders in reached.items() if orders / len(correlations) <= SELDOM / comparisons
+        each
+        for each, orders in reached.items()
+        if orders / len(correlations) <= SIGNIFICANCE_LEVEL / comparisons
     )
     assert found == pytest.approx(float(bound))
 

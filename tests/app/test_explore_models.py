@@ -269,8 +269,8 @@ def test_files_have_the_input_and_the_generated_text(opened: Open, tmp_path: Pat
     trace, saved = traces.trace(lookup.entry(model), model_input), Trace.load(tmp_path / "saved.npz")
     assert (saved.text, saved.written) == (trace.text, 4)
     metadata, _ = read_head_table(csv_of(view(model, model_input), Heads(1, 1, ())))
-    assert metadata["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
-    [end] = [value for name, value in metadata.items() if name.startswith("its end as the model wrote it")]
+    assert metadata["sampling"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
+    [end] = [value for name, value in metadata.items() if name.startswith("generated text")]
     assert trace.text.removeprefix(PROMPT).strip() in end
     page = report_of(view(model, model_input), Heads(2, 3, ()), 4)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))

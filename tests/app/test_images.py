@@ -101,16 +101,16 @@ def test_page_opens_with_a_word_and_the_patch_that_it_names() -> None:
     question = QUESTIONS["six shapes"]
     message = message_to(app, "patches")
     assert message["words"]
-    assert message["names"][message["query"]] == question.named
+    assert message["names"][message["query"]] == question.keyword
     assert (message["layer"], message["head"]) == HEAD
     trace = read("six shapes", question.text)
     words = words_in(trace)
     row = trace.block("decoder", HEAD[0] - 1).weights[HEAD[1] - 1, words[message["query"]]]
     strongest = trace.tokens[int(row.argmax())].patch
     assert strongest is not None
-    assert (strongest.row, strongest.column) == (question.asked.row, question.asked.column)
+    assert (strongest.row, strongest.column) == (question.target.row, question.target.column)
     assert (
-        f"*row {question.asked.row + 1}, column {question.asked.column + 1}* **{100 * row.max():.1f} %**"
+        f"*row {question.target.row + 1}, column {question.target.column + 1}* **{100 * row.max():.1f} %**"
         in words_of(app)
     )
     assert f"**{question.answer}**" in words_of(app)

@@ -38,20 +38,20 @@ def test_hovering_a_patch_shows_its_weight_and_clicking_selects_it(page: Page, s
     open_page(page, server, "images")
     question = QUESTIONS["six shapes"]
     words = page.get_by_role("group", name="Words of the text").get_by_role("button")
-    chosen = words.filter(has_text=question.named)
+    chosen = words.filter(has_text=question.keyword)
     expect(chosen).to_have_attribute("aria-pressed", "true")
     patch = page.get_by_role(
-        "gridcell", name=f"row {question.asked.row + 1}, column {question.asked.column + 1}:"
+        "gridcell", name=f"row {question.target.row + 1}, column {question.target.column + 1}:"
     )
     expect(patch).to_have_accessible_name(re.compile(r": \d+\.\d %"))
     weight = str(patch.get_attribute("aria-label")).split(": ")[-1]
     patch.hover()
     expect(
-        page.get_by_text(f"{question.named} attends to row {question.asked.row + 1}, column")
+        page.get_by_text(f"{question.keyword} attends to row {question.target.row + 1}, column")
     ).to_be_visible()
     patch.click()
     wait_idle(page)
-    expect(chosen).to_have_text(f"{question.named}{weight}")  # weights to the selected patch
+    expect(chosen).to_have_text(f"{question.keyword}{weight}")  # weights to the selected patch
     assert_accessible(page)
 
 

@@ -107,7 +107,7 @@ def test_without_a_target_the_model_translates() -> None:
 
 @given(st.lists(st.sampled_from(vocabulary.FRENCH.words[3:]), max_size=80))
 def test_every_generated_word_has_its_span_in_the_text(words: list[str]) -> None:
-    text = grammar.written(words)
+    text = grammar.format_sentence(words)
     start, *found = spelled(words, text)
     assert start == reading.french("le")[0]
     assert [text[token.start : token.end].lower() for token in found] == words

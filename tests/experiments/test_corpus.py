@@ -39,7 +39,7 @@ def test_pasted_text_and_file_have_the_same_lines(end: str, tmp_path: Path) -> N
 def test_file_that_is_not_utf_8_is_refused_with_a_remedy(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other.txt"
     file.write_bytes(content)
-    with pytest.raises(UnreadableText, match=r"“other\.txt” is not text in UTF-8.*try again\.$"):
+    with pytest.raises(UnreadableText, match=r"“other\.txt” is not UTF-8 text.*try again\.$"):
         Corpus.from_file(file)
 
 

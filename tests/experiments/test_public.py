@@ -22,7 +22,10 @@ RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner t
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda **model: experiments.ablate(SENTENCE, place=2, **model), lambda found: found.moved.expected),
+        (
+            lambda **model: experiments.ablate(SENTENCE, place=2, **model),
+            lambda found: found.distances.expected,
+        ),
         (
             lambda **model: experiments.find(SENTENCE, place=2, within=RELATIONS, **model),
             lambda found: np.array([near.similarity for near in found.nearest]),
@@ -102,7 +105,7 @@ def test_repeated_text_is_refused_with_its_positions(folder_of: FolderOf) -> Non
     by_text, by_number = (
         experiments.ablate(SENTENCE, folder_of("gpt2"), place=each) for each in (word, place)
     )
-    assert np.array_equal(by_text.moved.cosine_change, by_number.moved.cosine_change)
+    assert np.array_equal(by_text.distances.cosine_change, by_number.distances.cosine_change)
 
 
 def test_experiments_run_in_the_given_dtype(folder_of: FolderOf) -> None:
@@ -121,7 +124,7 @@ def test_invalid_token_or_method_is_refused(folder_of: FolderOf) -> None:
         with pytest.raises(InvalidTrace, match="There is no token 6: counted from 0, the last one is 5"):
             call("The dog slept.", place=6)
     with pytest.raises(AttnvizError, match=r"'mask vector'.*mean vector, deleted"):
-        experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
+        experiments.occlusion(SENTENCE, folder_of("gpt2"), method="mask vector")
     for model, place in (("minilm", 1), (folder_of("gpt2"), 99), (folder_of("gpt2"), -1)):
         with pytest.raises(AttnvizError, match=f"has no prediction at token {place}, counted from 0"):
             experiments.ablate(SENTENCE, model, place)

@@ -14,14 +14,14 @@ from attnviz.trained.translator.translator import Sizes
 SCRIPT = """
 import time
 from attnviz.trained import live
-live.watch = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), time.sleep(60)) and []
+live.train_with_snapshots = lambda *arguments: (print(*arguments, flush=True), time.sleep(60)) and []
 live.main("guided", 7, 60)
 """
 
 
 @pytest.mark.parametrize("steps", [1, 60, 1234])
 def test_moments_include_the_first_and_last_step(steps: int) -> None:
-    found = live.moments(steps)
+    found = live.snapshot_steps(steps)
     assert (found[0], found[-1]) == (0, steps)
     assert list(found) == sorted(set(found))
 
@@ -42,14 +42,14 @@ def test_snapshots_of_a_translator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "SENTENCES", 6)
     # After two steps a model never generates [END], and each translation would take thirty words.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-    found = list(live.watch("candidates", 7, 2))
+    found = list(live.train_with_snapshots("candidates", 7, 2))
     assert calls == [("candidates", 7, 2)]
     assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]
     assert [news.step for news in found if isinstance(news, Snapshot)] == [0, 2]
 
 
 def test_snapshots_of_a_storyteller() -> None:
-    found = list(live.watch("storyteller", 7, 2))
+    found = list(live.train_with_snapshots("storyteller", 7, 2))
     assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]
 
 

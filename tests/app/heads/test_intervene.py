@@ -32,7 +32,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 def single_ablations() -> Numbers:
     """1 − cosine of each output before and after each head of BERT is ablated alone, as [head, token]."""
     *_, end = ablate("minilm", ModelInput(TIRED))
-    return end.found.moved.cosine_change
+    return end.found.distances.cosine_change
 
 
 def edits_of(app: AppTest) -> list[str]:

@@ -11,7 +11,7 @@ from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained.snapshots import line, stored
-from attnviz.trained.storyteller.grammar import WATCHED
+from attnviz.trained.storyteller.grammar import TRACKED_TEXT
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, message_to, page_text, press, stop, visit, wait_until
 from tests.trained.made_up import translator_snapshot
@@ -61,9 +61,9 @@ def test_language_model_opens_with_its_final_induction_head(size: str) -> None:
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
     heading = f"Decoder {layer + 1}-{head + 1} after {snapshot.step:,} steps"
     assert message_to(app, "head_view")["heading"] == heading
-    repetition = len(WATCHED) // 2 + len(WATCHED) // 4
+    repetition = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4
     row = snapshot.texts[0].weights["decoder"][layer, head, repetition]
-    assert row.argmax() == repetition - len(WATCHED) // 2 + 1
+    assert row.argmax() == repetition - len(TRACKED_TEXT) // 2 + 1
     assert message_to(app, "head_view")["query"] == repetition
 
 

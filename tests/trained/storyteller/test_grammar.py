@@ -15,7 +15,7 @@ from attnviz.trained.vocabulary import END, PAD, START
 NAMES = {*WOMEN, *MEN}
 
 
-def dice(seed: int) -> random.Random:
+def rng(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - not security-relevant
 
 
@@ -29,15 +29,15 @@ def test_word_order_matches_the_shipped_weights() -> None:
 
 
 def test_texts_fit_the_model_and_use_every_word() -> None:
-    generator = dice(1)
-    texts = [grammar.text(generator, chants=0.2) for _ in range(3000)]
+    generator = rng(1)
+    texts = [grammar.text(generator, repetition_share=0.2) for _ in range(3000)]
     assert {word for text in texts for word in text} == {*VOCABULARY.words} - {PAD}
     assert max(len(text) - 1 for text in texts) <= grammar.TOKEN_LIMIT
     assert {(text[0], text[-1] == END) for text in texts} == {(START, True), (CHANT, False)}
 
 
 def test_stories_have_no_held_out_combinations() -> None:
-    stories = [" ".join(grammar.story(dice(seed))) for seed in range(3000)]
+    stories = [" ".join(grammar.story(rng(seed))) for seed in range(3000)]
     for story in stories:
         outside_quotes = re.sub(r"\w+ said : [^.]*", "", story)  # quotes combine words at random
         people = {word for word in outside_quotes.split() if word in NAMES}

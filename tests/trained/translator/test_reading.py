@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import sentence, written
-from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
+from attnviz.trained.translator.grammar import format_sentence, sentence
+from attnviz.trained.translator.reading import TOKEN_LIMIT, french, is_outside_grammar, tokens
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -91,13 +91,13 @@ def test_any_text_is_tokenized_or_refused_with_our_error(text: str) -> None:
 
 
 def test_sentences_of_the_grammar_are_tokenized_and_not_outside() -> None:
-    dice = random.Random(3)  # noqa: S311 - not security-relevant
+    rng = random.Random(3)  # noqa: S311 - not security-relevant
     for number in range(1000):
-        pair = sentence(dice)
+        pair = sentence(rng)
         if number < 200:  # slow
-            assert not outside(pair.source)
-        assert tuple(words(written(pair.source))) == pair.source
-        read = french(written(pair.target))
+            assert not is_outside_grammar(pair.source)
+        assert tuple(words(format_sentence(pair.source))) == pair.source
+        read = french(format_sentence(pair.target))
         assert tuple(token.text for token in read[1:]) == pair.target
         assert [token.id for token in read] == FRENCH.ids([token.text for token in read])
 
@@ -123,4 +123,4 @@ def test_french_elisions_are_tokens() -> None:
     ],
 )
 def test_sentences_not_in_the_grammar_are_outside(text: str) -> None:
-    assert outside(text.split())
+    assert is_outside_grammar(text.split())

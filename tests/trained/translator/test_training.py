@@ -41,7 +41,7 @@ def test_training_is_reproducible_despite_other_random_draws(trained: Tensor) ->
     steps = []
     for progress in train(TINY):
         torch.rand(progress.step)
-        progress.model.eval()  # as an examination may
+        progress.model.eval()  # as an evaluation may
         steps.append(progress.step)
     assert torch.equal(numbers(progress), trained)
     assert steps == list(range(1, 13))

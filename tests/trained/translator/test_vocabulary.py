@@ -18,8 +18,8 @@ def test_word_order_matches_the_shipped_weights() -> None:
 
 
 def test_sentences_use_exactly_the_vocabulary() -> None:
-    dice = random.Random(0)  # noqa: S311 - not security-relevant
-    pairs = [grammar.sentence(dice) for _ in range(8000)]
+    rng = random.Random(0)  # noqa: S311 - not security-relevant
+    pairs = [grammar.sentence(rng) for _ in range(8000)]
     special = {PAD, START, END}
     assert {word for pair in pairs for word in pair.source} == {*ENGLISH.words} - special
     assert {word for pair in pairs for word in pair.target} == {*FRENCH.words} - special
