@@ -63,13 +63,17 @@ def test_the_picture_says_what_the_sentence_says() -> None:
     ways = ["mean vector", "deleted"]
     assert shown["row_labels"][:2] == [f"Occlusion: {way}" for way in ways]
     assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
+    [table] = opened(open="Agreement with occlusion").table
     yardstick = values[:2, counted]
     for row in (2, 10):
         rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
-        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
+        assert list(table.value.iloc[row - 2]) == [
+            shown["row_labels"][row],
+            f"{decimal(min(rhos))} to {decimal(max(rhos))}",
+        ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
+    assert f"9 measures of 11 tokens: |ρ| = {rounded_up(bound)}" in words(opened(open="Agreement with occlusion"))
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 
