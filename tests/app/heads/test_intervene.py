@@ -75,9 +75,11 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
 def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=whole).label == "Ablate head 4-2"
+    assert app.button(key=whole).label == "Undo: ablate head 4-2"  # the page opens with an effect
     app.button(key=whole).click().run()
-    assert app.button(key=whole).label == "Undo: ablate head 4-2"
+    assert app.button(key=whole).label == "Ablate head 4-2"
+    assert edits_of(app) == []
+    app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
@@ -96,6 +98,15 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
     expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, words(visit("intervene", model="translator", edits="encoder 2-1")))
+
+
+def test_another_model_opens_with_its_own_head_ablated() -> None:
+    app = visit("intervene", text=TIRED)
+    assert edits_of(app) == ["encoder 4-2"]
+    clean(app.selectbox(key="model").select("translator").run())
+    [edit] = edits_of(app)
+    assert edit != "encoder 4-2"
+    assert not app.warning
 
 
 def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:

@@ -18,7 +18,7 @@ def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
 
 @pytest.mark.parametrize(
     ("page", "named"),
-    [("intervene", ["text"]), ("compare", ["text", "other"]), ("find", ["text"])],
+    [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("find", ["text"])],
 )
 def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) -> None:
     app = visit(page)
