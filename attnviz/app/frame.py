@@ -27,7 +27,7 @@ _BELOW = {
 }
 """The pages below each entry of the menu."""
 
-# On a phone the picture comes before the overview: what a tap changes is then in sight.
+# On a phone the pictures of all heads and the open head come before their filters and options.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
@@ -135,7 +135,7 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
   .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
-  .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
+  .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
@@ -143,12 +143,30 @@ html { font-size: 100% !important; }
     flex-direction: column-reverse !important;
   }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
-  .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
+  .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
+  html:not([data-teacher]) .st-key-picture-first {
+    > * > .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
+    :is(:has(> .st-key-slide-heads), :has(> * > .st-key-slide-heads), :has(> * > * > .st-key-slide-heads)),
+    .st-key-slide-heads { display: contents; }
+    .st-key-slide-heads > :not(:has(.st-key-atlas)), :has(> .st-key-slide-tokens) { order: 1; }
+    .st-key-atlas { --beside-atlas: none; }
+    .st-key-one-head { --chips: none; }
+  }
+  html:not([data-teacher]) .st-key-slide-head {
+    display: grid; grid-template-columns: 1fr max-content; align-items: center;
+    > :has(h2), .stHorizontalBlock:has(h2) { display: contents; }
+    > *, .stHorizontalBlock:has(h2) > * { grid-column: 1 / -1; }
+    .stHorizontalBlock:has(h2) > :is(:has(h2), .st-key-hide) { grid-column: 1; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-view, :has(.stPopover)) { grid-column: 2; justify-self: end; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-hide, :has(.stPopover)) { order: 1; }
+    > :has(.st-key-save) { order: 2; }
+  }
+  .st-key-slide-sentences .stTextInput label { position: absolute; clip-path: inset(50%); }
 }
 </style>
 """

@@ -153,7 +153,7 @@ def test_compare_draws_both_sentences_and_their_difference(
 
 def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: Server) -> None:
     first_visit(page, server, "intervene", open="Which head matters most?")
-    page.get_by_role("button", name="Ablate head 4-2").click()
+    expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
     all_that_a_reload_needs = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late

@@ -73,7 +73,9 @@ def test_the_picture_says_what_the_sentence_says() -> None:
         ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures of 11 tokens: |ρ| = {rounded_up(bound)}" in words(opened(open="Agreement with occlusion"))
+    assert f"9 measures of 11 tokens: |ρ| = {rounded_up(bound)}" in words(
+        opened(open="Agreement with occlusion")
+    )
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 
