@@ -60,8 +60,7 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
-        "most. Compare the rows with *occlusion*, which removes one token at a time: they are sorted by their "
-        "agreement with it."
+        "most. *Occlusion* removes one token at a time; the other rows are sorted by agreement with it."
     )
     _measures(chosen, found, rows, counted)
     st.markdown(_followed(chosen, found))

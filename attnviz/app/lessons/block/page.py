@@ -110,7 +110,6 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
 
 def _steps(page: LessonPage, chosen: TokenInLayer, tokens: int) -> list[DrawnStep]:
     """Return the seven steps; attention and the feed-forward network branch off the stream."""
-
     token = name_of(chosen.query, chosen.groups)
 
     def step(title: str, formula: str, about: str, *vectors: str) -> DrawnStep:
