@@ -71,6 +71,7 @@ html { font-size: 100% !important; }
 .stMain :is(.stMarkdownEllipsis, .stMarkdownEllipsis p, .stButtonGroup p, .stPageLink a > span) {
   overflow: visible; white-space: normal; text-overflow: clip;
 }
+.stMain .st-key-bar .stButton p { white-space: nowrap; }
 :is(.stAppHeader, [data-testid="stSidebar"], [data-testid="stTopNavPopover"]) :is(a, button):focus-visible {
   outline: 2px solid light-dark(#b45309, #fbbf24) !important; outline-offset: -2px;
 }
@@ -134,7 +135,7 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
+  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-title, .st-key-picture-first)) { order: -1; }
   .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
@@ -145,12 +146,13 @@ html { font-size: 100% !important; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
+  .st-key-title { min-height: 2.75rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
   html:not([data-teacher]) .st-key-picture-first {
-    > * > .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
+    > * > .stHorizontalBlock:has(.st-key-slide-heads) { flex-direction: column; }
     :is(:has(> .st-key-slide-heads), :has(> * > .st-key-slide-heads), :has(> * > * > .st-key-slide-heads)),
     .st-key-slide-heads { display: contents; }
     .st-key-slide-heads > :not(:has(.st-key-atlas)), :has(> .st-key-slide-tokens) { order: 1; }
