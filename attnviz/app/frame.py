@@ -71,7 +71,6 @@ html { font-size: 100% !important; }
 .stMain :is(.stMarkdownEllipsis, .stMarkdownEllipsis p, .stButtonGroup p, .stPageLink a > span) {
   overflow: visible; white-space: normal; text-overflow: clip;
 }
-.stMain .st-key-bar .stButton p { white-space: nowrap; }
 :is(.stAppHeader, [data-testid="stSidebar"], [data-testid="stTopNavPopover"]) :is(a, button):focus-visible {
   outline: 2px solid light-dark(#b45309, #fbbf24) !important; outline-offset: -2px;
 }
@@ -146,7 +145,7 @@ html { font-size: 100% !important; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
-  .st-key-title { min-height: 2.75rem; }
+  .stMainBlockContainer > * > :has(> .st-key-title):not(:has(.st-key-remark)) { padding-top: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
