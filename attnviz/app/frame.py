@@ -80,6 +80,12 @@ html { font-size: 100% !important; }
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
+.st-key-slide-sentences .st-key-model { flex-basis: 6rem; }
+.st-key-slide-head > * > .stHorizontalBlock:has(h2) { gap: 0.5rem; }
+@media (min-width: 62.5em) {
+  .st-key-title:has(.st-key-remark), .st-key-title > * > :has(> * > .st-key-remark) { flex-wrap: nowrap; }
+  .st-key-title :is(:has(> * > * > .st-key-remark), :has(> .st-key-remark)) { flex-shrink: 1; }
+}
 @media (max-width: 62.5em) {
   :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
   .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
@@ -134,7 +140,7 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-title, .st-key-picture-first)) { order: -1; }
+  .stMainBlockContainer > * > :is(:has(> .stHeading h1), :has(> .st-key-title, > .st-key-picture-first)) { order: -1; }
   .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
@@ -145,7 +151,7 @@ html { font-size: 100% !important; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
-  .stMainBlockContainer > * > :has(> .st-key-title):not(:has(.st-key-remark)) { padding-top: 0.5rem; }
+  .stMainBlockContainer > * > :has(> .st-key-title) { padding-top: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
