@@ -140,7 +140,9 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stMainBlockContainer > * > :is(:has(> .stHeading h1), :has(> .st-key-title, > .st-key-picture-first)) { order: -1; }
+  .stMainBlockContainer > * > :is(:has(> .stHeading h1), :has(> .st-key-title, > .st-key-picture-first)) {
+    order: -1;
+  }
   .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
