@@ -43,7 +43,7 @@ def abilities(entry: Entry) -> tuple[str, ...]:
     """Return the tasks that the model supports."""
     translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
     parts = (
-        (translates, "answers one text with another"),
+        (translates, "turns one text into another"),
         (entry.reads and entry.expects == "next" and not translates, "continues texts"),
         (entry.expects == "masked", "predicts masked tokens"),
         (entry.pairs, "reads two sentences together"),

@@ -122,7 +122,7 @@ def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove from the URL parameters of other pages; if `undrawn`, also of widgets that are not drawn."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also those of widgets that are not drawn."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):

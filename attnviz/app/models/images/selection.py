@@ -34,7 +34,7 @@ _UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
 _TARGET_HELP = "What the model's decoder reads. Without a text, the model writes one."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
-    "This model knows two questions, “what colour is the circle” and “which shape is red”. Shapes: "
+    "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
@@ -119,7 +119,7 @@ def choose() -> ImageSelection:
         else:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
-                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
+                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit also accepts .jpg for .jpeg
                 help="The server keeps it in memory for a while, never on disk. Links do not contain it: "
                 "anyone who opens your link must upload an image.",
             )
