@@ -46,7 +46,7 @@ def draw(cards: Sequence[Card]) -> None:
             for column, card in zip(st.columns(_IN_A_ROW), row_cards, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
-                    seen = "✓ visited" if link.visited(card.name) else ""
-                    st.html(f'<div class="small-picture" style="background-image: {picture}">{seen}</div>')
+                    visited = "✓ visited" if link.visited(card.name) else ""
+                    st.html(f'<div class="small-picture" style="background-image: {picture}">{visited}</div>')
                     st.page_link(f"pages/{card.name}.py", label=card.question, icon=card.icon)
                     st.markdown(card.summary)

@@ -206,11 +206,11 @@ def _differences(requested: Mapping[str, list[str]], shown: Mapping[str, list[st
             sentences.append(f"{_quoted(name)} is not valid on this page; it was ignored.")
         elif set(map(_comparable, values)) != set(map(_comparable, shown[name])):
             used = ", ".join(_quoted(value) for value in shown[name]) or "none"
-            wanted = ", ".join(_quoted(value) for value in values) or "nothing"
+            requested_values = ", ".join(_quoted(value) for value in values) or "nothing"
             if len(values) > 1 and len(shown[name]) == 1 and shown[name][0] in values:
                 sentences.append(f"The link has {_quoted(name)} more than once; using {used}.")
                 continue
-            sentences.append(f"{_quoted(name)} = {wanted} is not valid on this page; using {used}.")
+            sentences.append(f"{_quoted(name)} = {requested_values} is not valid on this page; using {used}.")
     return sentences
 
 

@@ -109,9 +109,9 @@ def choose() -> ImageSelection:
     with beside:
         entry = controls.model(entries, offer_own=True)
     with examples:
-        ours = entry.name == SHAPES
+        is_bundled = entry.name == SHAPES
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+            example = PICTURE.segments("Image", [*QUESTIONS] if is_bundled else [*SAMPLES, OWN])
             mean = entry.images and MEAN.toggle("Mean over heads")
         file, file_name = b"", ""
         if example != OWN:
@@ -127,7 +127,7 @@ def choose() -> ImageSelection:
                 file, file_name = uploaded.getvalue(), uploaded.name
         chosen = ImageSelection(entry, example, file, file_name, mean=mean)
         if entry.images:
-            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if ours else (_ANY_QUESTION, None)
+            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if is_bundled else (_ANY_QUESTION, None)
             if _writes(entry):
                 question, about = "", _TARGET_HELP
             QUESTION.follow(question)
