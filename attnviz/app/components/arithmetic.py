@@ -154,10 +154,10 @@ def _last_steps(steps: WeightArithmetic) -> list[str]:
         rows = len(steps.piece_weights)
         by = f" ÷ {rows}" if rows > 1 else ""
         sentences.append(f"Merged into words: ({pieces}){by} = {percent(steps.merged_weight, 1)}.")
-    if steps.left_share < 1:
+    if steps.shown_share < 1:
         sink = " and the sink" if steps.sink is not None else ""
         sentences.append(
             f"Rescaled without the hidden tokens{sink}: {percent(steps.merged_weight, 1)} ÷ "
-            f"{steps.left_share:.{_SHARE_DIGITS}f} = **{percent(steps.shown_weight, 1)}**."
+            f"{steps.shown_share:.{_SHARE_DIGITS}f} = **{percent(steps.shown_weight, 1)}**."
         )
     return sentences

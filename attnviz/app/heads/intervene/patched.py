@@ -134,7 +134,7 @@ def _outcome(request: _Request, found: Patching) -> str:
     if found.expected is None:
         return (
             f"The output of {request.position_text} after the last layer changes by "
-            f"**{angle(found.whole)}** between the two sentences. A head’s share is the part of that "
+            f"**{angle(found.difference)}** between the two sentences. A head’s share is the part of that "
             "difference (1 − cosine) that patching its output removes."
         )
     one, other = found.expected

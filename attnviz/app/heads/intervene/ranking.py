@@ -68,7 +68,7 @@ def angle(cosine_change: float) -> str:
 
 
 def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
-    ablated, moved = progress.found.ablated, progress.found.moved
+    ablated, moved = progress.found.ablated, progress.found.distances
     size = sizes(chosen, moved)
     is_angle = moved.variation is None
     formatted: Callable[[float], str] = angle if is_angle else percent

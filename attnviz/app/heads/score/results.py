@@ -20,7 +20,7 @@ from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
-from attnviz.experiments.head_tests import beside
+from attnviz.experiments.head_tests import tests_of_source
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
@@ -62,7 +62,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
         AttnvizError: the examples have an invalid format.
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
-    corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
+    corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
     chosen.test.source.parse(corpus)  # here, because the job would offer a retry
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
