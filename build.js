@@ -1,4 +1,4 @@
-/* build: bundles what the browser gets; --check only says whether the committed bundles are current. */
+/* build: bundles the JavaScript for the browser; with --check, only checks that the committed bundles are current. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import console from "node:console";
@@ -12,12 +12,12 @@ const BUNDLES = [
   { entry: "attnviz/site/worker.js", to: "attnviz/widgets/bundle/worker.js", format: "iife" },
 ];
 
-/** An imported style sheet is its text: a widget puts it into its own shadow root, which is enlarged as a whole. */
+/** Imports style sheets as text, for the widgets' shadow roots. These are zoomed, so rem become pixels. */
 const styles = {
   name: "styles",
-  /** @param {import("esbuild").PluginBuild} building */
-  setup(building) {
-    building.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+  /** @param {import("esbuild").PluginBuild} plugin */
+  setup(plugin) {
+    plugin.onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
       const pixels = code.replace(/([\d.]+)rem\b/g, (_, size) => `${16 * Number(size)}px`);
       return { contents: path.endsWith("look.css") ? code : pixels, loader: "text" };
@@ -34,14 +34,14 @@ for (const { entry, to, format } of BUNDLES) {
     write: false,
     format: /** @type {import("esbuild").Format} */ (format),
     charset: "utf8",
-    // Streamlit takes a script of one line for a path.
+    // Streamlit would treat a script without a line break as a path.
     banner: { js: `/* Made from ${entry} by "npm run build". */\n` },
     plugins: [styles],
   });
-  const made = outputFiles[0].text;
-  if (!check) await writeFile(to, made);
-  else if (made !== (await readFile(to, "utf8"))) {
-    console.error(`${to} is not what its sources make: npm run build`);
+  const bundle = outputFiles[0].text;
+  if (!check) await writeFile(to, bundle);
+  else if (bundle !== (await readFile(to, "utf8"))) {
+    console.error(`${to} is outdated. Run: npm run build`);
     process.exitCode = 1;
   }
 }

@@ -3,10 +3,10 @@ import globals from "globals";
 
 const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) => ({
   property,
-  message: "Tokens are what a visitor typed: build the page with textContent.",
+  message: "Visitors type the tokens, so set text with textContent.",
 }));
 
-const blank = { property: "clearRect", message: "Chromium would print this canvas blank: reset() its context." };
+const clearRect = { property: "clearRect", message: "Chromium would print this canvas blank. Use reset()." };
 
 export default [
   { ignores: ["attnviz/widgets/bundle/", ".venv/", "build/"] },
@@ -19,7 +19,7 @@ export default [
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-new-func": "error",
-      "no-restricted-properties": ["error", ...forbidden, blank],
+      "no-restricted-properties": ["error", ...forbidden, clearRect],
       "no-shadow": "error",
       "no-undef-init": "error",
       "no-unused-expressions": ["error", { allowShortCircuit: true }],

@@ -23,13 +23,13 @@ from attnviz.app.page import page
 asides: list[sentences.Asides] = []
 
 
-def below(
-    chosen: sentences.Sentences, read: reading.ExploreSelection, asked: question.Question | None
+def draw_pictures(
+    chosen: sentences.Sentences, read: reading.ExploreSelection, own: question.Question | None
 ) -> None:
-    """Draw all that shows what was read: a choice made here leaves what is above as it is."""
-    if asked:
+    """Draw all pictures of the input; a choice made in them does not redraw the controls above."""
+    if own:
         with st.container(key="slide-question"):
-            question.draw_below(asked)
+            question.draw_below(own)
     attention.warn(read)
     if read.long:
         long_text.draw(read)
@@ -62,11 +62,11 @@ def below(
         linking.draw(view, heads, tokens)
     with arithmetic:
         why.draw(view, heads, tokens)
-    if expected.fits(view.model):
+    if expected.can_predict(view.model):
         with wide, st.container(border=True):
             expected.draw(view, tokens)
     with passage:
-        if continuation.fits(read):
+        if continuation.has_steps(read):
             continuation.draw(view, tokens)
 
 
@@ -81,4 +81,4 @@ with page("explore", "Explore", lambda: asides.append(sentences.asides()), drop_
         read = reading.read(chosen, kind, switch)
         attention.draw(read)
     this.always = choices.always_named(chosen.model)
-    this.part(lambda: below(chosen, read, own))
+    this.part(lambda: draw_pictures(chosen, read, own))

@@ -1,1 +1,1 @@
-"""Tables, reports, notebook figures and figures for slides."""
+"""Export as tables, reports and figures."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.analysis.display_tokens import aside, faint
+from attnviz.analysis.display_tokens import faint, hidden_note
 from attnviz.text import decimal, isolated, percent, signed_percent
 from attnviz.trace import Floats
 
@@ -22,7 +22,7 @@ MAX_TICK_LENGTH = 16
 CAPTION_WIDTH = 72
 
 # Blue and orange are distinguishable with any colour vision, and contrast with white and black.
-# Near zero the colour fades into the page, whatever its theme; a tint distinguishes 0 from masked.
+# Near zero the colour fades into the background of either theme; a tint distinguishes 0 from masked.
 DIVERGING = (
     (0.0, "rgba(38, 125, 201, 1)"),
     (0.5, "rgba(128, 128, 128, 0.12)"),
@@ -34,7 +34,7 @@ _HOVER = {
     "signed percent": "%{customdata:+.1f} points",
     "score": "%{customdata:.3f}",
 }
-_WRITTEN: dict[Unit, Callable[[float], str]] = {
+_FORMATS: dict[Unit, Callable[[float], str]] = {
     "percent": percent,
     "signed percent": signed_percent,
     "score": decimal,
@@ -57,64 +57,65 @@ def heatmap(
 
     Colour intensity grows with the square root of the size, as in `analysis.picture`.
 
-    There are two overlaid pairs of axes: the visible one has as many labels as fit, the hidden one has all,
-    because Plotly reads the names for hover texts from it.
+    There are two overlaid pairs of axes: the visible one has as many labels as fit, the hidden one has all
+    labels, from which Plotly takes the names in hover texts.
 
     Args:
-        values: [query, key], as shown; −inf and NaN are blank.
+        values: [query, key], shown values; −inf and NaN are blank.
         query_labels, key_labels: Labels of the rows and of the columns.
         kind: "sequential" (from 0) or "diverging" (around 0).
         unit: "percent" and "signed percent" for fractions, "score" for plain numbers.
-        high: Maximum of the colour scale (and −minimum, if diverging); None for the largest value.
+        high: Maximum of the colour scale, with minimum 0 or, if diverging, −`high`; None for the largest
+            absolute value.
         caption: Caption of the picture, also in a saved file.
-        left: [query], the shown fraction of each row, if rows are rescaled; None for all of it.
+        left: [query], shown fraction of each row if rows are rescaled; None if all keys are shown.
         hidden: Description of the hidden columns.
     """
     factor = np.float32(1 if unit == "score" else 100)
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
     left = np.ones(len(cells), np.float32) if left is None else left
-    asides = [aside(float(share), hidden) for share in left]
-    query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, asides, strict=True)]
+    notes = [hidden_note(float(share), hidden) for share in left]
+    query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, notes, strict=True)]
     shown = faint(cells, left)
-    top = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
+    maximum = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
     diverges = kind == "diverging"
     colours = {"zmid": 0, "colorscale": DIVERGING} if diverges else {}
-    ends = np.array([-1, -0.5, 0, 0.5, 1] if diverges else [0, 0.25, 0.5, 0.75, 1]) * (top or 1) ** 0.5
+    ticks = np.array([-1, -0.5, 0, 0.5, 1] if diverges else [0, 0.25, 0.5, 0.75, 1]) * (maximum or 1) ** 0.5
     gap = 1 if max(values.shape) <= MAX_CELLS_WITH_GAPS else 0
     figure = go.Figure(
         [
             go.Heatmap(
                 z=np.sign(shown) * np.sqrt(np.abs(shown)),
                 customdata=cells,
-                text=[[f"<br>{escaped(note)}" if note else ""] * cells.shape[1] for note in asides],
+                text=[[f"<br>{escaped(note)}" if note else ""] * cells.shape[1] for note in notes],
                 **colours,
-                zmin=ends[0],
-                zmax=ends[-1],
+                zmin=ticks[0],
+                zmax=ticks[-1],
                 xgap=gap,
                 ygap=gap,
                 hoverongaps=False,
                 hovertemplate=f"%{{y}} → %{{x}}<br><b>{_HOVER[unit]}</b>%{{text}}<extra></extra>",
                 colorbar={
                     "title": {"text": f"{_BAR_TITLE[unit]}<br>(square-root scale)"},
-                    "tickvals": ends,
-                    "ticktext": [_WRITTEN[unit](float(end * abs(end) / factor)) for end in ends],
+                    "tickvals": ticks,
+                    "ticktext": [_FORMATS[unit](float(tick * abs(tick) / factor)) for tick in ticks],
                     "thickness": 14,
                 },
             ),
-            # An axis is drawn only if it has a trace.
+            # Plotly draws an axis only if it has a trace.
             go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False),
         ]
     )
     lines = wrap(caption, CAPTION_WIDTH)
     figure.update_layout(
-        xaxis=_named(key_labels),
-        yaxis=_named(query_labels) | {"autorange": "reversed"},
-        xaxis2=_drawn(key_labels, "to (key)") | {"overlaying": "x", "matches": "x"},
-        yaxis2=_drawn(query_labels, "from (query)") | {"overlaying": "y", "matches": "y"},
+        xaxis=_axis(key_labels),
+        yaxis=_axis(query_labels) | {"autorange": "reversed"},
+        xaxis2=_labelled_axis(key_labels, "to (key)") | {"overlaying": "x", "matches": "x"},
+        yaxis2=_labelled_axis(query_labels, "from (query)") | {"overlaying": "y", "matches": "y"},
         margin={"l": 10, "r": 10, "t": 10 + 15 * len(lines), "b": 10},
         height=int(min(max(22 * values.shape[0] + 120, 320), 900)) + 15 * len(lines),
     )
-    # Above the cells, clear of all labels at any angle.
+    # Above the cells, where it does not overlap labels at any angle.
     figure.add_annotation(
         text="<br>".join(escaped(line) for line in lines),
         font={"size": 11},
@@ -137,25 +138,25 @@ def heatmap_alt(
     unit: Unit = "percent",
     left: Floats | None = None,
 ) -> str:
-    """Return an alternative text: the size, and the strongest cell in a row that is not faint.
+    """Return an alternative text with the size and the largest cell, except in faint rows.
 
     Args:
-        values: [query, key], as shown.
+        values: [query, key], shown values.
         query_labels, key_labels, unit, left: As in `heatmap`.
     """
     shown = values if left is None else faint(values, left)
     size = np.where(np.isfinite(shown), np.abs(shown), -1)
     query, key = divmod(int(size.argmax()), len(key_labels))
     value = float(values[query, key])
-    what, written = {
+    measure, formatted = {
         "percent": ("weights", f"{100 * value:.0f} %"),
         "signed percent": ("changes of the weights", f"{100 * value:+.0f} percentage points"),
         "score": ("scores", f"{value:.2f}"),
     }[unit]
     pair = f"“{isolated(query_labels[query])}” → “{isolated(key_labels[key])}”"
     return (
-        f"Heatmap of the {what} between {len(query_labels)} queries and {len(key_labels)} keys. "
-        f"The largest: {pair}, {written.replace('-', '−')}."
+        f"Heatmap of the {measure} between {len(query_labels)} queries and {len(key_labels)} keys. "
+        f"The largest: {pair}, {formatted.replace('-', '−')}."
     )
 
 
@@ -175,8 +176,8 @@ def escaped(label: str) -> str:
     return label
 
 
-def _named(labels: Sequence[str]) -> dict[str, Any]:
-    """Return an axis with all labels, none drawn; numeric, because a category axis merges equal labels."""
+def _axis(labels: Sequence[str]) -> dict[str, Any]:
+    """Return an axis with all labels, none drawn; numeric, because category axes merge equal labels."""
     return {
         "type": "linear",
         "tickmode": "array",
@@ -189,14 +190,14 @@ def _named(labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
+def _labelled_axis(labels: Sequence[str], title: str) -> dict[str, Any]:
     """Return an axis with at most `MAX_TICKS` labels, evenly spaced; long ones are truncated."""
     step = -(-len(labels) // MAX_TICKS)
-    chosen = range(0, len(labels), step)
-    return _named(labels) | {
+    drawn = range(0, len(labels), step)
+    return _axis(labels) | {
         "title": {"text": title},
-        "tickvals": list(chosen),
-        "ticktext": [escaped(isolated(_short(labels[index]))) for index in chosen],
+        "tickvals": list(drawn),
+        "ticktext": [escaped(isolated(_short(labels[index]))) for index in drawn],
         "showticklabels": True,
         "automargin": True,
     }

@@ -1,8 +1,7 @@
 """A trace's weights as pandas tables, to sort, group and join.
 
-Values in tables count from 1, as on screen: layers, heads, words, sentences, and the
-numbers before the tokens ("2:dog"), which keep equal tokens apart. The arguments of these functions count
-from 0, as usual in Python.
+Tables count layers, heads and tokens from 1, as on screen; the number in a label such as "2:dog"
+distinguishes equal tokens. The arguments of these functions count from 0, as usual in Python.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LINKS = 10**8
-"""Maximum number of rows of a table, which take up to 1.7 GB."""
+"""Maximum number of rows of a table; this many take up to 1.7 GB."""
 
 
 def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
@@ -60,7 +59,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
         A table with the columns kind, layer, head, query, key and weight.
 
     Raises:
-        InvalidTrace: the model has no such attention, or more than `MAX_LINKS` weights.
+        InvalidTrace: the trace has no such attention, or more than `MAX_LINKS` weights.
         AttnvizError: pandas is not installed.
         TypeError: `trace` is not a trace.
     """
@@ -72,40 +71,40 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     sizes = [math.prod(block.shape) for block in blocks]
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
-            f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "
+            f"All heads together have {sum(sizes):,} weights; the maximum of a table is {MAX_LINKS:,}. "
             "Choose one kind, or use weights_table for one head."
         )
-    one_of_each = {block.kind: block for block in blocks}.values()
-    labels = {label for block in one_of_each for side in _labels_of(trace, block) for label in side}
-    named = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))
-    kinds = pd.CategoricalDtype(list(dict.fromkeys(block.kind for block in blocks)))
-    return pd.concat([_links(trace, block, kinds, named) for block in blocks], ignore_index=True)
+    first_of_kind = {block.kind: block for block in blocks}.values()
+    labels = {label for block in first_of_kind for side in _labels_of(trace, block) for label in side}
+    label_type = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))
+    kind_type = pd.CategoricalDtype(list(dict.fromkeys(block.kind for block in blocks)))
+    return pd.concat([_links(trace, block, kind_type, label_type) for block in blocks], ignore_index=True)
 
 
 def _links(
-    trace: Trace, block: Block, kinds: pd.CategoricalDtype, named: pd.CategoricalDtype
+    trace: Trace, block: Block, kind_type: pd.CategoricalDtype, label_type: pd.CategoricalDtype
 ) -> pd.DataFrame:
     """Return the `links_table` of one block."""
     import pandas as pd
 
     weights = block.weights
     head, query, key = np.indices(weights.shape, dtype=np.int32).reshape(3, -1)
-    queries, keys = map(named.categories.get_indexer, _labels_of(trace, block))
-    kind = np.full(weights.size, kinds.categories.get_loc(block.kind))
+    queries, keys = map(label_type.categories.get_indexer, _labels_of(trace, block))
+    kind = np.full(weights.size, kind_type.categories.get_loc(block.kind))
     return pd.DataFrame(
         {
-            "kind": pd.Categorical.from_codes(kind, dtype=kinds),
+            "kind": pd.Categorical.from_codes(kind, dtype=kind_type),
             "layer": np.full(weights.size, block.layer + 1, np.int32),
             "head": head + 1,
-            "query": pd.Categorical.from_codes(queries[query], dtype=named),
-            "key": pd.Categorical.from_codes(keys[key], dtype=named),
+            "query": pd.Categorical.from_codes(queries[query], dtype=label_type),
+            "key": pd.Categorical.from_codes(keys[key], dtype=label_type),
             "weight": weights.ravel(),
         }
     )
 
 
 def _labels_of(trace: Trace, block: Block) -> tuple[list[str], list[str]]:
-    """Return the labels of a block's queries and keys, each with its number, as in the app's CSV files."""
+    """Return the numbered labels of a block's queries and keys, as in the app's CSV files."""
     shown = queries_and_keys(trace, block.kind)
     queries, keys = ([numbered(group) for group in side.groups] for side in (shown[0], shown[-1]))
     return queries, keys

@@ -1,4 +1,4 @@
-"""An interactive map with the tokens' vectors as points."""
+"""An interactive scatter plot of the tokens' vectors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Maximum number of points, because each contains its sentence; found tokens are always drawn."""
+"""Maximum number of points besides the found tokens, because each contains its sentence."""
 
 Vector = Literal["query", "key", "output"]
 
-# Between the roles' light and dark colours (attnviz/widgets/palette.js): contrast 3 : 1 on both.
+# Between the light and dark colours of attnviz/widgets/palette.js; contrast of 3 : 1 on both backgrounds.
 _COLOURS: dict[Vector, str] = {"query": "#3b82f6", "key": "#ef4444", "output": "#16a34a"}
 _WIDTH = 60  # characters per line of a sentence
 _LINES = 3
@@ -42,37 +42,37 @@ def vector_map(
     label: str,
     vector: Vector,
 ) -> go.Figure:
-    """Return a map of the vectors of a text by principal components, for `st.plotly_chart`.
+    """Return a scatter plot of vectors by their first two principal components, for `st.plotly_chart`.
 
     Args:
         vectors: [token, d_head].
-        tokens: [token].
+        tokens: [token], hover texts.
         found: Tokens found by the search, most similar first.
         similarities: Similarity of each found token.
-        wanted: [d_head], the query vector of the search, projected onto the axes of the others.
-        label: Token of the query vector.
+        wanted: [d_head], vector of the search, projected onto the components of `vectors`.
+        label: Token of this vector.
         vector: Kind of the vectors; sets their colour.
     """
     components = principal_components(vectors)
     points = components.project(vectors)
     others = np.setdiff1d(np.arange(len(tokens)), found)
     drawn = others[:: -(-len(others) // MAX_POINTS) or 1]
-    of = plural(len(others), "other token")
+    count = plural(len(others), "other token")
     colour = _COLOURS[vector]
     chosen, name = components.project(wanted), escaped(isolated(label))
     figure = go.Figure(
         [
             _points(
                 points[drawn],
-                of if len(drawn) == len(others) else f"{len(drawn):,} of {of}",
-                [_shown(*tokens[place]) for place in drawn],
+                count if len(drawn) == len(others) else f"{len(drawn):,} of {count}",
+                [_hover_text(*tokens[place]) for place in drawn],
                 {"color": colour, "size": 5, "opacity": 0.3},
             ),
             _points(
                 points[list(found)],
                 f"{len(found)} most similar",
                 [
-                    f"{_shown(*tokens[place])}<br>similarity {decimal(similarity)}"
+                    f"{_hover_text(*tokens[place])}<br>similarity {decimal(similarity)}"
                     for place, similarity in zip(found, similarities, strict=True)
                 ],
                 {"color": colour, "size": 10, "line": {"color": "white", "width": 1}},
@@ -90,13 +90,13 @@ def vector_map(
             ),
         ]
     )
-    across, up = (
+    x_title, y_title = (
         f"PC {nth} ({percent(part)} of the variance)" for nth, part in enumerate(components.explained, 1)
     )
     figure.update_layout(
-        # One scale for both axes, so that distances are not distorted.
-        xaxis={"title": {"text": across}, "zeroline": False, "constrain": "domain"},
-        yaxis={"title": {"text": up}, "zeroline": False, "scaleanchor": "x", "constrain": "domain"},
+        # Equal scales on both axes, so that distances are not distorted.
+        xaxis={"title": {"text": x_title}, "zeroline": False, "constrain": "domain"},
+        yaxis={"title": {"text": y_title}, "zeroline": False, "scaleanchor": "x", "constrain": "domain"},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"},
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         height=520,
@@ -111,6 +111,6 @@ def _points(points: Doubles, name: str, texts: Sequence[str], marker: dict[str, 
     return go.Scattergl(x=x, y=y, name=name, hovertext=texts, hoverinfo="text", mode="markers", marker=marker)
 
 
-def _shown(label: str, sentence: str) -> str:
+def _hover_text(label: str, sentence: str) -> str:
     lines = wrap(sentence, _WIDTH, max_lines=_LINES, placeholder=" …")
     return "<br>".join([f"<b>{escaped(isolated(label))}</b>", *(escaped(isolated(line)) for line in lines)])

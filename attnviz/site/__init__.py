@@ -1,1 +1,1 @@
-"""A static site with Explore: the bundled BERT runs in the visitor's browser."""
+"""A static site with Explore and Masks; the bundled BERT runs in the visitor's browser."""

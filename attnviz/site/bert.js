@@ -1,19 +1,20 @@
-/* bert: a forward pass of BERT that keeps what each head computes. Sums are float64; see attnviz/transformer/ for the
-   same in Python. */
+/* bert: a forward pass of BERT that records the vectors and weights of each head. Sums are float64. The Python version
+   is in attnviz/transformer/. */
 
 /**
  * @typedef {{ rows: number, columns: number, values: Int16Array | Float32Array, scales: Float32Array }} Matrix
  *   weight[row, column] = values × the row's scale
- * @typedef {{ [name: string]: Matrix | Float32Array }} Tensors as attnviz/site/weights.py names them
+ * @typedef {{ [name: string]: Matrix | Float32Array }} Tensors by the names in attnviz/site/weights.py
  * @typedef {{ weights: Float32Array, query: Float32Array, key: Float32Array, value: Float32Array }} Pass
- *   [layer, head, query, key], and three times [layer, head, token, dimension]
+ *   weights: [layer, head, query, key]; the others: [layer, head, token, dimension]
  */
 
 /**
+ * Runs BERT on the embeddings of a text.
  * @param {Tensors} tensors
  * @param {{ layers: number, heads: number, epsilon: number }} sizes
  * @param {Float32Array[]} words the embedding of each token
- * @param {ArrayLike<number> | null} [allowed] the mask of all heads, [query, key]: 0 where a query may not attend
+ * @param {ArrayLike<number> | null} [allowed] the mask of all heads, [query, key]: 0 where a query must not attend
  * @returns {Pass}
  */
 export function forward(tensors, { layers, heads, epsilon }, words, allowed = null) {
@@ -21,12 +22,12 @@ export function forward(tensors, { layers, heads, epsilon }, words, allowed = nu
   const width = words[0].length;
   const size = width / heads;
   /** @type {any} */
-  const named = tensors;
-  const norm = (x, name) => layerNorm(x, named[`${name}.weight`], named[`${name}.bias`], epsilon);
-  const apply = (x, name) => linear(x, count, named[`${name}.weight`], named[`${name}.bias`]);
+  const parameters = tensors;
+  const norm = (x, name) => layerNorm(x, parameters[`${name}.weight`], parameters[`${name}.bias`], epsilon);
+  const apply = (x, name) => linear(x, count, parameters[`${name}.weight`], parameters[`${name}.bias`]);
   const states = new Float32Array(count * width);
   words.forEach((word, at) => {
-    const { values, scales } = named.positions;
+    const { values, scales } = parameters.positions;
     for (let k = 0; k < width; k++) states[at * width + k] = word[k] + values[at * width + k] * scales[at];
   });
   let x = norm(states, "norm");
@@ -35,49 +36,49 @@ export function forward(tensors, { layers, heads, epsilon }, words, allowed = nu
   for (const name of ["query", "key", "value"]) pass[name] = new Float32Array(layers * count * width);
   for (let layer = 0; layer < layers; layer++) {
     for (const name of ["query", "key", "value"]) {
-      const made = apply(x, `${layer}.${name}`);
-      for (let at = 0; at < made.length; at++) {
+      const projected = apply(x, `${layer}.${name}`);
+      for (let at = 0; at < projected.length; at++) {
         const head = Math.floor((at % width) / size);
         const token = Math.floor(at / width);
-        pass[name][((layer * heads + head) * count + token) * size + (at % size)] = made[at];
+        pass[name][((layer * heads + head) * count + token) * size + (at % size)] = projected[at];
       }
     }
-    const read = attend(pass, layer, heads, count, size, allowed);
-    if (layer + 1 === layers) break; // what comes behind the last weights is not shown
-    x = norm(sum(x, apply(read, `${layer}.output`)), `${layer}.attention_norm`);
+    const outputs = attend(pass, layer, heads, count, size, allowed);
+    if (layer + 1 === layers) break; // the result of the last layer is not used
+    x = norm(sum(x, apply(outputs, `${layer}.output`)), `${layer}.attention_norm`);
     const inner = apply(x, `${layer}.expand`).map(gelu);
     x = norm(sum(x, apply(inner, `${layer}.contract`)), `${layer}.norm`);
   }
   return pass;
 }
 
-/** Writes the weights of a layer; returns its heads' outputs, [token, head × dimension]. */
+/** Computes the weights of a layer in place; returns its heads' outputs, [token, head × dimension]. */
 function attend({ weights, query, key, value }, layer, heads, count, size, allowed) {
-  const read = new Float32Array(count * heads * size);
+  const outputs = new Float32Array(count * heads * size);
   const row = new Float64Array(count);
   for (let head = 0; head < heads; head++) {
     const first = (layer * heads + head) * count;
     for (let i = 0; i < count; i++) {
-      let most = -Infinity;
+      let largest = -Infinity;
       for (let j = 0; j < count; j++) {
         let score = 0;
         for (let k = 0; k < size; k++) score += query[(first + i) * size + k] * key[(first + j) * size + k];
         row[j] = !allowed || allowed[i * count + j] ? score / Math.sqrt(size) : -Infinity;
-        most = Math.max(most, row[j]);
+        largest = Math.max(largest, row[j]);
       }
       let total = 0;
-      for (let j = 0; j < count; j++) total += row[j] = Math.exp(row[j] - most);
+      for (let j = 0; j < count; j++) total += row[j] = Math.exp(row[j] - largest);
       for (let j = 0; j < count; j++) {
         const weight = row[j] / total;
         weights[(first + i) * count + j] = weight;
-        for (let k = 0; k < size; k++) read[(i * heads + head) * size + k] += weight * value[(first + j) * size + k];
+        for (let k = 0; k < size; k++) outputs[(i * heads + head) * size + k] += weight * value[(first + j) * size + k];
       }
     }
   }
-  return read;
+  return outputs;
 }
 
-/** x · Wᵀ + b for [token, column], two rows (their number is even) and four tokens at once: eight sums stay in registers. */
+/** Returns x · Wᵀ + b, [token, row]. Two rows by four tokens at a time, so that eight sums stay in registers. */
 function linear(x, count, { rows, columns, values, scales }, bias) {
   const y = new Float32Array(count * rows);
   for (let row = 0; row < rows; row += 2) {
@@ -128,7 +129,7 @@ function layerNorm(x, weight, bias, epsilon) {
 
 const sum = (x, y) => x.map((value, at) => value + y[at]);
 
-/** x Φ(x); Φ by formula 7.1.26 of Abramowitz & Stegun (1964), at most 1e-7 off. */
+/** Returns x Φ(x); Φ by formula 7.1.26 of Abramowitz & Stegun (1964), with an error of at most 1e-7. */
 function gelu(x) {
   const z = Math.abs(x) / Math.SQRT2;
   const t = 1 / (1 + 0.3275911 * z);

@@ -1,4 +1,4 @@
-"""Build the folder of static files: the page, its initial contents, and the model."""
+"""Build the static site: its pages, their initial contents, and the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from string import Template
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.app.examples import OPENING, introduction
 from attnviz.app.lessons.document import document
 from attnviz.capture import stored
@@ -24,16 +24,16 @@ from attnviz.widgets import code
 
 _HERE = Path(__file__).parent
 _MODEL = "minilm"
-_MARK = "service_worker.js"  # no other site of ours has it
+_MARKER = "service_worker.js"  # identifies a folder as an earlier site
 _DOCUMENTATION = Path("docs", "index.html")
 _ARRAYS = ("weights", "query", "key")
 
 
 def build(out: Path) -> None:
-    """Write the site; replace an earlier one, except its documentation.
+    """Write the site, and replace an earlier one except its documentation.
 
     Args:
-        out: A new or empty folder, an earlier site, or a folder with the documentation in `docs`.
+        out: New or empty folder, earlier site, or folder that contains only the documentation in `docs`.
 
     Raises:
         AttnvizError: the folder contains something else.
@@ -42,17 +42,17 @@ def build(out: Path) -> None:
     model = entry(_MODEL)
     name = weights.write(MINILM.folder, out)
     files = {**_pages(out, model.title), **_opening(model, name)}
-    about = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
-    constants = f"self.site = {json.dumps(about)};\n"
-    files[_MARK] = (constants + _text(_MARK)).encode()
+    settings = {"FILES": ["./", *files], "MODEL": name, "VERSION": f"page-{weights.digest(files)}"}
+    constants = f"self.site = {json.dumps(settings)};\n"
+    files[_MARKER] = (constants + _text(_MARKER)).encode()
     for file, data in files.items():
         (out / file).write_bytes(data)
 
 
 def _clear(out: Path) -> None:
     """Remove the model of an earlier site; raise if the folder contains something else."""
-    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
-    if there - {_DOCUMENTATION.parts[0]} and _MARK not in there:
+    names = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if names - {_DOCUMENTATION.parts[0]} and _MARKER not in names:
         raise AttnvizError(f"{out} contains other files. Choose a new folder.")
     for folder in out.glob("model-*"):
         shutil.rmtree(folder)
@@ -95,14 +95,14 @@ def _pages(out: Path, model: str) -> dict[str, bytes]:
 
 
 def _opening(model: Entry, folder: str) -> dict[str, bytes]:
-    """Return the contents before the model is loaded: the first example, computed here."""
+    """Return the data of the first example, which the page shows before the model is loaded."""
     first = introduction(model)
     found = [stored.find(model.name, text) for text in (OPENING.text, OPENING.other)]
     traces = [trace for trace in found if trace]
     facts = {
         "model": folder,
         "sizes": {"model": model.title, "layers": model.layers, "heads": model.heads, "d_head": model.d_head},
-        "min_kept": MIN_KEPT,
+        "min_kept": MIN_SHOWN_SHARE,
         "head": first.head,
         "examples": [asdict(example) for example in first.examples],
         "labels": {name: document("masks").label(name) for name in ("before", "masked")},

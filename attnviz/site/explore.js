@@ -1,13 +1,15 @@
-/* explore: opens a page of the site: Explore, or Masks. */
+/* explore: the page Explore; starts it or Masks. */
 
-import { colour } from "../export/report/report.js";
+import { applyTheme } from "../export/report/report.js";
 import { element } from "../widgets/dom.js";
 import { Masks } from "./masks.js";
 import { find, Model, Site } from "./site.js";
 
-/** Returns the sentences in the link, if any.
- * @returns {[] | [string, string?]} */
-function linked() {
+/**
+ * Returns the sentences in the link, if any.
+ * @returns {[] | [string, string?]}
+ */
+function textsInLink() {
   const link = new URLSearchParams(location.hash.slice(1));
   return /** @type {[string, string?]} */ ([link.get("sentence"), link.get("other")].filter(Boolean));
 }
@@ -15,48 +17,48 @@ function linked() {
 class Explore extends Site {
   listen() {
     const { opening } = this;
-    const [form, sentence, other, choose] = ["sentences", "sentence", "other", "examples"].map(find);
+    const [form, sentence, other, menu] = ["sentences", "sentence", "other", "examples"].map(find);
     const model = new Model(opening.model, (runs) => {
-      const alike = !runs[1] || runs[0].tokens.length === runs[1].tokens.length;
-      if (!alike) model.say("The two sentences have different numbers of tokens, so no change is shown.", true);
+      const sameLength = !runs[1] || runs[0].tokens.length === runs[1].tokens.length;
+      if (!sameLength) model.showStatus("The two sentences have different numbers of tokens, so no change is shown.", true);
       this.show(runs);
     });
-    const enter = (text, second = "") => {
+    const fillIn = (text, second = "") => {
       [sentence.value, other.value] = [text, second];
-      const place = opening.examples.findIndex((each) => each.text === text && each.other === second);
-      choose.value = place < 0 ? "" : place;
-      const parts = (opening.examples[place]?.remark ?? "").split(/\*+/);
+      const index = opening.examples.findIndex((each) => each.text === text && each.other === second);
+      menu.value = index < 0 ? "" : index;
+      const parts = (opening.examples[index]?.remark ?? "").split(/\*+/);
       find("remark").replaceChildren(...parts.map((part, at) => (at % 2 ? element("em", { text: part }) : part)));
     };
     const read = () => {
       const texts = [sentence.value, other.value].filter((text, at) => !at || text.trim());
-      enter(...texts);
+      fillIn(...texts);
       model.read(texts);
     };
-    const follow = () => {
-      const texts = linked();
+    const readLink = () => {
+      const texts = textsInLink();
       if (!texts.length || texts.join("\n") === this.runs.map(({ text }) => text).join("\n")) return;
-      enter(...texts);
+      fillIn(...texts);
       read();
     };
     form.onsubmit = (event) => {
       event.preventDefault();
       read();
     };
-    choose.append(...opening.examples.map(({ name }, at) => element("option", { value: at, text: name })));
-    choose.onchange = () => {
-      if (choose.value === "") return;
-      enter(opening.examples[choose.value].text, opening.examples[choose.value].other);
+    menu.append(...opening.examples.map(({ name }, at) => element("option", { value: at, text: name })));
+    menu.onchange = () => {
+      if (menu.value === "") return;
+      fillIn(opening.examples[menu.value].text, opening.examples[menu.value].other);
       read();
     };
-    enter(...this.runs.map(({ text }) => text));
-    window.addEventListener("hashchange", follow);
-    follow();
+    fillIn(...this.runs.map(({ text }) => text));
+    window.addEventListener("hashchange", readLink);
+    readLink();
   }
 }
 
 async function start() {
-  colour("auto");
+  applyTheme("auto");
   const [opening, bytes] = await Promise.all([
     fetch("example.json").then((response) => response.json()),
     fetch("example.bin").then((response) => response.arrayBuffer()),
@@ -71,11 +73,11 @@ async function start() {
     const [pairs, vectors] = [layers * heads * tokens.length ** 2, layers * heads * tokens.length * size];
     return { text, tokens, weights: take(pairs), query: take(vectors), key: take(vectors) };
   });
-  const masked = document.documentElement.dataset.page === "masks";
-  const page = masked ? new Masks(opening, runs.slice(0, 1)) : new Explore(opening, runs);
+  const isMasks = document.documentElement.dataset.page === "masks";
+  const page = isMasks ? new Masks(opening, runs.slice(0, 1)) : new Explore(opening, runs);
   document.documentElement.dataset.drawn = String(performance.now());
   page.listen();
-  navigator.serviceWorker?.register("service_worker.js"); // only https and localhost have one
+  navigator.serviceWorker?.register("service_worker.js"); // undefined without HTTPS, except on localhost
 }
 
 start();

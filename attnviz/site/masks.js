@@ -1,27 +1,27 @@
-/* masks: a mask to edit, and the weights of the model that is run with it. */
+/* masks: the page Masks: an editable mask, and the model's weights with it. */
 
 import { find, Model, Site } from "./site.js";
 
 const BY_HAND = "by hand";
 
 export class Masks extends Site {
-  /** The runs without and with the mask, by the lesson's own labels. */
+  /** Returns the labels of the weights without and with the mask, from the lesson, and of their difference. */
   get titles() {
     const labels = this.opening?.labels;
     return this.facts.readings.map((_, at) => [labels?.before, labels?.masked, "change"][at]);
   }
 
-  get difference() {
+  get changeLabel() {
     return "with the mask minus without";
   }
 
-  whose(at) {
+  runLabel(at) {
     return `: ${this.titles[at]}`;
   }
 
-  /** In the matrix with the mask, a chosen cell is masked or unmasked. */
-  hear(trigger, value) {
-    super.hear(trigger, value);
+  /** Masks or unmasks the chosen cell in the matrix with the mask. */
+  handleTrigger(trigger, value) {
+    super.handleTrigger(trigger, value);
     const { text, view, query, key } = this.state;
     if (trigger !== "pick" || text !== 2 || view !== "matrix" || query === null || key === null) return;
     const { tokens, allowed } = this.runs[1];
@@ -29,13 +29,13 @@ export class Masks extends Site {
     const row = (query - 1) * tokens.length;
     cells[row + key - 1] = 1 - cells[row + key - 1];
     if (cells.slice(row, row + tokens.length).some(Boolean)) this.read(cells.join(""));
-    else this.model.say(`Not computed: every key would be masked for ${tokens[query - 1].text}.`, true);
+    else this.model.showStatus(`Not computed: every key would be masked for ${tokens[query - 1].text}.`, true);
   }
 
   show(runs) {
-    const first = this.runs.length < 2;
+    const isFirst = this.runs.length < 2;
     super.show(runs);
-    if (first) this.change({ text: 2, view: "matrix" });
+    if (isFirst) this.change({ text: 2, view: "matrix" });
   }
 
   linkTexts() {
@@ -46,25 +46,25 @@ export class Masks extends Site {
   }
 
   listen() {
-    const [form, sentence, choose] = ["sentences", "sentence", "mask"].map(find);
+    const [form, sentence, menu] = ["sentences", "sentence", "mask"].map(find);
     this.model = new Model(this.opening.model, (runs) => this.show(runs));
     this.read = (mask) => {
-      choose.value = ["", "causal"].includes(mask) ? mask : BY_HAND;
+      menu.value = ["", "causal"].includes(mask) ? mask : BY_HAND;
       this.model.read([sentence.value, sentence.value], ["", mask]);
     };
     form.onsubmit = (event) => {
       event.preventDefault();
-      this.read(choose.value === BY_HAND ? "causal" : choose.value); // a mask by hand belongs to one sentence
+      this.read(menu.value === BY_HAND ? "causal" : menu.value); // an edited mask is valid for one sentence only
     };
-    choose.onchange = () => this.read(choose.value === BY_HAND ? (this.runs[1]?.mask ?? "causal") : choose.value);
-    const follow = () => {
+    menu.onchange = () => this.read(menu.value === BY_HAND ? (this.runs[1]?.mask ?? "causal") : menu.value);
+    const readLink = () => {
       const link = new URLSearchParams(location.hash.slice(1));
       const [text, mask] = [link.get("sentence") ?? this.runs[0].text, link.get("mask") ?? "causal"];
       if (text === this.runs[0].text && mask === (this.runs[1]?.mask || "none") && this.runs[1]) return;
       sentence.value = text;
       this.read(mask === "none" ? "" : mask);
     };
-    window.addEventListener("hashchange", follow);
-    follow();
+    window.addEventListener("hashchange", readLink);
+    readLink();
   }
 }

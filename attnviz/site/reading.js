@@ -1,4 +1,4 @@
-/* reading: what the model computed of a text, as report.js shows it; as export/report/contents.py does in Python. */
+/* reading: prepares a run of the model for report.js, as export/report/contents.py does in Python. */
 
 import { isolated } from "../widgets/dom.js";
 import { percent } from "../widgets/numbers.js";
@@ -6,23 +6,23 @@ import { percent } from "../widgets/numbers.js";
 /**
  * @typedef {import("./wordpiece.js").Token} Token
  * @typedef {{ text: string, mask?: string, allowed?: number[] | null, tokens: Token[], weights: Float32Array, query:
- *   Float32Array, key: Float32Array }} Run a text and the model's results; arrays as in bert.js
+ *   Float32Array, key: Float32Array }} Run a text and the model's results, with arrays as in bert.js
  * @typedef {{ model: string, layers: number, heads: number }} Sizes
  * @typedef {import("../export/report/report.js").Reading} Reading
- * @typedef {import("../export/report/report.js").Way} Way
+ * @typedef {import("../export/report/report.js").TokenView} TokenView
  */
 
-const NOTABLE = 0.3;
-const WIDE = 0.8;
-const MAX_QUOTED = 12; // characters of what the vocabulary lacks
+const NOTABLE = 0.3; // minimum mean weight that is described
+const WIDE = 0.8; // minimum fraction of the maximum entropy that counts as spread widely
+const MAX_QUOTED = 12; // characters of an unknown word
 
 /**
- * Returns the readings of one text, or of two and their difference, with all their numbers.
+ * Returns the readings of one text, or of two texts and their difference, and all their numbers.
  * @param {Run[]} runs
  * @param {Sizes} sizes
  * @returns {{ readings: Reading[], numbers: Float32Array }}
  */
-export function shown(runs, sizes) {
+export function readingsOf(runs, sizes) {
   /** @type {Float32Array[]} */
   const arrays = [];
   let length = 0;
@@ -44,12 +44,12 @@ export function shown(runs, sizes) {
   return { readings, numbers };
 }
 
-/** Returns whether a cell of [layer, head, query, key] is not masked in a run.
+/** Returns whether a cell of [layer, head, query, key], by its index, is not masked in a run.
  * @param {{ allowed?: number[] | null }} run @param {number} at */
 const isOpen = ({ allowed }, at) => !allowed || allowed[at % allowed.length] > 0;
 
-/** Returns the part of a reading that a text and a difference share. */
-function frame(text, count, { model, layers, heads }, weights, ways, high = null) {
+/** Returns a reading of a text or, with `high`, of a difference. */
+function readingOf(text, count, { model, layers, heads }, weights, token_views, high = null) {
   const kind = {
     kind: /** @type {"encoder"} */ ("encoder"),
     layers: Array.from({ length: layers }, (_, layer) => layer + 1),
@@ -60,7 +60,7 @@ function frame(text, count, { model, layers, heads }, weights, ways, high = null
     heading: "",
     signed: high !== null,
     high: high || 1,
-    ways,
+    token_views,
   };
   const texts = [{ name: "", typed: text, written: "" }];
   return { model, given: false, names_kinds: false, texts, edits: [], difference: "", pictures: [], kinds: [kind] };
@@ -69,15 +69,15 @@ function frame(text, count, { model, layers, heads }, weights, ways, high = null
 function reading(run, sizes, add) {
   const count = run.tokens.length;
   const labels = run.tokens.map((token, at) => {
-    const { label, title } = labelled(token, run.text);
+    const { label, title } = labelOf(token, run.text);
     return { label, title: `token ${at + 1}: ${title}`, special: token.special, number: at + 1 };
   });
   const weights = add(run.weights.map((weight, at) => (isOpen(run, at) ? weight : NaN)));
   const all = labels.map((_, at) => at);
-  const places = { plain: all, hidden: all.filter((at) => !run.tokens[at].special) };
-  const way = (name) => {
-    const rows = places[name];
-    const tokens = named(rows.map((at) => labels[at]));
+  const shownPlaces = { plain: all, hidden: all.filter((at) => !run.tokens[at].special) };
+  const tokenView = (name) => {
+    const rows = shownPlaces[name];
+    const tokens = withNames(rows.map((at) => labels[at]));
     const hides = name === "hidden";
     const parts = rescaled(run.weights, sizes, count, rows);
     return {
@@ -93,66 +93,66 @@ function reading(run, sizes, add) {
       hidden: hides ? "[CLS] and [SEP]" : "",
     };
   };
-  return frame(run.text, count, sizes, weights, { plain: way("plain"), hidden: way("hidden") });
+  return readingOf(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
 }
 
 /** Returns the second text's weights minus the first's, token by token. */
 function change(runs, [first, second], sizes, add) {
   const count = runs[0].tokens.length;
   const tokens = runs[0].tokens.map((_, at) => {
-    const [one, other] = [first, second].map(({ kinds: [{ ways }] }) => ways.plain.queries[at]);
+    const [one, other] = [first, second].map(({ kinds: [{ token_views }] }) => token_views.plain.queries[at]);
     const label = one.label === other.label ? one.label : `${one.label} → ${other.label}`;
     return { ...one, label, title: one.title === other.title ? one.title : `${one.title} → ${other.title}` };
   });
-  let high = 0; // one scale for all, with and without special tokens
-  const way = (name) => {
-    const { rows, explanation, hidden } = first.kinds[0].ways[name];
+  let high = 0; // one colour scale, with and without special tokens
+  const tokenView = (name) => {
+    const { rows, explanation, hidden } = first.kinds[0].token_views[name];
     const [before, after] = runs.map((run) => rescaled(run.weights, sizes, count, rows));
-    const moved = after.weights.map((weight, at) => weight - before.weights[at]);
-    high = moved.reduce((most, value) => Math.max(most, Math.abs(value)), high);
-    const whole = new Float32Array(sizes.layers * sizes.heads * count * count);
+    const differences = after.weights.map((weight, at) => weight - before.weights[at]);
+    high = differences.reduce((largest, value) => Math.max(largest, Math.abs(value)), high);
+    const values = new Float32Array(sizes.layers * sizes.heads * count * count);
     const size = rows.length;
-    moved.forEach((value, at) => {
+    differences.forEach((value, at) => {
       const row = Math.floor(at / size) % size;
       const cell = (Math.floor(at / size ** 2) * count + rows[row]) * count + rows[at % size];
-      whole[cell] = runs.every((run) => isOpen(run, cell)) ? value : NaN;
+      values[cell] = runs.every((run) => isOpen(run, cell)) ? value : NaN;
     });
-    const queries = named(rows.map((at) => tokens[at]));
+    const queries = withNames(rows.map((at) => tokens[at]));
     return {
       queries,
       keys: queries,
       rows,
       columns: rows,
-      weights: add(whole),
+      weights: add(values),
       left: name === "hidden" ? add(before.left.map((left, at) => Math.min(left, after.left[at]))) : null,
-      facts: largestMoves(moved, size, queries),
+      facts: largestMoves(differences, size, queries),
       explanation: `${explanation}; points are percentage points`,
       hidden,
     };
   };
   const text = `${runs[0].text} → ${runs[1].text}`;
-  const ways = { plain: way("plain"), hidden: way("hidden") };
-  return frame(text, count, sizes, 0, ways, high);
+  const token_views = { plain: tokenView("plain"), hidden: tokenView("hidden") };
+  return readingOf(text, count, sizes, 0, token_views, high);
 }
 
-/** Returns the weights among some tokens, each row divided by its shown fraction, [layer × head × row]. */
+/** Returns the weights between some tokens, each row divided by its shown fraction, and the fractions of all rows. */
 function rescaled(weights, { layers, heads }, count, rows) {
-  const pictures = layers * heads;
-  const left = new Float32Array(pictures * rows.length);
-  const kept = new Float32Array(left.length * rows.length);
+  const left = new Float32Array(layers * heads * rows.length);
+  const shown = new Float32Array(left.length * rows.length);
   for (let line = 0; line < left.length; line++) {
     const from = (Math.floor(line / rows.length) * count + rows[line % rows.length]) * count;
     left[line] = rows.length === count ? 1 : rows.reduce((sum, column) => sum + weights[from + column], 0);
-    rows.forEach((column, at) => (kept[line * rows.length + at] = weights[from + column] / (left[line] || 1)));
+    rows.forEach((column, at) => (shown[line * rows.length + at] = weights[from + column] / (left[line] || 1)));
   }
-  return { weights: kept, left };
+  return { weights: shown, left };
 }
 
 // Tokens --------------------------------------------------------------------------------------------------
 
-function labelled({ text, start, end, special }, whole) {
+/** Returns the label and the tooltip of a token. */
+function labelOf({ text, start, end, special }, sentence) {
   if (special) return { label: text, title: `${text}, added by the tokenizer` };
-  const typed = [...whole].slice(start, end).join("").replace(/\p{Cc}/gu, "␣");
+  const typed = [...sentence].slice(start, end).join("").replace(/\p{Cc}/gu, "␣");
   const bare = text.replace(/^##/, "");
   const label = text === "[UNK]" ? `${text} ${[...typed].length > MAX_QUOTED ? `${[...typed].slice(0, MAX_QUOTED).join("")}…` : typed}` : text;
   const where = end === start + 1 ? `character ${end}` : `characters ${start + 1}–${end}`;
@@ -160,20 +160,20 @@ function labelled({ text, start, end, special }, whole) {
   return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
 }
 
-/** Returns the rows or columns of a picture; the names of equal labels include the token's number. */
-function named(tokens) {
-  const times = (label) => tokens.filter((token) => token.label === label).length;
+/** Adds names to the tokens: their labels, with the token's number if the label occurs twice. */
+function withNames(tokens) {
+  const occurrences = (label) => tokens.filter((token) => token.label === label).length;
   return tokens.map((token) => ({
     ...token,
-    name: isolated(token.label) + (times(token.label) > 1 ? ` (token ${token.number})` : ""),
+    name: isolated(token.label) + (occurrences(token.label) > 1 ? ` (token ${token.number})` : ""),
   }));
 }
 
-// Heads in words ------------------------------------------------------------------------------------------
+// Descriptions of heads ------------------------------------------------------------------------------------------
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Describes the attention of each head, like `facts` of analysis/behaviour.py. */
+/** Describes the attention of each head, like `facts` in analysis/behaviour.py. */
 function facts(weights, left, { layers, heads }, tokens) {
   const size = tokens.length;
   return Array.from({ length: layers * heads }, (_, head) => {
@@ -185,14 +185,14 @@ function facts(weights, left, { layers, heads }, tokens) {
     const best = places.reduce((one, other) => (other.share > one.share ? other : one));
     if (best.share >= NOTABLE) {
       const share = percent(best.share, 0);
-      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of what goes to tokens shown` : share})`;
+      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of its attention to shown tokens` : share})`;
     }
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
-    const most = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));
-    const [equal, possible] = [2 ** mean(bits), (2 ** most).toFixed(0)];
-    const how = mean(bits) / (most || 1) >= WIDE ? "spreads widely" : "attends to no fixed place";
-    const reach = Number(possible) === size ? "" : " within reach";
-    return `${how} (like ${equal.toFixed(0)} of ${possible} tokens${reach} sharing equally)`;
+    const maximum = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));
+    const [equal, possible] = [2 ** mean(bits), (2 ** maximum).toFixed(0)];
+    const pattern = mean(bits) / (maximum || 1) >= WIDE ? "spreads widely" : "attends to no fixed position";
+    const unmasked = Number(possible) === size ? "" : "unmasked ";
+    return `${pattern} (like equal weights on ${equal.toFixed(0)} of ${possible} ${unmasked}tokens)`;
   });
 }
 
@@ -202,21 +202,22 @@ function placesOf(rows, tokens) {
     share: cells.reduce((sum, { value }) => sum + value, 0) / Math.max(cells.length, 1),
     ofAll: cells.reduce((sum, { value, left }) => sum + value * left, 0) / Math.max(cells.length, 1),
   });
-  const beside = (offset) =>
+  const atOffset = (offset) =>
     rows.flatMap(({ values, left }, row) => (row + offset in values ? [{ value: values[row + offset], left }] : []));
   return [
-    place("the previous token", beside(-1)),
-    place("the next token", beside(1)),
-    place("itself", beside(0)),
+    place("the previous token", atOffset(-1)),
+    place("the next token", atOffset(1)),
+    place("itself", atOffset(0)),
     ...tokens.map(({ label, special, number }, at) =>
       place(special ? label : `“${isolated(label)}”, token ${number}`, rows.map(({ values, left }) => ({ value: values[at], left }))),
     ),
   ];
 }
 
-function largestMoves(moved, size, tokens) {
-  return Array.from({ length: moved.length / size ** 2 }, (_, head) => {
-    const values = moved.subarray(head * size ** 2, (head + 1) * size ** 2);
+/** Describes the largest change in each head. */
+function largestMoves(differences, size, tokens) {
+  return Array.from({ length: differences.length / size ** 2 }, (_, head) => {
+    const values = differences.subarray(head * size ** 2, (head + 1) * size ** 2);
     const at = values.reduce((best, value, place) => (Math.abs(value) > Math.abs(values[best]) ? place : best), 0);
     const points = Math.round(Math.abs(100 * values[at]));
     const signed = `${points ? (values[at] > 0 ? "+" : "−") : ""}${points} point${points === 1 ? "" : "s"}`;
@@ -230,16 +231,16 @@ function largestMoves(moved, size, tokens) {
  * Computes one weight step by step, as in analysis/arithmetic.py.
  * @param {Run} run
  * @param {Sizes & { layer: number, head: number, query: number, key: number, hide: boolean }} chosen layer and head
- *   from 1, tokens from 0
+ *   from 1, tokens from 0; `hide` to rescale without special tokens
  */
-export function why(run, { heads, layer, head, query, key, hide }) {
+export function weightSteps(run, { heads, layer, head, query, key, hide }) {
   const count = run.tokens.length;
   const first = ((layer - 1) * heads + head - 1) * count;
   const size = run.query.length / (run.weights.length / count);
   const vector = (array, token) => [...array.subarray((first + token) * size, (first + token + 1) * size)];
-  const sum = (values) => values.reduce((before, value) => before + value, 0);
-  const [asked, offered] = [vector(run.query, query), vector(run.key, key)];
-  const products = (token) => vector(run.key, token).map((value, at) => value * asked[at]);
+  const sum = (values) => values.reduce((subtotal, value) => subtotal + value, 0);
+  const [queryVector, keyVector] = [vector(run.query, query), vector(run.key, key)];
+  const products = (token) => vector(run.key, token).map((value, at) => value * queryVector[at]);
   const open = (at) => isOpen(run, query * count + at);
   const scores = run.tokens.map((_, at) => (open(at) ? sum(products(at)) / Math.sqrt(size) : -Infinity));
   const largest = Math.max(...scores);
@@ -248,8 +249,8 @@ export function why(run, { heads, layer, head, query, key, hide }) {
   const weight = exponentials[key] / total;
   const left = hide ? sum(exponentials.filter((_, at) => !run.tokens[at].special)) / total : 1;
   return {
-    ...{ query_vector: asked, key_vector: offered, products: products(key), dot_product: sum(products(key)) },
-    ...{ score: scores[key], scores, largest, exponentials, total, weight, left_share: left, shown_weight: weight / left },
-    names: run.tokens.map((token) => labelled(token, run.text).label + (hide && token.special ? " (hidden)" : "")),
+    ...{ query_vector: queryVector, key_vector: keyVector, products: products(key), dot_product: sum(products(key)) },
+    ...{ score: scores[key], scores, largest, exponentials, total, weight, shown_share: left, shown_weight: weight / left },
+    names: run.tokens.map((token) => labelOf(token, run.text).label + (hide && token.special ? " (hidden)" : "")),
   };
 }

@@ -1,4 +1,4 @@
-/* service worker: keeps the page, so that it opens without a network. build.py writes FILES and MODEL above this. */
+/* service worker: caches the pages for offline use. build.py puts the constants in front of this file. */
 const worker = /** @type {any} */ (self);
 const { FILES, MODEL, VERSION } = worker.site;
 
@@ -8,15 +8,15 @@ worker.addEventListener("install", (event) => {
 });
 
 worker.addEventListener("activate", (event) => {
-  const forget = async () => {
+  const deleteOld = async () => {
     const names = (await caches.keys()).filter((name) => /^(page|model)-/.test(name) && name !== VERSION && name !== MODEL);
     await Promise.all(names.map((name) => caches.delete(name)));
     await worker.clients.claim();
   };
-  event.waitUntil(forget());
+  event.waitUntil(deleteOld());
 });
 
 worker.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET") return;
-  event.respondWith(caches.match(event.request, { ignoreSearch: true }).then((known) => known ?? fetch(event.request)));
+  event.respondWith(caches.match(event.request, { ignoreSearch: true }).then((cached) => cached ?? fetch(event.request)));
 });

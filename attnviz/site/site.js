@@ -1,4 +1,4 @@
-/* site: a page without a server. The widgets are the app's; the model runs in a worker of this page. */
+/* site: a page with the app's widgets but no server; the model runs in a web worker. */
 
 import { Report } from "../export/report/report.js";
 import copyLink from "../app/components/copy_link.js";
@@ -6,8 +6,8 @@ import { savePicture } from "../app/components/saved_picture.js";
 import { element } from "../widgets/dom.js";
 import { saveButtons } from "../widgets/pens.js";
 import { allData } from "../widgets/store.js";
-import { shown, why } from "./reading.js";
-import { explained } from "./why.js";
+import { readingsOf, weightSteps } from "./reading.js";
+import { weightElements } from "./why.js";
 
 const PRONOUNS = ["it", "he", "she", "they", "him", "her", "them"];
 const CHANGE = "change";
@@ -18,7 +18,7 @@ const CHANGE = "change";
  * @typedef {{
  *   sizes: import("./reading.js").Sizes, min_kept: number, head: [number, number], examples: Example[],
  *   labels: { before: string, masked: string }, runs: { text: string, tokens: import("./wordpiece.js").Token[] }[], model: string
- * }} Opening the data that build.py writes
+ * }} Opening the data from build.py
  */
 
 export const find = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -29,7 +29,7 @@ export class Site extends Report {
    * @param {Run[]} runs
    */
   constructor(opening, runs) {
-    const { readings, numbers } = shown(runs, opening.sizes);
+    const { readings, numbers } = readingsOf(runs, opening.sizes);
     const [layer, head] = opening.head;
     const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, together: [], view: /** @type {"lines"} */ ("lines"), hide: false };
     super(
@@ -38,8 +38,8 @@ export class Site extends Report {
     );
     this.opening = opening;
     this.runs = runs;
-    this.round = 0;
-    if (!/[#&]query=/.test(location.hash)) this.state.query = this.asked();
+    this.version = 0;
+    if (!/[#&]query=/.test(location.hash)) this.state.query = this.initialQuery();
     this.render();
   }
 
@@ -52,47 +52,47 @@ export class Site extends Report {
     const atlas = this.widgets.atlas;
     const files = saveButtons((ending) => savePicture(atlas, ending));
     /** @type {ShadowRoot} */ (atlas.root.parentNode).append(element("div", { class: "saved" }, files));
-    this.worked = [element("div"), element("div")];
-    find("why").append(element("div", { class: "both" }, ...this.worked));
+    this.calculations = [element("div"), element("div")];
+    find("why").append(element("div", { class: "calculations" }, ...this.calculations));
     const footer = document.querySelector("#report footer");
     footer.classList.add("site");
     find("why").after(footer);
   }
 
-  explained() {
+  footerTexts() {
     const texts = [
       "Each line or cell is a weight. In each head, the weights of a token sum to 100 %. Increases are solid and amber, " +
         "decreases dashed and blue.",
-      "The model runs in this browser; your sentences do not leave it. The model is stored in 16-bit integers, so a weight " +
+      "The model runs in this browser; your sentences do not leave it. The model is stored as 16-bit integers, so a weight " +
         "differs by up to 0.05 percentage points from the model’s own in float32 (largest difference in 200 sentences).",
     ];
     return texts.map((text) => element("p", { text }));
   }
 
-  /** Describes a change. */
-  get difference() {
+  /** Returns the description of a difference. */
+  get changeLabel() {
     return "second sentence minus first";
   }
 
-  /** Returns ', in “…”' with the text of a run. */
-  whose(at) {
+  /** Returns a suffix that names a run by its text. */
+  runLabel(at) {
     return `, in “${this.runs[at].text}”`;
   }
 
   describe() {
     const [{ typed }] = this.reading.texts;
     const tokens = this.kind.size[0];
-    this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? this.difference : `“${typed}”`}`;
+    this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? this.changeLabel : `“${typed}”`}`;
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
-  /** Returns the sentences' names: the single differing word, as in app/explore/reading.py. */
+  /** Returns the names of the sentences: the word in which they differ, or "first" and "second". */
   get titles() {
     const texts = this.facts.readings.filter(({ kinds: [{ signed }] }) => !signed).map(({ texts: [{ typed }] }) => typed);
     const words = texts.map((text) => text.split(/\s+/).map((word) => word.replace(/^[.,;:!?]+|[.,;:!?]+$/g, "")));
     const pairs = words[0].flatMap((word, at) => (word === words[1]?.[at] ? [] : [[word, words[1]?.[at]]]));
-    const plain = words[0].length === words[1]?.length && pairs.length === 1 && pairs[0].every((word) => /^[\p{L}\p{N}]+$/u.test(word));
-    const names = plain ? pairs[0] : ["first", "second"];
+    const isOneWord = words[0].length === words[1]?.length && pairs.length === 1 && pairs[0].every((word) => /^[\p{L}\p{N}]+$/u.test(word));
+    const names = isOneWord ? pairs[0] : ["first", "second"];
     return this.facts.readings.map((_, at) => names[at] ?? CHANGE);
   }
 
@@ -100,54 +100,54 @@ export class Site extends Report {
     return this.kind.signed ? `${super.filename}-change` : super.filename;
   }
 
-  published(name, make) {
-    return super.published(`${this.round} ${name}`, make);
+  publish(name, make) {
+    return super.publish(`${this.version} ${name}`, make);
   }
 
   render() {
     super.render();
-    if (!this.runs) return; // the constructor above has not ended
-    this.bar.hidden = false; // it has the link, also where there is one sentence
+    if (!this.runs) return; // called by the constructor of Report
+    this.bar.hidden = false; // it contains the link
     const { atlas } = this.widgets;
     atlas.data.file = { name: `${this.filename}-all-heads`, title: this.allName, about: this.caption };
     this.explain();
   }
 
-  /** Explains the weight between the chosen tokens; for a difference, in both sentences. */
+  /** Shows the calculation of the weight between the chosen tokens; for a difference, of both weights. */
   explain() {
     const { query, layer, heads, text } = this.state;
-    const ready = query !== null && this.way.rows.includes(query - 1);
-    find("why-hint").hidden = ready;
-    const runs = !ready ? [] : this.kind.signed ? this.runs : [this.runs[text - 1]];
-    this.worked.forEach((host, at) => {
+    const isQueryShown = query !== null && this.tokenView.rows.includes(query - 1);
+    find("why-hint").hidden = isQueryShown;
+    const runs = !isQueryShown ? [] : this.kind.signed ? this.runs : [this.runs[text - 1]];
+    this.calculations.forEach((host, at) => {
       host.hidden = at >= runs.length;
       if (host.hidden) return;
-      const chosen = { layer, head: heads[0], query: query - 1, key: this.key(), hide: this.wayName === "hidden" };
-      const note = `Head ${layer}-${heads[0]}${runs.length > 1 ? this.whose(at) : ""}`;
-      host.replaceChildren(...explained(why(runs[at], { ...this.opening.sizes, ...chosen }), chosen, note));
+      const chosen = { layer, head: heads[0], query: query - 1, key: this.key(), hide: this.tokenViewName === "hidden" };
+      const note = `Head ${layer}-${heads[0]}${runs.length > 1 ? this.runLabel(at) : ""}`;
+      host.replaceChildren(...weightElements(weightSteps(runs[at], { ...this.opening.sizes, ...chosen }), chosen, note));
     });
   }
 
-  /** Returns the chosen key, from 0, or the key with the open head's largest number. */
+  /** Returns the chosen key, from 0, or that with the largest number in the open head. */
   key() {
     const { key, query, layer, heads } = this.state;
-    const { columns, weights = this.kind.weights } = this.way;
+    const { columns, weights = this.kind.weights } = this.tokenView;
     if (key !== null && columns.includes(key - 1)) return key - 1;
     const [count] = this.kind.size;
-    const from = weights + (((layer - 1) * this.kind.heads + heads[0] - 1) * count + query - 1) * count;
-    const row = columns.map((column) => this.values[from + column]);
+    const start = weights + (((layer - 1) * this.kind.heads + heads[0] - 1) * count + query - 1) * count;
+    const row = columns.map((column) => this.values[start + column]);
     const larger = (value, best) => Number.isNaN(best) || Math.abs(value) > Math.abs(best); // NaN: masked
     const largest = row.reduce((best, value, at) => (larger(value, row[best]) ? at : best), 0);
     return columns[largest];
   }
 
-  /** Returns the initial token, from 1: the example's, a pronoun, or the last word. */
-  asked() {
+  /** Returns the initial query, from 1: [MASK], the example's token, a pronoun, or the last word. */
+  initialQuery() {
     const [{ text, tokens }] = this.runs;
     const example = this.opening.examples.find((each) => each.text === text);
     const labels = tokens.map((token) => token.text);
-    const wanted = ["[MASK]", example?.query, ...PRONOUNS].map((word) => labels.indexOf(word)).find((at) => at > 0);
-    return (wanted ?? labels.findLastIndex((label, at) => !tokens[at].special && /^[\p{L}\p{N}]+$/u.test(label))) + 1 || null;
+    const preferred = ["[MASK]", example?.query, ...PRONOUNS].map((word) => labels.indexOf(word)).find((at) => at > 0);
+    return (preferred ?? labels.findLastIndex((label, at) => !tokens[at].special && /^[\p{L}\p{N}]+$/u.test(label))) + 1 || null;
   }
 
   change(choice) {
@@ -160,27 +160,27 @@ export class Site extends Report {
     const texts = this.runs.map(({ text }, at) => `${at ? "other" : "sentence"}=${encodeURIComponent(text)}`);
     const choices = location.hash.slice(1).split("&").filter((each) => each && !/^(sentence|other)=/.test(each));
     history.replaceState(null, "", `#${[...choices, ...texts].join("&")}`);
-    // The other page opens with the same sentence.
-    for (const link of document.querySelectorAll("nav a[data-takes]")) link.setAttribute("href", `${link.getAttribute("data-takes")}#${texts[0]}`);
+    // Links to the other page keep the sentence.
+    for (const link of document.querySelectorAll("nav a[data-path]")) link.setAttribute("href", `${link.getAttribute("data-path")}#${texts[0]}`);
   }
 
-  /** @param {Run[]} runs at most two: of two sentences, or without and with a mask */
+  /** Shows new results. @param {Run[]} runs at most two: of two sentences, or without and with a mask */
   show(runs) {
-    const same = runs[0].text === this.runs[0].text;
+    const isSameText = runs[0].text === this.runs[0].text;
     this.runs = runs;
-    this.round += 1;
+    this.version += 1;
     allData().clear();
-    const { readings, numbers } = shown(runs, this.opening.sizes);
+    const { readings, numbers } = readingsOf(runs, this.opening.sizes);
     Object.assign(this.facts, { readings });
     this.values = numbers;
-    this.change({ ...(!same && { query: this.asked(), key: null }), text: Math.min(this.state.text, readings.length) });
+    this.change({ ...(!isSameText && { query: this.initialQuery(), key: null }), text: Math.min(this.state.text, readings.length) });
     document.documentElement.dataset.drawn = String(performance.now());
   }
 }
 
-/** The model in a worker, and its status on the page. */
+/** Runs the model in a web worker, and shows its status on the page. */
 export class Model {
-  #asked = ""; // of several quick requests the last one counts
+  #lastRequest = ""; // results of earlier requests are ignored
 
   /**
    * @param {string} folder
@@ -193,30 +193,30 @@ export class Model {
     this.worker = new Worker("worker.js");
     this.worker.onmessage = ({ data: { runs, error, texts, masks, loaded, bytes, offline } }) => {
       if (bytes) {
-        const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
-        progress.textContent = loaded < bytes ? `Loading the model: ${done} of ${all} MB` : "";
+        const [loadedMegabytes, totalMegabytes] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
+        progress.textContent = loaded < bytes ? `Loading the model: ${loadedMegabytes} of ${totalMegabytes} MB` : "";
       } else if (offline !== undefined) {
-        progress.textContent = offline ? "The model is on this device: this page works without a network." : "";
+        progress.textContent = offline ? "The model is stored on this device. This page works offline." : "";
       } else if (error) {
-        if (JSON.stringify([texts, masks]) === this.#asked) this.say(error, true);
-      } else if (runs.length && JSON.stringify([texts, masks]) === this.#asked) {
-        this.say("");
+        if (JSON.stringify([texts, masks]) === this.#lastRequest) this.showStatus(error, true);
+      } else if (runs.length && JSON.stringify([texts, masks]) === this.#lastRequest) {
+        this.showStatus("");
         show(runs);
       }
     };
-    this.worker.postMessage({ folder, texts: [], masks: [] }); // for the next sentence, and for a day without a network
+    this.worker.postMessage({ folder, texts: [], masks: [] }); // loads the model for later sentences, and for offline use
   }
 
   /** Shows the model's status, or its error. */
-  say(text, failed = false) {
+  showStatus(text, failed = false) {
     this.status.textContent = text;
     this.status.classList.toggle("failed", failed);
   }
 
-  /** @param {string[]} texts @param {string[]} [masks] as worker.js takes them */
+  /** Requests results. @param {string[]} texts @param {string[]} [masks] as in `Model.run` of worker.js */
   read(texts, masks = []) {
-    this.say("Reading …");
-    this.#asked = JSON.stringify([texts, masks]);
+    this.showStatus("Reading …");
+    this.#lastRequest = JSON.stringify([texts, masks]);
     this.worker.postMessage({ folder: this.folder, texts, masks });
   }
 }

@@ -1,4 +1,4 @@
-"""The bundled BERT as files for a browser: 16-bit integers with a scale for each row."""
+"""The bundled BERT as files for the browser: 16-bit integers with a scale per row."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from attnviz.transformer.bert import Bert
 from attnviz.transformer.published import read_config
 
 MAX_TOKENS = 128
-"""Maximum tokens of a sentence: its weights take 5 MB, and about a second on a laptop."""
+"""Maximum number of tokens of a sentence; their weights take 5 MB, and about a second on a laptop."""
 
-SHARD_ROWS = 256  # of the vocabulary in one file: a sentence needs about ten of its 120 files, 0.2 MB each
+SHARD_ROWS = 256  # tokens per file of embeddings; a sentence needs about ten of 120 files of 0.2 MB each
 _NAMES = {
     "attention.to_query": "query",
     "attention.to_key": "key",
@@ -31,27 +31,29 @@ _NAMES = {
 
 
 def tensors(bert: Bert) -> Iterator[tuple[str, Floats]]:
-    """Yield the parameters of bert.js by its names: matrices [row, column] and vectors.
+    """Yield the parameters by their names in bert.js: matrices [row, column] and vectors.
 
-    The segment of a single sentence is added to the positions. Parameters used after the last
-    layer's attention weights are omitted.
+    The embedding of the first segment is added to the positions. Parameters that are only used after the
+    last attention weights are omitted.
     """
-    found: dict[str, Floats] = {
+    parameters: dict[str, Floats] = {
         name: parameter.detach().numpy() for name, parameter in bert.named_parameters()
     }
     embeddings, layers = "embeddings", "encoder.layers"
     yield (
         "positions",
-        (found[f"{embeddings}.positions.table"] + found[f"{embeddings}.segments.weight"][0])[:MAX_TOKENS],
+        (parameters[f"{embeddings}.positions.table"] + parameters[f"{embeddings}.segments.weight"][0])[
+            :MAX_TOKENS
+        ],
     )
     for part in ("weight", "bias"):
-        yield f"norm.{part}", found[f"{embeddings}.norm.{part}"]
+        yield f"norm.{part}", parameters[f"{embeddings}.norm.{part}"]
     last = len(bert.encoder.layers) - 1
     for layer in range(last + 1):
         for name, short in _NAMES.items():
             if layer < last or short in ("query", "key", "value"):
                 for part in ("weight", "bias"):
-                    yield f"{layer}.{short}.{part}", found[f"{layers}.{layer}.{name}.{part}"]
+                    yield f"{layer}.{short}.{part}", parameters[f"{layers}.{layer}.{name}.{part}"]
 
 
 def words(bert: Bert) -> Floats:
@@ -60,7 +62,7 @@ def words(bert: Bert) -> Floats:
 
 
 def rounded(matrix: Floats) -> tuple[NDArray[np.int16], Floats]:
-    """Return [row, column] as 16-bit integers, and the scale of each row."""
+    """Return a matrix as 16-bit integers, [row, column], and the scale of each row."""
     scales = np.abs(matrix).max(axis=1) / 32767
     scales[scales == 0] = 1
     return np.rint(matrix / scales[:, None]).astype("<i2"), scales.astype("<f4")
@@ -68,22 +70,22 @@ def rounded(matrix: Floats) -> tuple[NDArray[np.int16], Floats]:
 
 def vocabulary(model: Path) -> str:
     """Return the tokens in the order of their ids, one per line."""
-    numbers = json.loads((model / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    return "".join(f"{token}\n" for token in sorted(numbers, key=numbers.__getitem__))
+    ids = json.loads((model / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    return "".join(f"{token}\n" for token in sorted(ids, key=ids.__getitem__))
 
 
 def write(model: Path, out: Path) -> str:
-    """Write the model into a new folder; return the folder's name, a digest of its contents.
+    """Write the model into a new folder; return the folder's name, which contains a digest of its files.
 
     Args:
-        model: Folder with the published files.
+        model: Folder with the published model files.
         out: Folder of the site.
     """
     bert, config = Bert.from_folder(model), read_config(model)
     contents = bytearray()
-    places: dict[str, dict[str, int]] = {}
+    offsets: dict[str, dict[str, int]] = {}
     for name, tensor in tensors(bert):
-        places[name] = {"at": len(contents), **dict(zip(("rows", "columns"), tensor.shape, strict=False))}
+        offsets[name] = {"at": len(contents), **dict(zip(("rows", "columns"), tensor.shape, strict=False))}
         contents += _packed(tensor)
     embeddings = words(bert)
     files = {"weights.bin": bytes(contents), "vocab.txt": vocabulary(model).encode()}
@@ -99,7 +101,7 @@ def write(model: Path, out: Path) -> str:
         "shard_rows": SHARD_ROWS,
         "bytes": len(files["weights.bin"]) + len(files["vocab.txt"]),
     }
-    files["manifest.json"] = json.dumps({**sizes, "tensors": places}).encode()
+    files["manifest.json"] = json.dumps({**sizes, "tensors": offsets}).encode()
     name = f"model-{digest(files)}"
     (out / name).mkdir(parents=True, exist_ok=True)
     for file, data in files.items():
@@ -108,11 +110,11 @@ def write(model: Path, out: Path) -> str:
 
 
 def digest(files: dict[str, bytes]) -> str:
-    """Return a short name of the contents of some files."""
-    found = hashlib.sha256()
+    """Return a short hash of the contents of some files."""
+    hashed = hashlib.sha256()
     for name, data in sorted(files.items()):
-        found.update(name.encode() + hashlib.sha256(data).digest())
-    return found.hexdigest()[:12]
+        hashed.update(name.encode() + hashlib.sha256(data).digest())
+    return hashed.hexdigest()[:12]
 
 
 def _packed(tensor: Floats) -> bytes:

@@ -1,12 +1,12 @@
-/* why: one weight worked out, in the words of app/components/arithmetic.py. */
+/* why: shows the calculation of one weight, like app/components/arithmetic.py. */
 
 import { element, table, tr } from "../widgets/dom.js";
 import { fixed, inBrackets, percent, total as sum } from "../widgets/numbers.js";
 
-const NUM_PRODUCTS = 5; // products that are listed one by one
-const NUM_KEYS = 8; // rows of the softmax, with the chosen one 9
+const NUM_PRODUCTS = 5; // listed products
+const NUM_KEYS = 8; // listed keys of the softmax, besides the chosen one
 const DIGITS = 3;
-const SHARE_DIGITS = 4; // decimals of an exponential and of their sum
+const SHARE_DIGITS = 4; // decimals of exponentials and their sum
 
 const head = (...cells) => tr(...cells.map((cell) => element("th", { scope: "col" }, cell)));
 const row = (name, ...cells) => tr(element("th", { scope: "row" }, name), ...cells.map((cell) => element("td", {}, cell)));
@@ -17,13 +17,14 @@ const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 
 /**
- * @param {ReturnType<typeof import("./reading.js").why>} worked
+ * Returns the elements that show the steps to one weight.
+ * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
  * @param {{ query: number, key: number }} chosen tokens from 0
- * @param {string} note
+ * @param {string} note the head, and the sentence if there are two
  */
-export function explained(worked, { query, key }, note) {
-  const { names, products, dot_product: dot, score, largest, exponentials, total, weight } = worked;
-  const written = (value) => (Number.isFinite(value) ? fixed(value, DIGITS) : "−∞");
+export function weightElements(result, { query, key }, note) {
+  const { names, products, dot_product: dot, score, largest, exponentials, total, weight } = result;
+  const format = (value) => (Number.isFinite(value) ? fixed(value, DIGITS) : "−∞");
   const token = (at) => element("bdi", { text: names[at] });
   const listed = largestOf(products.map(Math.abs), NUM_PRODUCTS);
   const rest = dot - sum(listed.map((at) => products[at]));
@@ -31,19 +32,19 @@ export function explained(worked, { query, key }, note) {
   const others = sum(exponentials.filter((_, at) => !keys.includes(at)));
   const share = (value) => value.toFixed(SHARE_DIGITS);
   const size = products.length;
-  const multiplied = table({
+  const productTable = table({
     head: [head("dimension", role("query", "query"), role("key", "key"), "product")],
     body: [
-      ...listed.map((at) => row(String(at + 1), ...[worked.query_vector, worked.key_vector, products].map((each) => fixed(each[at], DIGITS)))),
+      ...listed.map((at) => row(String(at + 1), ...[result.query_vector, result.key_vector, products].map((each) => fixed(each[at], DIGITS)))),
       row(`${size - listed.length} others`, "", "", fixed(rest, DIGITS)),
       row("sum: q · k", "", "", fixed(dot, DIGITS)),
     ],
   });
-  const softmax = table({
+  const softmaxTable = table({
     head: [head("key", "score", "exp(score − max)", role("weights", "weight"))],
     body: [
       ...keys.map((at) => {
-        const line = row(token(at), written(worked.scores[at]), share(exponentials[at]), percent(exponentials[at] / total));
+        const line = row(token(at), format(result.scores[at]), share(exponentials[at]), percent(exponentials[at] / total));
         line.classList.toggle("chosen", at === key);
         return line;
       }),
@@ -51,14 +52,14 @@ export function explained(worked, { query, key }, note) {
       row("sum", "", share(total), "100 %"),
     ],
   });
-  const exponent = element("sup", { text: `${written(score)} − ${inBrackets(fixed(largest, DIGITS))}` });
+  const exponent = element("sup", { text: `${format(score)} − ${inBrackets(fixed(largest, DIGITS))}` });
   const steps = [
     element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add up."),
-    multiplied,
+    productTable,
     element("h4", { text: `2 · Divide by √${size}: the score.` }),
     element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(dot / Math.sqrt(size), DIGITS) }), ...(Number.isFinite(score) ? [] : [" → masked: −∞"])),
     element("h4", { text: "3 · Softmax over the row." }),
-    softmax,
+    softmaxTable,
     element(
       "p",
       {},
@@ -66,12 +67,12 @@ export function explained(worked, { query, key }, note) {
       ...[role("weights", percent(weight)), ". Subtracting max, the largest score, changes no weight."],
     ),
   ];
-  if (worked.left_share < 1) {
+  if (result.shown_share < 1) {
     steps.push(
       element("h4", { text: "4 · What this page shows." }),
-      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(worked.left_share)} = ${percent(worked.shown_weight)}.` }),
+      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(result.shown_share)} = ${percent(result.shown_weight)}.` }),
     );
   }
-  const title = ["Why does ", token(query), Number.isFinite(score) ? " attend to " : " not attend to ", token(key), "? ", role("weights", percent(worked.shown_weight))];
+  const title = ["Why does ", token(query), Number.isFinite(score) ? " attend to " : " not attend to ", token(key), "? ", role("weights", percent(result.shown_weight))];
   return [element("h3", {}, ...title), element("p", { class: "hint", text: note }), ...steps];
 }

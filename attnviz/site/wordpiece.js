@@ -1,6 +1,6 @@
 /* wordpiece: BERT's tokenizer, as the `tokenizers` library runs it (Devlin et al. 2019). */
 
-const MAX_WORD = 100; // characters of a word; a longer one is unknown
+const MAX_WORD_LENGTH = 100; // characters; longer words are unknown
 const SPECIAL = /\[(?:CLS|SEP|MASK|UNK|PAD)\]/g;
 const PUNCTUATION = /[\p{P}$+<=>^`|~]/u;
 const CHINESE =
@@ -8,12 +8,12 @@ const CHINESE =
 
 /**
  * @typedef {{ text: string, id: number, start: number, end: number, special: boolean }} Token a token, and its
- *   characters (code points) in the text: 0 and 0 if the tokenizer added it
- * @typedef {{ letter: string, at: number }} Letter a normalized letter, and the index of its character in the text
+ *   start and end in the text, in code points; both 0 if the tokenizer added it
+ * @typedef {{ letter: string, at: number }} Letter a normalized letter and its index in the text
  */
 
 export class WordPiece {
-  /** @param {string[]} vocabulary the tokens in order of their ids */
+  /** @param {string[]} vocabulary the tokens in the order of their ids */
   constructor(vocabulary) {
     /** @type {Map<string, number>} */
     this.ids = new Map(vocabulary.map((text, id) => [text, id]));
@@ -52,15 +52,15 @@ export class WordPiece {
     return words(characters, from, to).flatMap((word) => this.#pieces(word));
   }
 
-  /** Splits a word greedily into its longest pieces; [UNK] if the vocabulary lacks one. */
+  /** Splits a word greedily into the longest pieces in the vocabulary; [UNK] if there are none. */
   #pieces(word) {
-    const whole = this.#token("[UNK]", word[0].at, word.at(-1).at + 1);
-    if (word.length > MAX_WORD) return [whole];
+    const unknown = this.#token("[UNK]", word[0].at, word.at(-1).at + 1);
+    if (word.length > MAX_WORD_LENGTH) return [unknown];
     const pieces = [];
     for (let start = 0, end; start < word.length; start = end) {
       const spelled = () => (start ? "##" : "") + word.slice(start, end).map(({ letter }) => letter).join("");
       for (end = word.length; end > start && !this.ids.has(spelled()); end--);
-      if (end === start) return [whole];
+      if (end === start) return [unknown];
       pieces.push(this.#token(spelled(), word[start].at, word[end - 1].at + 1));
     }
     return pieces;
@@ -68,26 +68,27 @@ export class WordPiece {
 }
 
 /**
- * Splits lower-case letters without accents into words at white space; a punctuation mark is a word.
+ * Normalizes a text to lower case without accents, and splits it into words at white space; each punctuation mark is a
+ * word.
  * @param {string[]} characters
  * @returns {Letter[][]}
  */
 function words(characters, from, to) {
   /** @type {Letter[][]} */
   const found = [];
-  let apart = true;
+  let atBoundary = true;
   for (let at = from; at < to; at++) {
     const character = characters[at];
     if (character === "\0" || character === "\ufffd" || (/\p{C}/u.test(character) && !/[\t\n\r]/.test(character))) continue;
-    for (const letter of plain(character)) {
+    for (const letter of normalized(character)) {
       const space = /\p{White_Space}/u.test(letter);
       const alone = PUNCTUATION.test(letter) || CHINESE.test(letter);
-      if (!space && (apart || alone)) found.push([]);
+      if (!space && (atBoundary || alone)) found.push([]);
       if (!space) found.at(-1).push({ letter, at });
-      apart = space || alone;
+      atBoundary = space || alone;
     }
   }
   return found;
 }
 
-const plain = (character) => [...character.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase()];
+const normalized = (character) => [...character.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase()];

@@ -1,4 +1,4 @@
-/* worker: loads the model, and runs it beside the page. */
+/* worker: loads and runs the model in the background. */
 
 import { forward } from "./bert.js";
 import { WordPiece } from "./wordpiece.js";
@@ -10,22 +10,22 @@ const MAX_CHARACTERS = 10_000;
  *   folder: string, tensors: { [name: string]: { at: number, rows: number, columns?: number } }, bytes: number,
  *   layers: number, heads: number, epsilon: number, width: number, max_tokens: number, vocabulary: number,
  *   shard_rows: number
- * }} Manifest the data that attnviz/site/weights.py writes
+ * }} Manifest the data from attnviz/site/weights.py
  */
 
 /** @type {Promise<Model> | undefined} */
 let opened;
 
-/** @type {import("./reading.js").Run[]} the latest result: a visitor usually changes one of two sentences */
-let last = [];
+/** @type {import("./reading.js").Run[]} the latest results, because visitors often change only one sentence */
+let latest = [];
 
-/** The model's files, cached so that they are fetched once, even before a service worker is active. */
-async function file(folder, name, report = (_bytes) => {}) {
-  const address = new URL(`${folder}/${name}`, self.location.href).href;
-  const store = self.caches && (await caches.open(folder)); // only https and localhost have one
-  const known = await store?.match(address);
-  if (known) return known.arrayBuffer();
-  const response = await fetch(address);
+/** Returns a file of the model, cached so that it is fetched once, even before the service worker is active. */
+async function fetchFile(folder, name, report = (_bytes) => {}) {
+  const url = new URL(`${folder}/${name}`, self.location.href).href;
+  const store = self.caches && (await caches.open(folder)); // undefined without HTTPS, except on localhost
+  const cached = await store?.match(url);
+  if (cached) return cached.arrayBuffer();
+  const response = await fetch(url);
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   const parts = [];
   for (const reader = response.body.getReader(); ; ) {
@@ -34,9 +34,9 @@ async function file(folder, name, report = (_bytes) => {}) {
     parts.push(value);
     report(value.length);
   }
-  const whole = new Blob(parts);
-  await store?.put(address, new Response(whole)).catch(() => {}); // the visitor's disk may be full
-  return whole.arrayBuffer();
+  const content = new Blob(parts);
+  await store?.put(url, new Response(content)).catch(() => {}); // the disk may be full
+  return content.arrayBuffer();
 }
 
 export class Model {
@@ -44,12 +44,12 @@ export class Model {
    * @param {Manifest} manifest
    * @param {ArrayBuffer} weights
    * @param {string[]} vocabulary
-   * @param {(name: string) => Promise<ArrayBuffer>} fetched a file of embeddings
+   * @param {(name: string) => Promise<ArrayBuffer>} fetchShard fetches a file of embeddings
    */
-  constructor(manifest, weights, vocabulary, fetched) {
+  constructor(manifest, weights, vocabulary, fetchShard) {
     this.manifest = manifest;
     this.tokenizer = new WordPiece(vocabulary);
-    this.fetched = fetched;
+    this.fetchShard = fetchShard;
     /** @type {Map<number, Promise<ReturnType<typeof matrix>>>} */
     this.shards = new Map();
     this.tensors = Object.fromEntries(
@@ -60,12 +60,12 @@ export class Model {
     );
   }
 
-  /** Returns the embeddings of some adjacent tokens of the vocabulary. */
+  /** Returns one file of embeddings: those of adjacent tokens in the vocabulary. */
   shard(number) {
     const { shard_rows: size, vocabulary, width } = this.manifest;
     if (!this.shards.has(number)) {
       const rows = Math.min(size, vocabulary - number * size);
-      const loading = this.fetched(`words-${number}.bin`).then((bytes) => matrix(bytes, 0, rows, width));
+      const loading = this.fetchShard(`words-${number}.bin`).then((bytes) => matrix(bytes, 0, rows, width));
       loading.catch(() => this.shards.delete(number));
       this.shards.set(number, loading);
     }
@@ -73,16 +73,17 @@ export class Model {
   }
 
   /**
+   * Runs the model on a text.
    * @param {string} text
    * @param {string} [mask] "" for none, "causal", or "1" and "0" for each cell, row by row
    * @returns {Promise<import("./reading.js").Run>}
    */
   async run(text, mask = "") {
-    const { max_tokens: most, shard_rows: size, width } = this.manifest;
+    const { max_tokens: maxTokens, shard_rows: size, width } = this.manifest;
     if (text.length > MAX_CHARACTERS) throw new RangeError(`This text has more than ${MAX_CHARACTERS} characters. Shorten it and try again.`);
     const tokens = this.tokenizer.tokens(text);
     if (tokens.length === 2) throw new RangeError("There is nothing here for the model to read. Type a sentence, for example: The dog is tired.");
-    if (tokens.length > most) throw new RangeError(`This text has ${tokens.length} tokens; this page reads at most ${most}. Shorten it and try again.`);
+    if (tokens.length > maxTokens) throw new RangeError(`This text has ${tokens.length} tokens; this page reads at most ${maxTokens}. Shorten it and try again.`);
     const words = await Promise.all(
       tokens.map(async ({ id }) => {
         const { values, scales } = await this.shard(Math.floor(id / size));
@@ -102,19 +103,19 @@ function matrix(bytes, at, rows, columns) {
   return { rows, columns, values, scales: new Float32Array(bytes, at + values.byteLength, rows) };
 }
 
-async function open(folder) {
-  const manifest = JSON.parse(new TextDecoder().decode(await file(folder, "manifest.json")));
+async function openModel(folder) {
+  const manifest = JSON.parse(new TextDecoder().decode(await fetchFile(folder, "manifest.json")));
   let loaded = 0;
   const report = (bytes) => {
     loaded += bytes;
     self.postMessage({ loaded, bytes: manifest.bytes });
   };
-  const [vocabulary, weights] = await Promise.all([file(folder, "vocab.txt", report), file(folder, "weights.bin", report)]);
+  const [vocabulary, weights] = await Promise.all([fetchFile(folder, "vocab.txt", report), fetchFile(folder, "weights.bin", report)]);
   const lines = new TextDecoder().decode(vocabulary).trimEnd().split("\n");
-  return new Model(manifest, weights, lines, (name) => file(folder, name));
+  return new Model(manifest, weights, lines, (name) => fetchFile(folder, name));
 }
 
-/** Fetches all remaining files, so that the model can read any sentence offline. */
+/** Fetches the remaining files, so that the model can run offline on any sentence. */
 async function fetchAll(model) {
   const { vocabulary, shard_rows: size } = model.manifest;
   for (let number = 0; number * size < vocabulary; number++) await model.shard(number);
@@ -124,14 +125,14 @@ async function fetchAll(model) {
 if (typeof self !== "undefined") {
   self.onmessage = async ({ data: { folder, texts, masks = [] } }) => {
     try {
-      opened ??= open(folder);
+      opened ??= openModel(folder);
       const model = await opened;
       const runs = [];
       for (const [at, text] of texts.entries()) {
-        const known = last.find((run) => run.text === text && run.mask === (masks[at] ?? ""));
+        const known = latest.find((run) => run.text === text && run.mask === (masks[at] ?? ""));
         runs.push(known ?? (await model.run(text, masks[at])));
       }
-      if (runs.length) last = runs;
+      if (runs.length) latest = runs;
       self.postMessage({ runs, texts, masks });
       if (!texts.length) await fetchAll(model);
     } catch (failure) {

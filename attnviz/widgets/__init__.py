@@ -1,1 +1,1 @@
-"""The attention pictures of app, notebook and report: the browser's code and its data."""
+"""The attention pictures of the app, notebooks and reports: JavaScript, CSS and their data."""

@@ -1,4 +1,4 @@
-"""Serialization of arrays for the browser, which needs no unpacking or conversion there."""
+"""Binary serialization of arrays for the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DTYPES = ("uint8", "float32")
 
 
 class Packed(NamedTuple):
-    """Arrays as `store.js` reads them.
+    """Serialized arrays, as read by `store.js`.
 
     Attributes:
         id: Digest of the contents.
@@ -26,14 +26,14 @@ class Packed(NamedTuple):
 
 
 def packed(key: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Packed:
-    """Pack arrays into bytes (in JSON, a float takes about 20 bytes, and bytes become text).
+    """Pack arrays into bytes; JSON would take about 20 bytes per float.
 
-        length of the header (uint32, little endian) | header (JSON, UTF-8) | the arrays, one after the other
+        length of the header (uint32, little endian) | header (JSON, UTF-8) | contents of the arrays, in order
 
     Args:
-        key: Name of this set of arrays; the browser keeps the two latest sets of each name.
-        arrays: Arrays by name; uint8 or float32, any shape.
-        facts: JSON values that describe the arrays to the widgets.
+        key: Name of this set of arrays; the browser keeps the two latest sets with the same name.
+        arrays: Arrays by name: uint8 or float32, of any shape.
+        facts: JSON values for the widgets that describe the arrays.
 
     Raises:
         TypeError: an array is neither uint8 nor float32.
@@ -42,7 +42,7 @@ def packed(key: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
     offset = 0
     for name, array in arrays.items():
         if array.dtype.name not in _DTYPES:
-            raise TypeError(f"{name} is {array.dtype.name}; a store holds {' or '.join(_DTYPES)}.")
+            raise TypeError(f"{name} is {array.dtype.name}; only {' and '.join(_DTYPES)} are supported.")
         data = np.ascontiguousarray(array).tobytes()
         described.append(
             {

@@ -1,25 +1,25 @@
-/* atlas: every head as a small picture under a grid of real buttons. */
+/* atlas: thumbnails of all heads, under a grid of buttons. */
 
 import { element } from "./dom.js";
 import { HeadGrid } from "./head_grid.js";
 import { levelsImage } from "./palette.js";
-import { unanswered } from "./selection.js";
+import { pendingChoices } from "./selection.js";
 import { allData } from "./store.js";
 import { pooled } from "./thumbnails.js";
 import { widget } from "./widget.js";
 import styles from "./atlas.css";
 import gridStyle from "./head_grid.css";
 
-const CELL = { least: 24, most: 56 };
+const CELL = { min: 24, max: 56 };
 const LABEL = 24; // the width of the row labels
-const MARGIN = 4; // at the right, for the rings of the last column
+const MARGIN = 4; // right of the last column, for its focus ring
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
 /**
  * @typedef {{ pixels: string, layers: number, heads: number, numbers?: number[], selected: { layer: number, heads: number[] }, facts:
- *   string[], dim: number[], column_labels?: string[], kind: "sequential" | "diverging" }} Message what
- *   app/components/atlas.py sends, and describes
+ *   string[], dim: number[], column_labels?: string[], kind: "sequential" | "diverging" }} Message as
+ *   sent and described by app/components/atlas.py
  */
 
 /** @extends {HeadGrid<Message>} */
@@ -46,7 +46,7 @@ class Atlas extends HeadGrid {
 
   update(data) {
     this.data = data;
-    this.selected.tell(data.selected);
+    this.selected.receive(data.selected);
     const { layers, heads, numbers, column_labels: labels } = data;
     const shape = [layers, heads, numbers, labels].join("|");
     if (this.shape !== shape) this.build(layers * heads);
@@ -71,7 +71,7 @@ class Atlas extends HeadGrid {
     return `Layer ${layer} · ${this.data.column_labels?.[head - 1] ?? `Head ${head}`}`;
   }
 
-  said(at) {
+  factOf(at) {
     return this.data.facts[at];
   }
 
@@ -80,34 +80,34 @@ class Atlas extends HeadGrid {
     const { layer, head } = this.place(at);
     // Update the widgets of this page first, in the same frame; then Python.
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
-    this.trigger("pick", { layer, head, ...unanswered("heads") });
+    this.trigger("pick", { layer, head, ...pendingChoices("heads") });
   }
 
-  /** { values, shape: [picture, row, column], places: head of each picture }; null until they arrive. */
+  /** Returns { values, shape: [picture, row, column], places: button of each picture }; null until they arrive. */
   pictures() {
     const { pixels: id, kind } = this.data;
     const set = allData().get(id);
     if (!set) return null;
     const name = `${id} ${kind}`;
-    // Dimming and a new width need redrawing, but no new pooling.
-    if (this.small?.name !== name) {
+    // After dimming or resizing, the pictures are redrawn, but not pooled again.
+    if (this.thumbnails?.name !== name) {
       const { thumbnails, pixels } = set.arrays;
       const { values, shape } = thumbnails ?? pooled(/** @type {Pictures} */ (pixels), kind);
       const places = thumbnails
         ? this.buttons.map((_, at) => at)
         : set.facts.heads.map(([layer, head]) => this.number(layer, head));
-      this.small = { name, values, shape, places };
+      this.thumbnails = { name, values, shape, places };
     }
-    return this.small;
+    return this.thumbnails;
   }
 
   draw() {
-    const room = this.root.clientWidth;
-    if (!this.root.isConnected || !this.data || room === 0) return;
+    const available = this.root.clientWidth;
+    if (!this.root.isConnected || !this.data || available === 0) return;
     const { kind, dim, heads: columns } = this.data;
     const cell = Math.max(
-      CELL.least,
-      Math.min(CELL.most, Math.floor((10 * (room - LABEL - MARGIN)) / columns) / 10),
+      CELL.min,
+      Math.min(CELL.max, Math.floor((10 * (available - LABEL - MARGIN)) / columns) / 10),
     );
     const gap = cell < 30 ? 1 : 2;
     const width = columns * cell;
@@ -128,21 +128,21 @@ class Atlas extends HeadGrid {
     const context = this.canvas.getContext("2d");
     const palette = this.theme.pixels(kind);
     const faint = new Set(dim);
-    // Whole device pixels, so that no picture is blurred at its edges.
+    // Rounded to device pixels, because other edges are blurred.
     const edge = (at) => Math.round(at * ratio);
     const inset = Math.round((gap / 2) * ratio);
-    // One image with all pictures, stacked: a canvas for each of them takes ten times as long.
-    const [count, tall, wide] = pictures.shape;
-    const image = levelsImage(pictures.values, count * tall, wide, palette);
+    // One image with all pictures stacked: a canvas per picture takes ten times as long.
+    const [count, rows, pixelsAcross] = pictures.shape;
+    const image = levelsImage(pictures.values, count * rows, pixelsAcross, palette);
     pictures.places.forEach((at, picture) => {
       const [column, row] = [at % columns, Math.floor(at / columns)];
       const x = edge(column * cell) + inset;
       const y = edge(row * cell) + inset;
       const w = edge((column + 1) * cell) - inset - x;
       const h = edge((row + 1) * cell) - inset - y;
-      context.imageSmoothingEnabled = wide > w || tall > h;
+      context.imageSmoothingEnabled = pixelsAcross > w || rows > h;
       context.globalAlpha = faint.has(at) ? 0.14 : 1;
-      context.drawImage(image, 0, picture * tall, wide, tall, x, y, w, h);
+      context.drawImage(image, 0, picture * rows, pixelsAcross, rows, x, y, w, h);
     });
     context.globalAlpha = 1;
     this.countDrawing();

@@ -1,4 +1,4 @@
-"""The browser's code: bundles that `npm run build` makes from the JavaScript and CSS."""
+"""The JavaScript bundles, built by `npm run build`, and shared CSS."""
 
 from __future__ import annotations
 

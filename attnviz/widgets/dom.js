@@ -1,11 +1,11 @@
-/* dom: makes elements; text only ever becomes text. */
+/* dom: creates elements and measures them. */
 
 /**
- * Creates an element. Text only becomes textContent, because tokens are typed by visitors.
+ * Creates an element. Text is set as textContent, never parsed as HTML, because visitors type it.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {{ [name: string]: any }} [attributes] `text` becomes the content, on… a handler; null, undefined and false
- *   are omitted
+ * @param {{ [name: string]: any }} [attributes] `text` sets the content, on… a handler; null, undefined and false are
+ *   omitted
  * @param {...(Node | string | number)} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -21,7 +21,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** Returns whether the visitor uses a touch screen, which cannot hover. */
-export const byFinger = () => matchMedia("(hover: none)").matches;
+export const isTouchScreen = () => matchMedia("(hover: none)").matches;
 
 /**
  * Creates a row of a table.
@@ -68,25 +68,25 @@ export function drawing(tag, attributes, ...children) {
 }
 
 /**
- * Returns the pointer's position in a node, in the node's own pixels: a projector's view is zoomed.
+ * Returns the pointer's position in a node, in the node's own pixels, which the teacher's view zooms.
  * @param {{ clientX: number, clientY: number }} event
  * @param {HTMLElement} node
  */
-function placeUnder({ clientX, clientY }, node) {
+function pointIn({ clientX, clientY }, node) {
   const { left, top, width } = node.getBoundingClientRect();
   const zoom = width / node.offsetWidth || 1;
   return { x: (clientX - left) / zoom, y: (clientY - top) / zoom };
 }
 
 /**
- * Returns the position of a node, or a range of letters, in another node, in the latter's own pixels.
+ * Returns the box of a node or of a range of letters within another node, in the latter's own pixels.
  * @param {Element | Range} node
  * @param {HTMLElement} stage
  */
 export function boxIn(node, stage) {
   const { left, top, right, bottom } = node.getBoundingClientRect();
-  const from = placeUnder({ clientX: left, clientY: top }, stage);
-  const to = placeUnder({ clientX: right, clientY: bottom }, stage);
+  const from = pointIn({ clientX: left, clientY: top }, stage);
+  const to = pointIn({ clientX: right, clientY: bottom }, stage);
   return { ...from, width: to.x - from.x, height: to.y - from.y };
 }
 
@@ -104,8 +104,8 @@ export function cellUnder({ clientX, clientY }, node, rows, columns) {
 }
 
 /**
- * Encloses a text with right-to-left letters in marks that keep them from reordering adjacent text: for
- * attributes and pictures, which cannot have <bdi>; as in attnviz/text.py.
+ * Encloses a text with right-to-left letters in Unicode isolates, so that it does not reorder adjacent text. Used for
+ * attributes and pictures, which cannot contain <bdi>; as in attnviz/text.py.
  * @param {string} text
  */
 export const isolated = (text) =>

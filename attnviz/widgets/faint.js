@@ -1,4 +1,4 @@
-/* faint: rows of which hardly anything is left, as special tokens are hidden and the rest is rescaled. */
+/* faint: marks rows that lost nearly all of their weight to hidden tokens before rescaling. */
 
 import { isolated } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -10,24 +10,24 @@ import { percent } from "./numbers.js";
  * @param {number} left the shown fraction of the row
  * @param {Limit} limit
  */
-export const aside = (left, { hidden, min_kept }) =>
+export const rowNote = (left, { hidden, min_kept }) =>
   left < min_kept ? `${percent(1 - left)} of this row went to ${hidden}` : "";
 
 /**
- * Returns the rows' tokens, marked with * and a note if little of the row is shown.
+ * Returns the row tokens, marked with * and a note where little of the row is shown.
  * @param {ShownToken[]} queries
  * @param {{ number: number, left: ArrayLike<number> }[]} heads the open heads, and the shown fraction of each row
  * @param {Limit} limit
  * @returns {ShownToken[]}
  */
-export function marked(queries, heads, limit) {
+export function markFaintRows(queries, heads, limit) {
   return queries.map((query, row) => {
-    const told = heads.flatMap(({ number, left }) => {
-      const text = aside(left[row], limit);
+    const notes = heads.flatMap(({ number, left }) => {
+      const text = rowNote(left[row], limit);
       return text ? [heads.length > 1 ? `in head ${number} ${text}` : text] : [];
     });
-    if (!told.length) return query;
-    const text = told.join("; ");
-    return { ...query, label: `${isolated(query.label)} *`, title: `${query.title}; ${text}`, aside: text };
+    if (!notes.length) return query;
+    const text = notes.join("; ");
+    return { ...query, label: `${isolated(query.label)} *`, title: `${query.title}; ${text}`, rowNote: text };
   });
 }

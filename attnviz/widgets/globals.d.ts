@@ -1,4 +1,4 @@
-/* What is not in a module of ours, but known to our scripts. */
+/* Types of globals, and of imported style sheets. */
 
 declare module "*.css" {
   const text: string;
@@ -6,19 +6,19 @@ declare module "*.css" {
 }
 
 interface Window {
-  /** What the stores keep: see store.js. Tests and the console read it. */
+  /** The arrays of all stores (store.js), also for tests and the console. */
   attnviz: Map<string, import("./store.js").ArraySet>;
   /** The app's widgets by name, for stub.js. */
   attnvizCode: { [name: string]: any };
 }
 
-/** A row or a column of a picture: widgets/tokens.py. */
+/** A row or a column of a picture, as in widgets/tokens.py. */
 interface ShownToken {
   label: string;
   name: string;
   title: string;
   special: boolean;
   number?: number;
-  /** What must be said of the row's numbers: faint.js. */
-  aside?: string;
+  /** A note on the row's numbers, from faint.js. */
+  rowNote?: string;
 }

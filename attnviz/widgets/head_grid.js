@@ -1,13 +1,13 @@
-/* head grid: what all pictures share that have a button for each head, layers downwards and heads across. */
+/* head grid: base of the pictures with a button per head; rows are layers, columns are heads. */
 
 import { element } from "./dom.js";
-import { buttonOf, moveFocus, onPointed } from "./keyboard.js";
+import { buttonOf, moveFocus, onHover } from "./keyboard.js";
 import { Choice } from "./selection.js";
 import { View } from "./widget.js";
 
 /**
- * Heads are numbered row by row from 0; layers and heads themselves count from 1. `numbers` are layer numbers
- * if some layers have no weights; else 1, 2, 3 …
+ * Indices of buttons count row by row from 0; layers and heads count from 1. `numbers` are the layer numbers if some
+ * layers have no weights; by default 1, 2, 3 …
  * @template {{ heads: number, numbers?: number[], row_labels?: string[] | null, column_labels?: string[] | null }} Data
  * @extends {View<Data>}
  */
@@ -15,7 +15,7 @@ export class HeadGrid extends View {
   /** @type {HTMLElement[]} one per head */
   buttons = [];
   /** @type {number[]} the selected heads */
-  ringed = [];
+  selectedIndices = [];
 
   constructor() {
     super();
@@ -25,7 +25,7 @@ export class HeadGrid extends View {
     this.fact = element("p", { class: "fact" });
     this.grid.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     this.grid.onkeydown = (event) => moveFocus(event, this.buttons, this.data.heads);
-    onPointed(this.grid, (button) => this.tell(this.buttons.indexOf(button)));
+    onHover(this.grid, (button) => this.describeHead(this.buttons.indexOf(button)));
   }
 
   /**
@@ -37,7 +37,7 @@ export class HeadGrid extends View {
     this.buttons = Array.from({ length: count }, () => element("button", { type: "button", role: "gridcell", tabindex: -1 }));
     const label = (role, name, ...content) => element("div", { class: name, role }, ...content);
     const corner = label("columnheader", "row-label", element("span", { class: "hidden", text: this.data.row_labels ? "Row" : "Layer" }));
-    const { row_labels: named, column_labels: columnNames } = this.data;
+    const { row_labels: rowNames, column_labels: columnNames } = this.data;
     const numbers = Array.from({ length: heads }, (_, head) => {
       const text = columnNames?.[head] ?? String(head + 1);
       return label("columnheader", "column-label", element("bdi", { text, title: columnNames && text }));
@@ -45,13 +45,13 @@ export class HeadGrid extends View {
     /** @type {HTMLElement[][]} */
     const rows = [[corner, ...numbers]];
     for (let first = 0; first < count; first += heads) {
-      const name = named?.[first / heads] ?? `L${this.layerOf(first / heads)}`;
-      rows.push([label("rowheader", "row-label", element("bdi", { text: name, title: named && name })), ...this.buttons.slice(first, first + heads)]);
+      const name = rowNames?.[first / heads] ?? `L${this.layerOf(first / heads)}`;
+      rows.push([label("rowheader", "row-label", element("bdi", { text: name, title: rowNames && name })), ...this.buttons.slice(first, first + heads)]);
     }
     this.grid.replaceChildren(...rows.map((cells) => element("div", { class: "row", role: "row" }, ...cells)));
   }
 
-  /** @param {number} at */
+  /** Returns the layer and the head of a button. @param {number} at */
   place(at) {
     const { heads } = this.data;
     return { layer: this.layerOf(Math.floor(at / heads)), head: (at % heads) + 1 };
@@ -75,26 +75,26 @@ export class HeadGrid extends View {
     return this.data.numbers?.[row] ?? row + 1;
   }
 
-  /** Outlines the selected heads, and makes one of them the keyboard's tab stop. */
+  /** Outlines the selected heads, and makes one of them the tab stop. */
   mark() {
     const { layer, heads } = this.selected.value ?? { layer: 0, heads: [] };
-    this.ringed = heads.map((head) => this.number(layer, head));
-    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(this.ringed.includes(at))));
-    this.tell(this.keepTabStop(this.buttons, this.ringed[0] ?? 0));
+    this.selectedIndices = heads.map((head) => this.number(layer, head));
+    this.buttons.forEach((button, at) => button.setAttribute("aria-selected", String(this.selectedIndices.includes(at))));
+    this.describeHead(this.keepTabStop(this.buttons, this.selectedIndices[0] ?? 0));
   }
 
   /**
-   * Writes the description of a head under the grid; -1 for the selected one.
+   * Shows the description of a head under the grid; −1 for the selected head.
    * @param {number} at
    */
-  tell(at) {
-    const shown = at >= 0 ? at : (this.ringed[0] ?? -1);
+  describeHead(at) {
+    const shown = at >= 0 ? at : (this.selectedIndices[0] ?? -1);
     const name = element("strong", { text: this.name(shown) });
-    this.fact.replaceChildren(...(shown < 0 ? [] : [name, `: ${this.said(shown) ?? ""}`]));
+    this.fact.replaceChildren(...(shown < 0 ? [] : [name, `: ${this.factOf(shown) ?? ""}`]));
     return shown;
   }
 
-  // Overridden by each picture: a head's name, its description, and the action of a click (-1: none).
+  // Overridden by each picture: a head's name, its description, and the handler of a click (−1: on no button).
 
   /** @param {number} _at */
   name(_at) {
@@ -102,7 +102,7 @@ export class HeadGrid extends View {
   }
 
   /** @param {number} _at */
-  said(_at) {
+  factOf(_at) {
     return "";
   }
 

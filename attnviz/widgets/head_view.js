@@ -1,26 +1,26 @@
-/* head view: the chips that choose heads, the picture, its numbers in words, and saving it. */
+/* head view: buttons to choose heads, the picture, a description of its numbers, and buttons to save it. */
 
 import { element } from "./dom.js";
-import { marked } from "./faint.js";
+import { markFaintRows } from "./faint.js";
 import { buttonOf, moveFocus } from "./keyboard.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
-import { total as added, written } from "./numbers.js";
+import { total as added, formatNumber } from "./numbers.js";
 import { css, Theme } from "./palette.js";
 import { saveAs, saveButtons, SvgPen, textWidth } from "./pens.js";
-import { Choice, unanswered } from "./selection.js";
+import { Choice, pendingChoices } from "./selection.js";
 import { allData } from "./store.js";
 import { View, widget } from "./widget.js";
-import { blockOf, fitted, WindowBar } from "./window.js";
+import { blockOf, clampPlace, WindowBar } from "./window.js";
 import matrixStyle from "./matrix.css";
 import styles from "./head_view.css";
 
 const FILE_WIDTH = 760;
-const MIN_LABELLED = 0.0005; // a smaller share reads "0.0 %"
+const MIN_LABELLED = 0.0005; // smaller weights are rounded to "0.0 %"
 
 /**
  * @typedef {object} ShownHead one head's levels
- * @property {ArrayLike<number>} values
+ * @property {ArrayLike<number>} values levels, row by row
  * @property {number} rows
  * @property {number} columns
  * @property {number} number from 1
@@ -31,7 +31,7 @@ const MIN_LABELLED = 0.0005; // a smaller share reads "0.0 %"
  * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
  *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
  *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
- *   string, caption: string, filename: string }} Message what app/components/head_view.py sends, and describes
+ *   string, caption: string, filename: string }} Message as sent and described by app/components/head_view.py
  */
 
 /** @extends {View<Message>} */
@@ -41,7 +41,7 @@ class HeadView extends View {
     this.chosen = new Choice("heads"); // { layer, heads }
     this.pin = new Choice("tokens"); // { query, key }
     /** @type {Choice<import("./window.js").Place>} */
-    this.placed = new Choice(); // which part of a long text
+    this.windowChoice = new Choice(); // the shown part of a long text
     this.several = false;
     this.chips = element("div", { class: "chips", role: "group" });
     const button = (text, attributes) =>
@@ -69,9 +69,9 @@ class HeadView extends View {
   update(data) {
     this.data = data;
     this.root.dataset.view = data.view;
-    this.chosen.tell({ layer: data.layer, heads: data.heads });
-    this.pin.tell({ query: data.query, key: data.key });
-    if (data.part) this.placed.tell(fitted(data.part, data.part.size));
+    this.chosen.receive({ layer: data.layer, heads: data.heads });
+    this.pin.receive({ query: data.query, key: data.key });
+    if (data.part) this.windowChoice.receive(clampPlace(data.part, data.part.size));
     if (this.heads.length > 1) this.several = true;
     this.note.textContent = data.note;
     this.allButton.hidden = data.view !== "lines" || Boolean(data.part);
@@ -95,12 +95,12 @@ class HeadView extends View {
     return this.chosen.value.heads;
   }
 
-  /** The requested part of a long text, shown once it has arrived. */
+  /** The requested part of a long text; shown once its data has arrived. */
   get place() {
-    return this.placed.value;
+    return this.windowChoice.value;
   }
 
-  /** The part with half as many tokens along a side, around the chosen tokens, or else the middle. */
+  /** The part with half as many tokens along a side, centred on the chosen tokens or else on the current part. */
   get closer() {
     const { part } = this.data;
     const { query, key } = this.pinned;
@@ -118,19 +118,19 @@ class HeadView extends View {
   goTo(place) {
     const { part } = this.data;
     if (!part) return;
-    const fits = fitted(place, part.size);
+    const fits = clampPlace(place, part.size);
     if (JSON.stringify(fits) === JSON.stringify(this.place)) return;
-    this.placed.choose(fits);
+    this.windowChoice.choose(fits);
     this.window.show(part, this.data.view !== "lines", this.data.unit === "percent");
     this.trigger("window", fits);
   }
 
-  /** The number of tokens along a side of a cell. */
+  /** The number of tokens that a cell spans along each side. */
   get block() {
     return this.data.part && this.data.view !== "lines" ? blockOf(this.data.part.span) : 1;
   }
 
-  /** The pinned pair, if these tokens include it. */
+  /** The pinned pair; null for a token that these tokens do not include. */
   get pinned() {
     const { query, key } = this.pin.value;
     const { query_tokens: queries, key_tokens: keys } = this.data;
@@ -138,30 +138,30 @@ class HeadView extends View {
   }
 
   /**
-   * The chosen heads whose pixels have arrived and fit the tokens.
+   * The chosen heads whose pixels have arrived and match the tokens.
    * @returns {ShownHead[]}
    */
-  shown() {
+  shownHeads() {
     const set = allData().get(this.data.pixels);
     const { values, shape } = set?.arrays.pixels ?? {};
     const [rows, columns] = [this.data.query_tokens.length, this.data.key_tokens.length];
     if (!values || shape[1] !== rows || shape[2] !== columns) return [];
     return this.heads.flatMap((number) => {
-      const at = this.#place(set, number);
+      const at = this.#headIndex(set, number);
       if (at < 0) return [];
-      const cut = values.subarray(at * rows * columns, (at + 1) * rows * columns);
-      return [{ values: cut, rows, columns, number, high: set.facts.high[at] }];
+      const levels = values.subarray(at * rows * columns, (at + 1) * rows * columns);
+      return [{ values: levels, rows, columns, number, high: set.facts.high[at] }];
     });
   }
 
-  /** One query's exact values in each chosen head: { number, values }; values null until they arrive. */
+  /** One query's exact values in each chosen head: { number, values }; `values` is null until they arrive. */
   exactRows(query) {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.values ?? {};
     const columns = this.data.key_tokens.length;
     const fits = values && shape[1] === this.data.query_tokens.length && shape[2] === columns;
     return this.heads.map((number) => {
-      const at = fits ? this.#place(set, number) : -1;
+      const at = fits ? this.#headIndex(set, number) : -1;
       const start = (at * (shape?.[1] ?? 0) + query) * columns;
       return { number, values: at < 0 ? null : values.subarray(start, start + columns) };
     });
@@ -185,8 +185,8 @@ class HeadView extends View {
     });
   }
 
-  /** The queries of the shown sum, or the given one. */
-  together(query) {
+  /** The given query, or without one the queries whose rows are summed. */
+  summedQueries(query) {
     return query === null ? (this.data.together ?? []) : [query];
   }
 
@@ -198,27 +198,27 @@ class HeadView extends View {
     return ` (heads from ${this.number(low)} to ${this.number(high)})`;
   }
 
-  /** The rows' tokens, marked if little of the row is shown in one of the open heads. */
+  /** The row tokens, marked with * if an open head shows little of the row. */
   get queries() {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.left ?? {};
     const { query_tokens: queries } = this.data;
     if (shape?.[1] !== queries.length) return queries;
     const heads = this.heads.flatMap((number) => {
-      const at = this.#place(set, number);
+      const at = this.#headIndex(set, number);
       return at < 0 ? [] : [{ number, left: values.subarray(at * shape[1], (at + 1) * shape[1]) }];
     });
-    return marked(queries, heads, /** @type {import("./faint.js").Limit} */ (set.facts));
+    return markFaintRows(queries, heads, /** @type {import("./faint.js").Limit} */ (set.facts));
   }
 
-  #place({ facts }, number) {
+  #headIndex({ facts }, number) {
     return facts.heads.findIndex(([layer, head]) => layer === this.layer && head === number);
   }
 
   draw() {
-    const waiting = this.shown().length < this.heads.length;
+    const waiting = this.shownHeads().length < this.heads.length;
     this.root.toggleAttribute("data-waiting", waiting);
-    const all = this.pinned.query === null && !this.together(null).length;
+    const all = this.pinned.query === null && !this.summedQueries(null).length;
     this.allButton.setAttribute("aria-pressed", String(all));
     this.picture.update();
   }
@@ -226,7 +226,7 @@ class HeadView extends View {
   /** Counters for tests and benchmarks. */
   drawn(lines = 0) {
     const { dataset } = this.root;
-    dataset.head = this.shown()
+    dataset.head = this.shownHeads()
       .map((head) => `${this.layer}-${head.number}`)
       .join(",");
     dataset.lines = String(lines);
@@ -235,25 +235,25 @@ class HeadView extends View {
 
   // Descriptions ----------------------------------------------------------------------------------------
 
-  /** @param parts texts and elements */
-  say(parts) {
+  /** @param parts text and elements of the description */
+  showDescription(parts) {
     const text = parts.map((part) => part.textContent ?? part).join("");
     if (this.words.textContent !== text) this.words.replaceChildren(...parts);
   }
 
-  /** A token inside a sentence: right-to-left script must not turn the numbers around. */
+  /** A token in a sentence, isolated so that right-to-left script does not reorder the numbers. */
   token(side, at) {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
-  /** Formats a number; −limit is a weight that a report of a long text omits, with this maximum. */
+  /** Formats a number. A weight −limit is one that a report of a long text omits; it is at most `limit`. */
   number(value) {
     if (Number.isNaN(value)) return "masked";
     const limit = this.data.unit === "percent" && value < 0;
-    return limit ? `at most ${written(-value, "percent")}` : written(value, this.data.unit);
+    return limit ? `at most ${formatNumber(-value, "percent")}` : formatNumber(value, this.data.unit);
   }
 
-  /** "it → dog 66.4 %", or of several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
+  /** "it → dog 66.4 %", or for several heads "it → dog: head 2 66.4 %, head 5 3.1 %". */
   cellSentence(query, key, heads = this.heads) {
     const rows = this.exactRows(query).filter(({ number }) => heads.includes(number));
     const numbers = rows.map(({ number, values }) => {
@@ -261,15 +261,15 @@ class HeadView extends View {
       return rows.length > 1 ? `head ${number} ${text}` : text;
     });
     const pair = [this.token("query", query), " → ", this.token("key", key)];
-    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), this.spread(query, key), ...this.aside(query)];
+    return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), this.spread(query, key), ...this.rowNote(query)];
   }
 
-  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; of several, the sum: "it, was together attend to …". */
+  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; for several, "it, was together … attend to …". */
   rowSentence(query, queries = [query]) {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["attends", "to"],
-      score: ["is highest", "with"], // a score, or how much one changes
+      score: ["is highest", "with"], // a score or its change
       "signed percent": ["attends", ""],
     }[this.data.unit];
     const one = queries.length === 1;
@@ -283,26 +283,26 @@ class HeadView extends View {
         const spread = (key) => (one ? this.spread(query, key) : "");
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"]));
       });
-    return [...parts, ...(one ? this.aside(query) : [])];
+    return [...parts, ...(one ? this.rowNote(query) : [])];
   }
 
   /** Returns the note on a row's numbers, if any: " (97.3 % of this row went to [CLS])". */
-  aside(query) {
-    const { aside } = this.queries[query];
-    return aside ? [` (${aside})`] : [];
+  rowNote(query) {
+    const { rowNote } = this.queries[query];
+    return rowNote ? [` (${rowNote})`] : [];
   }
 
-  /** "dog is attended to most by it 66.4 %, …", or how that changes, in the first of the heads. */
+  /** "dog is attended to most by it 66.4 %, …", or the change, in the first of the heads. */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
-    const most = this.#largest(values, 3, "query");
+    const largest = this.#largest(values, 3, "query");
     const head = `${this.heads.length > 1 ? ` in head ${this.heads[0]}` : ""}${this.data.part ? " (of the tokens shown)" : ""}`;
     const verb = {
       percent: `is attended to${head} most by`,
       score: `is highest${head} with`,
       "signed percent": `is attended to${head}`,
     }[this.data.unit];
-    return [this.token("key", key), ` ${verb} `, ...(most.length ? most : ["…"])];
+    return [this.token("key", key), ` ${verb} `, ...(largest.length ? largest : ["…"])];
   }
 
   #largest(values, count, side, spread = (_at) => "") {
@@ -310,16 +310,16 @@ class HeadView extends View {
     const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // Omit weights that round to "0.0 %"; a score of 0 is a valid score.
-    const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
-    const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
-    if (this.data.unit === "signed percent" && several.length && !told(several[0])) return ["as before"];
+    const isShown = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
+    const several = order.slice(0, count).filter((at, n) => n === 0 || isShown(at));
+    if (this.data.unit === "signed percent" && several.length && !isShown(several[0])) return ["as before"];
     const to = side === "key" ? "to" : "by";
     const how = (value) => (this.data.unit !== "signed percent" ? "" : `${value < 0 ? "less" : "more"} ${to} `);
     return several.flatMap((at, n) => [
       n ? ", " : "",
       how(values[at]),
       this.token(side, at),
-      side === "query" && this.queries[at].aside ? " *" : "",
+      side === "query" && this.queries[at].rowNote ? " *" : "",
       ` ${this.number(values[at])}${spread(at)}`,
     ]);
   }
@@ -331,11 +331,11 @@ class HeadView extends View {
     if (heads.length > 1) this.several = true;
     this.markChips();
     this.draw();
-    this.comeIntoSight();
+    this.scrollIntoView();
   }
 
-  /** Scrolls here: on a phone, the atlas and this picture do not fit on the screen together. */
-  comeIntoSight() {
+  /** Scrolls to this picture: on a phone, it does not fit on the screen together with the atlas. */
+  scrollIntoView() {
     const { top, bottom } = this.root.getBoundingClientRect();
     if (bottom > 0 && top < window.innerHeight) return;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -346,7 +346,7 @@ class HeadView extends View {
   choose(heads) {
     const choice = { layer: this.layer, heads };
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));
-    this.trigger("heads", { ...choice, ...unanswered("heads") });
+    this.trigger("heads", { ...choice, ...pendingChoices("heads") });
   }
 
   chip(head) {
@@ -364,7 +364,7 @@ class HeadView extends View {
 
   markChips() {
     const { heads_total: total } = this.data;
-    // A picture of a single attention has no choice of heads.
+    // A picture of a single matrix has no heads to choose.
     this.chips.hidden = this.severalButton.hidden = total === 0;
     if (this.buttons?.length !== total) {
       this.buttons = Array.from({ length: total }, (_, at) =>
@@ -384,16 +384,16 @@ class HeadView extends View {
 
   pick(query, key) {
     this.pin.choose({ query, key });
-    this.trigger("pick", { query, key, ...unanswered("tokens") });
+    this.trigger("pick", { query, key, ...pendingChoices("tokens") });
     this.draw();
   }
 
-  /** All queries' lines, or back to the query that was pinned before. */
+  /** Toggles between the lines of all queries and those of the previously pinned query. */
   toggleAll() {
     const { query, key } = this.pinned;
     if (query !== null) this.before = { query, key };
     const back = this.before ?? { query: 0, key: null };
-    if (query === null && !this.together(null).length) this.pick(Math.min(back.query, this.data.query_tokens.length - 1), back.key);
+    if (query === null && !this.summedQueries(null).length) this.pick(Math.min(back.query, this.data.query_tokens.length - 1), back.key);
     else this.pick(null, null);
   }
 
@@ -420,8 +420,8 @@ class HeadView extends View {
   }
 
   save(ending) {
-    if (!this.chosen.answered) {
-      // The caption still describes the previous heads: save after Python's response.
+    if (!this.chosen.confirmed) {
+      // The caption still describes the previous heads, so save after Python has responded.
       this.waiting = () => {
         this.waiting = null;
         this.save(ending);

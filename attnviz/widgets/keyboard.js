@@ -1,7 +1,7 @@
-/* keyboard: many buttons of which one is the tab stop, with arrow keys between them, and which one is pointed at. */
+/* keyboard: groups of buttons with one tab stop, arrow keys and hover events. */
 
 /**
- * Returns the cell that an arrow key, Home or End selects from `index` among `count` cells; null for other keys.
+ * Returns the index that an arrow key, Home or End selects in a grid of `count` cells; null for other keys.
  * @param {{ key: string, ctrlKey?: boolean }} event
  * @param {number} index
  * @param {number} count
@@ -35,7 +35,7 @@ export function tabStop(buttons, index) {
 }
 
 /**
- * Moves the focus from button to button, as the keys of `destination` say.
+ * Moves the focus between buttons by the keys of `destination`.
  * @param {KeyboardEvent} event
  * @param {HTMLElement[]} buttons
  * @param {number} columns
@@ -50,22 +50,22 @@ export function moveFocus(event, buttons, columns) {
 }
 
 /**
- * Returns the button of an event, including events of its children; null for none.
+ * Returns the button that is the target of an event, or contains it; null for none.
  * @param {Event} event
  * @returns {HTMLButtonElement | null}
  */
 export const buttonOf = ({ target }) => /** @type {Element} */ (target).closest("button");
 
 /**
- * Reports the button of a container that is hovered over or focused; null when there is none any more.
- * @param {HTMLElement} place
- * @param {(button: HTMLButtonElement | null) => void} tell
+ * Calls back with the hovered or focused button of a container, and with null when it is left.
+ * @param {HTMLElement} container
+ * @param {(button: HTMLButtonElement | null) => void} callback
  */
-export function onPointed(place, tell) {
-  const enter = (event) => tell(buttonOf(event));
-  const leave = () => tell(null);
-  place.addEventListener("pointerover", enter);
-  place.addEventListener("focusin", enter);
-  place.addEventListener("pointerleave", leave);
-  place.addEventListener("focusout", leave);
+export function onHover(container, callback) {
+  const enter = (event) => callback(buttonOf(event));
+  const leave = () => callback(null);
+  container.addEventListener("pointerover", enter);
+  container.addEventListener("focusin", enter);
+  container.addEventListener("pointerleave", leave);
+  container.addEventListener("focusout", leave);
 }

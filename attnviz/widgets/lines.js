@@ -1,17 +1,18 @@
 /* lines: which tokens attend to which, as curves from query tokens to key tokens. */
 
-import { byFinger, element, onPaper } from "./dom.js";
+import { isTouchScreen, element, onPaper } from "./dom.js";
 import { buttonOf, destination, tabStop } from "./keyboard.js";
-import { brief } from "./numbers.js";
+import { formatBrief } from "./numbers.js";
 import { css } from "./palette.js";
-import { CanvasPen, fitted, textWidth } from "./pens.js";
+import { CanvasPen, truncate, textWidth } from "./pens.js";
 
-// Maximum number of curves, strongest first: more are slow to draw and cannot be told apart.
-const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
-const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 };
-const TALLEST = 640;
+// Maximum number of curves, strongest first: more are slow to draw and indistinguishable.
+const MAX_CURVES = { text: 600, perRow: 24, perRowOfAll: 12 };
+const MANY_TOKENS = 64; // of more tokens, only the rows in view have curves
+const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 }; // heights in pixels; rows above `many` are dense
+const MAX_HEIGHT = 640;
 
-/** The strength of a level's line, 0–1; inverts the levels' square root only in part, to keep weak links visible. */
+/** The strength of each level's line, 0–1; only partly inverts the levels' square root, to keep weak links visible. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>
@@ -24,17 +25,18 @@ const strengths = {
 /** @typedef {import("./head_view.js").ShownHead} ShownHead */
 
 /**
- * Draws the curves, and tints the key tokens.
+ * Draws the curves, and tints the key tokens in proportion to their weights.
  *
  * @param {Pen} pen
- * @param {{ left: number, right: number, width: number, row: number, top: number, height: number }} place the curves
- *   run from x = left to x = right, the tints from there to width; row height; what is scrolled away above; visible
- *   height
+ * @param {{ left: number, right: number, width: number, row: number, top: number, height: number }} place in pixels:
+ *   curves run from `left` to `right`, tints from `right` to `width`; `row` is the height of a row, `top` the scroll
+ *   position, `height` the visible height
  * @param {ShownHead[]} shown heads of equal shape
- * @param {{ queries: number[], key: number | null }} from draw some queries' lines, or one key's, or all of the queries
- *   in view
+ * @param {{ queries: number[], key: number | null }} from the queries or the key to draw lines of; without
+ *   either, all queries in view
  * @param {Scale} kind
- * @returns {{ drawn: number, total: number, inView: boolean }} how many curves were drawn, and how many there are
+ * @returns {{ drawn: number, total: number, inView: boolean }} numbers of drawn curves and of all, and
+ *   whether only the rows in view were considered
  */
 function drawLines(pen, { left, right, width, row, top, height }, shown, { queries, key }, kind) {
   const strength = strengths[kind];
@@ -44,12 +46,12 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
     return kind === "diverging" ? theme.change(level > 127) : theme.role("weights");
   };
   const [{ rows, columns }] = shown;
-  const many = Math.max(rows, columns) > BUDGET.many;
+  const many = Math.max(rows, columns) > MANY_TOKENS;
   const first = many ? Math.max(0, Math.floor(top / row)) : 0;
   const last = many ? Math.min(rows, Math.ceil((top + height) / row)) : rows;
   const all = !queries.length && key === null;
   const cells = [];
-  let total = 0; // a masked cell is no line
+  let total = 0; // without masked cells
   for (const head of shown) {
     const add = (i, j) => {
       const level = head.values[i * columns + j];
@@ -62,45 +64,45 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
     else if (key !== null) for (let i = 0; i < rows; i++) add(i, key);
     else for (let i = first; i < last; i++) for (let j = 0; j < columns; j++) add(i, j);
   }
-  // Several heads: the key token's row is shared out in stripes, and each head's line ends at its own.
-  const thick = (row - 2) / shown.length;
-  const stripe = (head) => (!queries.length ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thick);
+  // With several heads, each key token's row is divided into stripes, one per head, where the head's line ends.
+  const thickness = (row - 2) / shown.length;
+  const stripe = (head) => (!queries.length ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thickness);
   if (queries.length) {
     for (const { head, j, level, strong } of cells) {
-      const y = j * row - top + 1 + shown.indexOf(head) * thick;
+      const y = j * row - top + 1 + shown.indexOf(head) * thickness;
       if (y > height || y + row < 0) continue;
       const fill = colour(head, level);
-      pen.rect(right, y, width - right, thick, { fill, alpha: 0.02 + 0.36 * strong, radius: 4 });
-      pen.rect(right, y, 3, thick, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
+      pen.rect(right, y, width - right, thickness, { fill, alpha: 0.02 + 0.36 * strong, radius: 4 });
+      pen.rect(right, y, 3, thickness, { fill, alpha: 0.2 + 0.8 * strong, radius: 1.5 });
     }
   }
-  const most =
-    all && !many ? BUDGET.text : shown.length * (all ? BUDGET.perRowOfAll * (last - first) : BUDGET.perRow * Math.max(1, queries.length));
+  const maximum =
+    all && !many ? MAX_CURVES.text : shown.length * (all ? MAX_CURVES.perRowOfAll * (last - first) : MAX_CURVES.perRow * Math.max(1, queries.length));
   cells.sort((a, b) => a.strong - b.strong); // the strongest on top
-  const kept = all || many ? cells.slice(-most) : cells;
+  const strongest = all || many ? cells.slice(-maximum) : cells;
   const middle = (at) => (at + 0.5) * row - top;
   const inView = (y) => y >= 0 && y <= height;
-  for (const { head, i, j, level, strong } of kept) {
+  for (const { head, i, j, level, strong } of strongest) {
     const [y0, y1] = [middle(i), middle(j) + stripe(head)];
     if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
-    // Lines that lead out of view are only indicated.
+    // Lines to tokens out of view are faint.
     const alpha = (all ? 0.04 + 0.8 * strong : 0.1 + 0.9 * strong) * (inView(y0) && inView(y1) ? 1 : 0.4);
     const dashed = kind === "diverging" && level < 127;
     pen.curve(left, y0, right, y1, { stroke: colour(head, level), width: 0.9 + 3.4 * strong, alpha, dashed });
   }
-  return { drawn: kept.length, total, inView: last - first < rows };
+  return { drawn: strongest.length, total, inView: last - first < rows };
 }
 
 /** Formats a value beside a key token; "" for masked cells and values that round to 0 %. */
 function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
-  if (unit === "percent" && value < 0) return ""; // only a limit is known
-  const text = brief(value, unit);
+  if (unit === "percent" && value < 0) return ""; // only an upper bound
+  const text = formatBrief(value, unit);
   return several ? text.replace(" %", "") : text;
 }
 
 export class Lines {
-  /** @param view the HeadView, which has the data and handles clicks. */
+  /** @param view the HeadView, which has the data and handles clicks */
   constructor(view) {
     this.view = view;
     this.canvas = element("canvas", { class: "curves", "aria-hidden": "true" });
@@ -130,11 +132,11 @@ export class Lines {
     }
   }
 
-  /** The tokens of both sides; in a part of a long text, labelled with their positions. */
+  /** The tokens of both sides; in a part of a long text, labels include the position. */
   get sides() {
     const { queries, data: { key_tokens: keys, part } } = this.view;
-    const placed = (token) => (part ? { ...token, label: `${token.number} ${token.label}` } : token);
-    return { queries: queries.map(placed), keys: keys.map(placed) };
+    const numbered = (token) => (part ? { ...token, label: `${token.number} ${token.label}` } : token);
+    return { queries: queries.map(numbered), keys: keys.map(numbered) };
   }
 
   update() {
@@ -144,7 +146,7 @@ export class Lines {
       this.labels = labels;
       this.hover = null;
       this.buttons = { query: this.build(this.left, queries), key: this.build(this.right, keys) };
-      this.written = keys.map(() => "");
+      this.keyTexts = keys.map(() => "");
     }
     this.layout();
   }
@@ -164,7 +166,7 @@ export class Lines {
     return buttons;
   }
 
-  /** Computes the column widths from the labels, once, so that hovering does not measure the page. */
+  /** Computes the column widths from the labels once, because measuring on each hover is slow. */
   layout() {
     const { data, theme } = this.view;
     const { queries, keys } = this.sides;
@@ -174,13 +176,13 @@ export class Lines {
     const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
     const digits =
       8 + 48 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
-    const least = textWidth("from (query)", 12, theme.font) + 18;
-    const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(queries) + 20)));
+    const minimum = textWidth("from (query)", 12, theme.font) + 18;
+    const left = Math.round(Math.min(0.34 * width, Math.max(minimum, widest(queries) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(keys) + 20) + digits));
     const rows = Math.max(queries.length, keys.length);
     const projected = this.view.root.hasAttribute("data-teacher");
     const row = projected ? ROW.projected : rows > ROW.many ? ROW.dense : ROW.roomy;
-    const height = Math.min(rows * row, onPaper() ? Infinity : TALLEST);
+    const height = Math.min(rows * row, onPaper() ? Infinity : MAX_HEIGHT);
     const scrolls = rows * row > height;
     const bar = scrolls ? this.scroller.offsetWidth - this.scroller.clientWidth : 0;
     this.place = { left: left + 4, right: width - right - bar, width: width - bar, row, height };
@@ -188,7 +190,7 @@ export class Lines {
     this.root.style.setProperty("--right", `${right}px`);
     this.root.style.setProperty("--row", `${row}px`);
     this.root.style.setProperty("--height", `${height}px`);
-    // A box that scrolls must be reachable by keyboard.
+    // A scrollable element must be reachable by keyboard.
     if (scrolls) {
       this.scroller.tabIndex = 0;
       this.scroller.setAttribute("role", "region");
@@ -199,11 +201,11 @@ export class Lines {
     this.draw();
   }
 
-  /** Returns the tokens with drawn lines: the hovered token, else the pinned query, else all. */
+  /** Returns the tokens whose lines are drawn: the hovered token, else the pinned query, else all queries. */
   get from() {
     const { query } = this.view.pinned;
     if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };
-    const queries = this.view.together(query);
+    const queries = this.view.summedQueries(query);
     if (this.hover?.side === "key" && !queries.length) return { queries, key: this.hover.at };
     return { queries, key: null };
   }
@@ -226,15 +228,15 @@ export class Lines {
     else this.view.pick(query ?? this.strongestQuery(at), at);
   }
 
-  /** Returns the query with the largest weight on this key, for a click on a key without a pinned query. */
+  /** Returns the query with the largest weight on a key, which a click on the key pins if no query is pinned. */
   strongestQuery(key) {
-    const [head] = this.view.shown();
+    const [head] = this.view.shownHeads();
     if (!head) return 0;
     const strength = strengths[this.view.data.kind];
     let best = 0;
     for (let i = 1; i < head.rows; i++) {
-      const [now, before] = [i, best].map((row) => strength[head.values[row * head.columns + key]]);
-      if (now > before) best = i;
+      const [candidate, largest] = [i, best].map((row) => strength[head.values[row * head.columns + key]]);
+      if (candidate > largest) best = i;
     }
     return best;
   }
@@ -258,16 +260,16 @@ export class Lines {
   draw() {
     const { view, place } = this;
     if (!place || !this.root.isConnected) return;
-    const shown = view.shown();
+    const shown = view.shownHeads();
     const { from } = this;
     const pen = CanvasPen.on(this.canvas, place.width, place.height, view.theme);
     const top = this.scroller.scrollTop;
-    const nothing = { drawn: 0, total: 0, inView: false };
-    const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : nothing;
+    const none = { drawn: 0, total: 0, inView: false };
+    const count = shown.length ? drawLines(pen, { ...place, top }, shown, from, view.data.kind) : none;
     this.mark(from);
     this.number(from);
     view.drawn(count.drawn);
-    view.say(this.sentence(from, count));
+    view.showDescription(this.sentence(from, count));
   }
 
   /** Highlights the active tokens, updating only changed elements. */
@@ -282,9 +284,9 @@ export class Lines {
       const buttons = this.buttons[side];
       const before =
         this.marked?.buttons === this.buttons ? this.marked.now[side] : { active: null, pinned: null };
-      for (const what of ["active", "pinned"]) {
-        buttons[before[what]]?.classList.remove(what);
-        buttons[now[side][what]]?.classList.add(what);
+      for (const state of ["active", "pinned"]) {
+        buttons[before[state]]?.classList.remove(state);
+        buttons[now[side][state]]?.classList.add(state);
       }
       if (before.pinned !== now[side].pinned || !this.marked || this.marked.buttons !== this.buttons) {
         buttons.forEach((button, at) => {
@@ -299,22 +301,22 @@ export class Lines {
     this.marked = { buttons: this.buttons, now };
   }
 
-  /** Writes the active query's exact values, or the sum of several, beside the keys, once they have arrived. */
+  /** Writes the exact values of the active query, or the sum over several, next to the keys once they have arrived. */
   number({ queries }) {
     const { view } = this;
     const { unit } = view.data;
     const rows = queries.length ? view.exactSum(queries).slice(0, this.numbers) : [];
     const several = rows.length > 1;
     this.buttons.key.forEach((button, j) => {
-      const nothing = several ? "·" : "";
+      const empty = several ? "·" : "";
       const texts = rows.map(({ values }) =>
-        values ? shortNumber(values[j], unit, several) || nothing : "",
+        values ? shortNumber(values[j], unit, several) || empty : "",
       );
-      const text = texts.some((one) => one && one !== nothing)
+      const text = texts.some((one) => one && one !== empty)
         ? rows.map(({ number }, at) => `${number}:${texts[at]}`).join(" ")
         : "";
-      if (text === this.written[j]) return;
-      this.written[j] = text;
+      if (text === this.keyTexts[j]) return;
+      this.keyTexts[j] = text;
       const place = button.lastChild;
       if (!several) place.textContent = texts[0] ?? "";
       else if (!text) place.replaceChildren();
@@ -336,20 +338,20 @@ export class Lines {
       return at === null ? view.rowSentence(queries[0], queries) : view.cellSentence(queries[0], at);
     }
     if (key !== null) return view.columnSentence(key);
-    const of = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
-    const many = total > drawn ? `The ${drawn} strongest of ${of}. ` : "";
-    return [`${many}${byFinger() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
+    const lines = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
+    const many = total > drawn ? `The ${drawn} strongest of ${lines}. ` : "";
+    return [`${many}${isTouchScreen() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
   }
 
-  /** Draws the whole picture for a file; returns its size. */
+  /** Draws the complete picture for a file; returns the y coordinate of its bottom. */
   picture(pen, top, width) {
     const { view } = this;
     const { kind, unit } = view.data;
     const { queries, keys } = this.sides;
     const { theme } = pen;
     const row = ROW.dense;
-    const shown = view.shown();
-    const followed = view.together(view.pinned.query);
+    const shown = view.shownHeads();
+    const followed = view.summedQueries(view.pinned.query);
     const [left, right] = [0.24 * width, 0.7 * width];
     const height = Math.max(queries.length, keys.length) * row;
     const titles = { size: 11, fill: theme.muted };
@@ -361,7 +363,7 @@ export class Lines {
     queries.forEach(({ label }, i) => {
       const chosen = followed.includes(i);
       const fill = chosen || !followed.length ? theme.text : theme.muted;
-      const text = fitted(label, left - 16, 13, pen.font);
+      const text = truncate(label, left - 16, 13, pen.font);
       pen.text(left - 8, start + (i + 0.5) * row, text, {
         size: 13,
         fill,
@@ -373,8 +375,8 @@ export class Lines {
     const column = rows.length > 1 ? 40 : 56;
     keys.forEach(({ label }, j) => {
       const y = start + (j + 0.5) * row;
-      const room = width - right - 16 - rows.length * column;
-      pen.text(right + 8, y, fitted(label, room, 13, pen.font), { size: 13, fill: theme.text });
+      const labelWidth = width - right - 16 - rows.length * column;
+      pen.text(right + 8, y, truncate(label, labelWidth, 13, pen.font), { size: 13, fill: theme.text });
       rows.forEach(({ number, values }, at) => {
         const text = values ? shortNumber(values[j], unit, rows.length > 1) : "";
         const x = width - 6 - (rows.length - 1 - at) * column;

@@ -1,80 +1,80 @@
-/* matrix: one head as a table of colours, queries downwards and keys across; each cell can be pointed at. */
+/* matrix: one head as a heatmap; rows are queries, columns are keys. */
 
-import { byFinger, cellUnder, element } from "./dom.js";
+import { isTouchScreen, cellUnder, element } from "./dom.js";
 import { destination } from "./keyboard.js";
-import { brief, written } from "./numbers.js";
+import { formatBrief, formatNumber } from "./numbers.js";
 import { css, SCALE, valueAt } from "./palette.js";
-import { CanvasPen, fitted, textWidth } from "./pens.js";
+import { CanvasPen, truncate, textWidth } from "./pens.js";
 import { onZoom, zoomed } from "./window.js";
 
-const LARGEST_CELL = 34;
-const LABELS = { size: 12, apart: 13, widest: 118 };
-const TALLEST_MATRIX = 720;
-const ON_A_PROJECTOR = 15; // rows whose labels are all written
-const MANY_ON_A_PROJECTOR = 125; // of more rows only some have a label: this leaves room for a slider
-const MANY = 20; // rows
-export const LEGEND = 44; // the height of a colour scale with its numbers
+const MAX_CELL = 34; // pixels, as below
+const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
+const MAX_HEIGHT = 720;
+const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels
+const PROJECTED_HEIGHT = 125; // of more than `MANY_ROWS` rows in the teacher's view: leaves space for a slider
+const MANY_ROWS = 20;
+export const LEGEND_HEIGHT = 44; // with its numbers
 
-/** Computes the layout of a picture of this width: margins, cells, and the number of omitted labels. */
-export function matrixLayout(width, rowLabels, columnLabels, font, tallest = TALLEST_MATRIX) {
+/** Computes the layout of a picture of this width: margins, sizes of cells, and which labels are drawn. */
+export function matrixLayout(width, rowLabels, columnLabels, font, maxHeight = MAX_HEIGHT) {
   const narrow = width < 420;
-  const limit = narrow ? 76 : LABELS.widest;
+  const limit = narrow ? 76 : LABELS.maxWidth;
   const size = narrow ? 11 : LABELS.size;
   const widest = (labels) =>
     Math.min(limit, Math.max(...labels.map((label) => textWidth(label, size, font))));
   const axis = 20;
   const left = Math.ceil(axis + widest(rowLabels) + 8);
-  const across = widest(columnLabels);
+  const labelLength = widest(columnLabels);
   const [rows, columns] = [rowLabels.length, columnLabels.length];
-  const fits = (cell) => across + 8 <= cell;
-  let cell = Math.min(LARGEST_CELL, (width - left - 2) / columns);
-  const flat = fits(cell);
-  const turn = flat ? 0 : -50;
+  const fits = (cell) => labelLength + 8 <= cell;
+  let cell = Math.min(MAX_CELL, (width - left - 2) / columns);
+  const horizontal = fits(cell);
+  const angle = horizontal ? 0 : -50;
   const slant = (Math.PI * 50) / 180;
-  // Slanted labels lean out over the right edge.
-  const right = flat ? 2 : Math.ceil(across * Math.cos(slant) * 0.8);
-  cell = Math.min(LARGEST_CELL, (width - left - right) / columns);
-  const top = Math.ceil(axis + (flat ? size + 8 : across * Math.sin(slant) + 12));
-  const cellHeight = Math.min(cell, tallest / rows);
+  // Slanted labels extend beyond the right edge.
+  const right = horizontal ? 2 : Math.ceil(labelLength * Math.cos(slant) * 0.8);
+  cell = Math.min(MAX_CELL, (width - left - right) / columns);
+  const top = Math.ceil(axis + (horizontal ? size + 8 : labelLength * Math.sin(slant) + 12));
+  const cellHeight = Math.min(cell, maxHeight / rows);
   return {
     left,
     top,
     size,
     limit,
-    turn,
+    angle,
     cell,
     cellHeight,
     rows,
     columns,
-    everyRow: Math.ceil(LABELS.apart / cellHeight),
-    everyColumn: flat ? 1 : Math.ceil((LABELS.apart + 2) / cell),
+    rowStep: Math.ceil(LABELS.spacing / cellHeight),
+    columnStep: horizontal ? 1 : Math.ceil((LABELS.spacing + 2) / cell),
     width: columns * cell,
     height: rows * cellHeight,
     total: top + rows * cellHeight + 2,
   };
 }
 
-/** Draws one head's matrix with its labels at (x, y). */
+/** Draws one head's matrix and its labels at (x, y). */
 export function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kind) {
   const { theme } = pen;
-  const { left, top, size, limit, turn, cell, cellHeight, rows, columns, width, height } = layout;
+  const { left, top, size, limit, angle, cell, cellHeight, rows, columns, width, height } = layout;
   const axis = { size: 11, fill: theme.muted };
   pen.text(x + left, y + 8, "to (key) →", axis);
-  pen.text(x + 8, y + top, "← from (query)", { ...axis, turn: -90, anchor: "end" });
+  pen.text(x + 8, y + top, "← from (query)", { ...axis, angle: -90, anchor: "end" });
   const label = { size, fill: theme.text };
-  for (let i = 0; i < rows; i += layout.everyRow) {
-    const text = fitted(rowLabels[i], limit, size, pen.font);
+  for (let i = 0; i < rows; i += layout.rowStep) {
+    const text = truncate(rowLabels[i], limit, size, pen.font);
     pen.text(x + left - 6, y + top + (i + 0.5) * cellHeight, text, { ...label, anchor: "end" });
   }
-  for (let j = 0; j < columns; j += layout.everyColumn) {
-    const text = fitted(columnLabels[j], limit, size, pen.font);
+  for (let j = 0; j < columns; j += layout.columnStep) {
+    const text = truncate(columnLabels[j], limit, size, pen.font);
     const middle = x + left + (j + 0.5) * cell;
-    if (turn) pen.text(middle, y + top - 6, text, { ...label, turn });
+    if (angle) pen.text(middle, y + top - 6, text, { ...label, angle });
     else pen.text(middle, y + top - 6 - size / 2, text, { ...label, anchor: "middle" });
   }
   pen.levels(x + left, y + top, width, height, head, kind);
   if (Math.min(cell, cellHeight) >= 14) {
-    // Hairlines in the background's colour separate the cells.
+    // Thin lines in the background colour separate the cells.
     const line = { fill: theme.background };
     for (let i = 1; i < rows; i++) pen.rect(x + left, y + top + i * cellHeight - 0.5, width, 1, line);
     for (let j = 1; j < columns; j++) pen.rect(x + left + j * cell - 0.5, y + top, 1, height, line);
@@ -89,7 +89,7 @@ export class Panel {
     this.title = element("div", { class: "panel-title" });
     this.picture = element("canvas", { "aria-hidden": "true" });
     this.marks = element("canvas", { "aria-hidden": "true" });
-    // Arrow keys move from cell to cell, which screen readers pass on only to an application.
+    // Screen readers pass arrow keys, which move between cells, only to role="application".
     this.cells = element("div", { class: "cells", role: "application", tabindex: 0 });
     this.cells.setAttribute("aria-roledescription", "matrix");
     this.root = element("div", { class: "panel" }, this.title);
@@ -115,20 +115,20 @@ export class Panel {
   }
 
   /** Places a cell's tooltip on the side with enough space. */
-  placeTip(tip, { i, j }, room) {
+  placeTip(tip, { i, j }, available) {
     const { left, top, cell, cellHeight } = this.layout;
     const x = this.root.offsetLeft + left + (j + 1) * cell + 10;
-    const wide = tip.offsetWidth;
-    tip.style.left = `${Math.max(0, x + wide > room ? x - wide - cell - 20 : x)}px`;
+    const width = tip.offsetWidth;
+    tip.style.left = `${Math.max(0, x + width > available ? x - width - cell - 20 : x)}px`;
     tip.style.top = `${this.cells.parentElement.offsetTop + this.root.offsetTop + top + (i + 0.5) * cellHeight}px`;
   }
 
   show(head, width, several) {
     const { view, queries, keys } = this.matrix;
     this.head = head;
-    const projected = queries.length > MANY ? MANY_ON_A_PROJECTOR : LABELS.apart * Math.min(queries.length, ON_A_PROJECTOR);
-    const tallest = this.root.closest("[data-teacher]") ? projected : TALLEST_MATRIX;
-    const layout = matrixLayout(width, queries, keys, view.theme.font, tallest);
+    const projected = queries.length > MANY_ROWS ? PROJECTED_HEIGHT : LABELS.spacing * Math.min(queries.length, MAX_PROJECTED_ROWS);
+    const maxHeight = this.root.closest("[data-teacher]") ? projected : MAX_HEIGHT;
+    const layout = matrixLayout(width, queries, keys, view.theme.font, maxHeight);
     this.layout = layout;
     const place = { left: layout.left, top: layout.top, width: layout.width, height: layout.height };
     for (const [name, value] of Object.entries(place)) this.cells.style[name] = `${value}px`;
@@ -171,7 +171,7 @@ export class Panel {
     view.goTo(zoomed(view.place, factor, point));
   }
 
-  /** Moves to the part of a long text behind an edge; returns whether there is one. */
+  /** Moves the part of a long text by half its size if an arrow key leads beyond its edge; returns whether it did. */
   pan(key, { i, j }) {
     const { view } = this.matrix;
     const { rows, columns } = this.layout;
@@ -197,7 +197,7 @@ export class Panel {
     else if (factor === 0.5 && !this.at) view.goTo(view.closer);
     else if (factor) this.zoom(factor, this.middle(at));
     else if (this.pan(event.key, at)) {
-      // the part behind the edge comes
+      // the part beyond the edge is requested
     } else if (event.key === "Enter" || event.key === " ") this.pick(at);
     else {
       const to = destination(event, at.i * columns + at.j, rows * columns, columns);
@@ -207,53 +207,53 @@ export class Panel {
     event.preventDefault();
   }
 
-  /** Draws the cross-hair, the pinned cell, and the labels of both, which may have been omitted. */
+  /** Draws the cross-hair and the pinned cell, with the labels of both. */
   drawMarks() {
     const { view, queries, keys } = this.matrix;
     const { theme } = view;
-    const { left, top, cell, cellHeight, width, height, size, limit, turn, total, everyRow } = this.layout;
+    const { left, top, cell, cellHeight, width, height, size, limit, angle, total, everyRow } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // Small flags, because the label itself may have been omitted.
+    // The label on its own background, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
-      const wide = textWidth(text, size, pen.font, 600) + 10;
-      const start = { start: -5, middle: -wide / 2, end: 5 - wide }[anchor];
-      pen.turned(x, y, degrees, () => {
-        pen.rect(start, -9, wide, 18, { fill, radius: 4 });
+      const flagWidth = textWidth(text, size, pen.font, 600) + 10;
+      const start = { start: -5, middle: -flagWidth / 2, end: 5 - flagWidth }[anchor];
+      pen.drawRotated(x, y, degrees, () => {
+        pen.rect(start, -9, flagWidth, 18, { fill, radius: 4 });
         pen.text(0, 0, text, { size, fill: theme.background, weight: 600, anchor });
       });
     };
     const name = (i, j, fill) => {
       const y = top + (i + 0.5) * cellHeight;
       if (i % everyRow) pen.rect(20, y - 18, left - 24, 36, { fill: theme.background }); // hides half-covered labels
-      flag(left - 6, y, fitted(queries[i], limit, size, pen.font), fill, 0, "end");
+      flag(left - 6, y, truncate(queries[i], limit, size, pen.font), fill, 0, "end");
       if (j === null) return;
-      const text = fitted(keys[j], limit, size, pen.font);
+      const text = truncate(keys[j], limit, size, pen.font);
       const x = left + (j + 0.5) * cell;
-      if (turn) flag(x, top - 6, text, fill, turn, "start");
+      if (angle) flag(x, top - 6, text, fill, angle, "start");
       else flag(x, top - 6 - size / 2, text, fill, 0, "middle");
     };
     const ring = (i, j, colour) => {
       const [x, y] = [left + j * cell, top + i * cellHeight];
-      // A ring that is visible even around the smallest cell.
+      // Enlarged around small cells, so that it stays visible.
       const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2);
       const [w, h] = [cell + 2 * grow, cellHeight + 2 * grow];
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: theme.background, line: 4, radius: 3 });
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: colour, line: 2, radius: 3 });
     };
     const { query, key } = view.pinned;
-    for (const each of view.together(query).filter((at) => at !== query)) {
+    for (const each of view.summedQueries(query).filter((at) => at !== query)) {
       pen.rect(left - 1, top + each * cellHeight - 0.5, width + 2, cellHeight + 1, { stroke: theme.primary, line: 1.5 });
       name(each, null, theme.primary);
     }
     if (query !== null) {
-      const [y, tall] = [top + query * cellHeight, cellHeight];
-      pen.rect(left - 1, y - 0.5, width + 2, tall + 1, { stroke: theme.primary, line: 1.5 });
+      const y = top + query * cellHeight;
+      pen.rect(left - 1, y - 0.5, width + 2, cellHeight + 1, { stroke: theme.primary, line: 1.5 });
       name(query, key, theme.primary);
       if (key !== null) ring(query, key, theme.primary);
     }
     const at = this.matrix.at;
     if (at) {
-      // Outlines, because a tint would change the colours of the cells.
+      // Outlines only, because a tint would change the colours of the cells.
       const band = { stroke: theme.text, alpha: 0.5 };
       pen.rect(left - 0.5, top + at.i * cellHeight - 0.5, width + 1, cellHeight + 1, band);
       pen.rect(left + at.j * cell - 0.5, top - 0.5, cell + 1, height + 1, band);
@@ -279,7 +279,7 @@ export class Matrix {
     this.queries = queries.map(({ label }) => label);
     this.keys = keys.map(({ label }) => label);
     if (this.at && (this.at.i >= queries.length || this.at.j >= keys.length)) this.at = null;
-    this.tip.hidden = true; // its number is of the data before
+    this.tip.hidden = true; // its number is outdated
     this.draw();
   }
 
@@ -289,12 +289,12 @@ export class Matrix {
 
   draw() {
     const { view } = this;
-    const room = view.root.clientWidth;
-    if (!room || !this.queries || !this.root.isConnected) return;
-    const shown = view.shown();
+    const available = view.root.clientWidth;
+    if (!available || !this.queries || !this.root.isConnected) return;
+    const shown = view.shownHeads();
     const across =
-      shown.length === 1 || room < 520 ? 1 : shown.length === 2 || shown.length === 4 || room < 900 ? 2 : 3;
-    const width = Math.floor((room - 20 * (across - 1)) / across);
+      shown.length === 1 || available < 520 ? 1 : shown.length === 2 || shown.length === 4 || available < 900 ? 2 : 3;
+    const width = Math.floor((available - 20 * (across - 1)) / across);
     while (this.panels.length < shown.length) {
       const panel = new Panel(this);
       this.panels.push(panel);
@@ -304,7 +304,7 @@ export class Matrix {
     this.panels.forEach((panel, at) => panel.show(shown[at], width, shown.length > 1));
     this.legend.show(view, shown);
     view.drawn();
-    this.tell();
+    this.describe();
   }
 
   /** Marks the cell hovered over in one panel in all panels. */
@@ -312,7 +312,7 @@ export class Matrix {
     this.at = cell;
     for (const each of this.panels) each.drawMarks();
     this.place(panel, cell);
-    this.tell();
+    this.describe();
     this.view.drawn();
   }
 
@@ -323,35 +323,35 @@ export class Matrix {
     panel.placeTip(this.tip, cell, this.view.root.clientWidth);
   }
 
-  tell() {
+  describe() {
     const { view, at } = this;
     const { query, key } = view.pinned;
     const zooming = "Ctrl and the wheel, or two fingers, zoom.";
-    if (at) view.say(view.cellSentence(at.i, at.j));
+    if (at) view.showDescription(view.cellSentence(at.i, at.j));
     else if (view.block > 1)
-      {view.say([`Each cell is the largest of ${view.block} × ${view.block} weights. ${byFinger() ? "Tap" : "Click"} one to open it. ${zooming}`]);}
-    else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
-    else if (view.together(query).length) view.say(view.rowSentence(view.together(query)[0], view.together(query)));
-    else view.say([byFinger() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
+      {view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);}
+    else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
+    else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
+    else view.showDescription([isTouchScreen() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
   }
 
   picture(pen, top, width) {
     const { view } = this;
-    const shown = view.shown();
+    const shown = view.shownHeads();
     const across = shown.length === 1 ? 1 : 2;
     const each = (width - 24 * (across - 1)) / across;
     const layout = matrixLayout(each, this.queries, this.keys, pen.font);
     const title = shown.length > 1 ? 22 : 0;
-    const tall = layout.total + title + 12;
+    const height = layout.total + title + 12;
     shown.forEach((head, at) => {
-      const [x, y] = [(at % across) * (each + 24), top + Math.floor(at / across) * tall];
+      const [x, y] = [(at % across) * (each + 24), top + Math.floor(at / across) * height];
       if (title) {
         const fill = pen.theme.head(head.number);
         pen.text(x, y + 8, `Layer ${view.layer} · Head ${head.number}`, { size: 13, weight: 700, fill });
       }
       drawMatrix(pen, x, y + title, layout, head, this.queries, this.keys, view.data.kind);
     });
-    const bottom = top + Math.ceil(shown.length / across) * tall;
+    const bottom = top + Math.ceil(shown.length / across) * height;
     return drawLegend(pen, 0, bottom + 6, Math.min(260, width), legendOf(view, shown), view.data.kind);
   }
 }
@@ -362,10 +362,10 @@ function legendOf({ data }, shown) {
   const masked = shown.some(({ values }) => values.includes(255));
   if (!shown.length) return { ticks: ["", "", ""], masked: false };
   const value = (place) => valueAt(place, data.kind, shown[0].high);
-  const text = (place) => (value(place) === 0 ? brief(0, data.unit) : written(value(place), data.unit));
+  const text = (place) => (value(place) === 0 ? formatBrief(0, data.unit) : formatNumber(value(place), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  const [zero, most] = [brief(0, data.unit), "each head’s largest"];
-  return { ticks: data.kind === "diverging" ? ["−", zero, most] : [zero, "", most], masked };
+  const [zero, largest] = [formatBrief(0, data.unit), "each head’s largest"];
+  return { ticks: data.kind === "diverging" ? ["−", zero, largest] : [zero, "", largest], masked };
 }
 
 export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
@@ -374,7 +374,7 @@ export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
   const steps = 64;
   for (let at = 0; at < steps; at++) {
     const fill = levels[Math.round((254 * at) / (steps - 1))];
-    const overlap = at < steps - 1 ? 0.5 : 0; // no hairline between two steps
+    const overlap = at < steps - 1 ? 0.5 : 0; // avoids thin gaps between the steps
     pen.rect(x + (at * width) / steps, y, width / steps + overlap, 10, { fill });
   }
   pen.rect(x + 0.5, y + 0.5, width - 1, 9, { stroke: theme.grid });
@@ -389,7 +389,7 @@ export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
     pen.rect(x + width + 20, y - 1, 12, 12, { stroke: theme.grid });
     pen.text(x + width + 38, y + 5, "masked", text);
   }
-  return y + LEGEND;
+  return y + LEGEND_HEIGHT;
 }
 
 /** The colour scale under the matrix. */
@@ -405,7 +405,7 @@ class Legend {
     const name = `Colour scale: ${low}, ${middle}, ${high}; ${SCALE}`;
     if (this.canvas.getAttribute("aria-label") !== name) this.canvas.setAttribute("aria-label", name);
     const width = Math.min(view.root.clientWidth, 340);
-    const pen = CanvasPen.on(this.canvas, width, LEGEND, view.theme);
+    const pen = CanvasPen.on(this.canvas, width, LEGEND_HEIGHT, view.theme);
     drawLegend(pen, 1, 2, Math.min(240, width - 90), legend, view.data.kind);
   }
 }

@@ -1,11 +1,11 @@
-/* numbers: how numbers are printed. */
+/* numbers: formatting of numbers. */
 
 import { element } from "./dom.js";
 
 /** @typedef {"percent" | "score" | "signed percent"} Unit the format of a picture's numbers */
 
 /**
- * Formats with this number of decimals, a true minus sign, and no minus before 0.
+ * Formats a number with this many decimals and a true minus sign, but no minus before 0.
  * @param {number} value
  */
 export function fixed(value, digits = 2) {
@@ -20,14 +20,14 @@ export function fixed(value, digits = 2) {
 export const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text);
 
 /**
- * Formats a fraction in percent, as in attnviz/text.py: 0 % only for 0, and 100 % only for 1.
+ * Formats a fraction in percent, as in attnviz/text.py: "0 %" only for 0, and "100 %" only for 1.
  * @param {number} share
  */
 export function percent(share, digits = 1) {
   const text = (100 * share).toFixed(digits);
-  const least = 10 ** -digits;
-  if (share > 0 && Number(text) === 0) return `< ${least.toFixed(digits)} %`;
-  if (share < 1 && Number(text) === 100) return `> ${(100 - least).toFixed(digits)} %`;
+  const unit = 10 ** -digits;
+  if (share > 0 && Number(text) === 0) return `< ${unit.toFixed(digits)} %`;
+  if (share < 1 && Number(text) === 100) return `> ${(100 - unit).toFixed(digits)} %`;
   return `${text} %`;
 }
 
@@ -42,11 +42,11 @@ export const strongest = (values) =>
   Array.from(values).reduce((best, value, at) => (Math.abs(value) > Math.abs(values[best]) ? at : best), 0);
 
 /**
- * Creates an element with a formatted number; its data-value attribute has the unrounded one.
- * @param {string} part what it is, for tests
+ * Creates an element with a formatted number; its data-value attribute has the unrounded number.
+ * @param {string} part name of the number, for tests
  * @param {number} value
- * @param {string} [text] how it is printed
- * @param {string} [role] its class: query, key, value, …
+ * @param {string} [text] the formatted number
+ * @param {string} [role] class of the element: query, key, value, …
  */
 export const number = (part, value, text = fixed(value), role = "") =>
   element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
@@ -57,7 +57,7 @@ export const number = (part, value, text = fixed(value), role = "") =>
  * @param {Unit} unit
  * @param {number} [digits]
  */
-export function written(value, unit, digits = 1) {
+export function formatNumber(value, unit, digits = 1) {
   const minus = value < 0 ? "−" : "";
   const size = Math.abs(value);
   if (unit === "score") return minus + size.toFixed(digits + 1);
@@ -67,8 +67,8 @@ export function written(value, unit, digits = 1) {
 }
 
 /**
- * Formats in whole percents, for small spaces.
+ * Formats a number with fewer digits, for small spaces.
  * @param {number} value
  * @param {Unit} unit
  */
-export const brief = (value, unit) => written(value, unit, unit === "score" ? 1 : 0);
+export const formatBrief = (value, unit) => formatNumber(value, unit, unit === "score" ? 1 : 0);

@@ -1,4 +1,4 @@
-/* palette: the theme's colours, and the colours of weights, of changes and of heads. */
+/* palette: the colours of the theme, of weights, of changes and of heads. */
 
 import { element } from "./dom.js";
 
@@ -59,10 +59,10 @@ function oklabFromRgb(rgb) {
   ];
 }
 
-export const SCALE = "square-root scale"; // what a colour bar says of itself
+export const SCALE = "square-root scale"; // label of every colour bar
 
 /**
- * The level of a weight, or of a number around 0, as in analysis/picture.py: it grows with the square root of the size.
+ * Returns the level of a weight or a signed number, as in analysis/picture.py; it grows with the square root.
  * @param {number} value NaN: masked
  * @param {Scale} kind
  * @param {number} [high] the value of level 254
@@ -74,7 +74,7 @@ export function levelOf(value, kind, high = 1) {
 }
 
 /**
- * The value at a place of the colour scale, 0 at its lower and 1 at its upper end.
+ * Returns the value at a place of the colour scale, from 0 at its lower end to 1 at its upper end.
  * @param {number} place
  * @param {Scale} kind
  * @param {number} high
@@ -88,7 +88,7 @@ export function valueAt(place, kind, high) {
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
 /**
- * Sets a node's background, and its text to black if the luminance (WCAG) is at least 0.179, else to white.
+ * Sets a node's background, and its text colour: black if the luminance (WCAG) is above 0.179, else white.
  * @param {HTMLElement} node
  * @param {Colour} rgb
  */
@@ -99,7 +99,7 @@ export function paint(node, rgb) {
 }
 
 /**
- * The colours of a scale of levels, as a background that runs from left to right.
+ * Returns a colour scale as a CSS background from left to right.
  * @param {Colour[]} levels
  */
 export function gradient(levels, steps = 32) {
@@ -107,7 +107,7 @@ export function gradient(levels, steps = 32) {
   return `linear-gradient(to right, ${stops.map(css).join(", ")})`;
 }
 
-/** Lightness is monotonic in each scale, so that it can be read with any colour vision. */
+/** Lightness is monotonic in each scale, which makes it readable with any colour vision. */
 const SCALES = {
   light: {
     sequential: [
@@ -161,10 +161,10 @@ export const ROLES = {
   "feed-forward": [[14, 116, 144], [103, 232, 249]],
 };
 
-/** Twelve hues; neighbours differ in lightness too. Every head also carries its number. */
+/** Hues of heads; adjacent heads also differ in lightness. Every head also shows its number. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
-/** The colours of the page, or of a file. */
+/** The colours of a page or a file. */
 export class Theme {
   /** @param {{ background: Colour, text: Colour, primary: Colour, font: string }} colours the font as CSS */
   constructor({ background, text, primary, font }) {
@@ -187,9 +187,9 @@ export class Theme {
   static of(host) {
     const style = getComputedStyle(host);
     const context = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-    const rgb = (name, otherwise) => {
-      context.fillStyle = otherwise;
-      context.fillStyle = style.getPropertyValue(name).trim() || otherwise;
+    const rgb = (name, fallback) => {
+      context.fillStyle = fallback;
+      context.fillStyle = style.getPropertyValue(name).trim() || fallback;
       context.fillRect(0, 0, 1, 1);
       return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
     };
@@ -215,7 +215,7 @@ export class Theme {
     return one.map((value, at) => Math.round(value + (other[at] - value) * share));
   }
 
-  /** The colour at 0–1 of a scale that starts at the background. */
+  /** The colour at a position, 0–1, of a scale that starts at the background. */
   #at(scale, position) {
     const stops = [oklabFromRgb(this.background), ...this.scales[scale].map(oklab)];
     const along = position * (stops.length - 1);
@@ -293,7 +293,7 @@ export function themeOf(root) {
 }
 
 /**
- * One picture of [query, key] levels, one canvas pixel a cell.
+ * Returns a canvas with [query, key] levels, one pixel per cell.
  * @param {ArrayLike<number>} values
  * @param {number} rows
  * @param {number} columns

@@ -1,28 +1,29 @@
-/* patches: a picture under a grid of real buttons, and over it how much a patch or a word attends to each. */
+/* patches: a picture with a button per patch, tinted by the attention of a patch or a word. */
 
 import { element } from "./dom.js";
-import { buttonOf, moveFocus, onPointed } from "./keyboard.js";
-import { written } from "./numbers.js";
+import { buttonOf, moveFocus, onHover } from "./keyboard.js";
+import { formatNumber } from "./numbers.js";
 import { css } from "./palette.js";
 import { Choice } from "./selection.js";
 import { allData } from "./store.js";
 import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
-const ORIGINAL = 112; // pixels of the longer side of the little picture
-const COLOUR = [102, 51, 199]; // in both themes, since the picture below it is the same in both
-const STRONGEST = 0.82; // how much of the picture the strongest weight covers
+const ORIGINAL_SIZE = 112; // pixels of the longer side of the small original
+const COLOUR = [102, 51, 199]; // in both themes, because the picture below is the same in both
+const MAX_OPACITY = 0.82; // of the tint of the largest weight
 
 /**
  * @typedef {{ picture: string, whole: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
- *   number, heads: number, query: number, words: number, box: [number, number, number, number] }} Message what patches.py sends, and describes
+ *   number, heads: number, query: number, words: number, box: [number, number, number, number] }} Message as sent
+ *   and described by patches.py
  */
 
 /** @extends {View<Message>} */
 class Patches extends View {
   constructor() {
     super();
-    this.asked = new Choice();
+    this.queryChoice = new Choice();
     this.head = new Choice();
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Patches of the picture" });
@@ -40,7 +41,7 @@ class Patches extends View {
     for (const image of [this.image, this.whole]) image.onload = () => this.draw();
     for (const place of [this.grid, this.beside]) {
       place.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
-      onPointed(place, (button) => this.report(this.buttons.indexOf(button)));
+      onHover(place, (button) => this.report(this.buttons.indexOf(button)));
     }
     this.grid.onkeydown = (event) => moveFocus(event, this.patches, this.data.columns);
     this.onResize(() => this.draw());
@@ -55,8 +56,8 @@ class Patches extends View {
 
   update(data) {
     this.data = data;
-    this.asked.tell({ query: data.query });
-    this.head.tell({ layer: data.layer, head: data.head });
+    this.queryChoice.receive({ query: data.query });
+    this.head.receive({ layer: data.layer, head: data.head });
     const shape = JSON.stringify([data.rows, data.columns, data.names]);
     if (this.shape !== shape) this.build();
     this.root.toggleAttribute("data-words", data.words > 0);
@@ -67,7 +68,7 @@ class Patches extends View {
     this.draw();
   }
 
-  /** Tokens are in the model's order: first those beside the picture, then its patches. */
+  /** Creates the buttons in the model's order: first the tokens beside the picture, then its patches. */
   build() {
     const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
@@ -92,9 +93,9 @@ class Patches extends View {
     return `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
   }
 
-  /** Whether the weights are those that the chosen token gets: of what is behind the words of a text. */
-  get received() {
-    return this.data.words > 0 && this.asked.value.query >= this.data.words;
+  /** Whether the shown weights are those that the chosen patch receives from the words of a text. */
+  get showsReceived() {
+    return this.data.words > 0 && this.queryChoice.value.query >= this.data.words;
   }
 
   /** The weights of the query token in the open head; null until they arrive. */
@@ -109,7 +110,7 @@ class Patches extends View {
 
   pick(token) {
     if (token < 0) return;
-    this.asked.choose({ query: token });
+    this.queryChoice.choose({ query: token });
     this.draw();
     this.trigger("pick", { query: token });
   }
@@ -118,16 +119,16 @@ class Patches extends View {
     if (!this.root.isConnected || !this.data) return;
     const { rows, columns, names } = this.data;
     const weights = this.weights();
-    const { query } = this.asked.value;
-    // Until Python has sent the weights of the last clicked patch, draw none: those of another would be wrong.
+    const { query } = this.queryChoice.value;
+    // Draw no weights until Python has sent those of the last clicked patch.
     const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
     this.root.toggleAttribute("data-waiting", waiting);
     this.root.style.setProperty("--shape", `${columns} / ${rows}`);
     const focused = this.keepTabStop(this.patches, Math.max(0, query - names.length));
     this.buttons.forEach((button, token) => {
-      const looks = token === query;
-      button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(looks));
-      const weight = waiting || Number.isNaN(weights[token]) ? "" : written(weights[token], "percent");
+      const isQuery = token === query;
+      button.setAttribute(token < names.length ? "aria-pressed" : "aria-selected", String(isQuery));
+      const weight = waiting || Number.isNaN(weights[token]) ? "" : formatNumber(weights[token], "percent");
       if (token < names.length) button.replaceChildren(names[token], element("span", { text: weight }));
       else button.setAttribute("aria-label", `${this.name(token)}${weight && `: ${weight}`}`);
     });
@@ -142,7 +143,7 @@ class Patches extends View {
     const ratio = window.devicePixelRatio || 1;
     const { naturalWidth, naturalHeight } = this.whole;
     const shape = naturalHeight / naturalWidth;
-    const side = Math.min(ORIGINAL, ORIGINAL / shape);
+    const side = Math.min(ORIGINAL_SIZE, ORIGINAL_SIZE / shape);
     this.original.style.width = `${side}px`;
     this.copy(this.original, this.whole, side * ratio, shape);
     const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, this.data.box, "grayscale(1)");
@@ -152,14 +153,14 @@ class Patches extends View {
     for (let patch = 0; high && patch < rows * columns; patch++) {
       const [row, column] = [Math.floor(patch / columns), patch % columns];
       const [x, y] = [edge(column, columns, width), edge(row, rows, height)];
-      context.globalAlpha = (STRONGEST * (weights[names.length + patch] || 0)) / high;
+      context.globalAlpha = (MAX_OPACITY * (weights[names.length + patch] || 0)) / high;
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
-    this.high.textContent = high ? written(high, "percent") : "";
-    this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${STRONGEST})), #fff`;
+    this.high.textContent = high ? formatNumber(high, "percent") : "";
+    this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${MAX_OPACITY})), #fff`;
   }
 
-  /** Draws a part of a picture on a canvas of this width in pixels and this ratio of height to width. */
+  /** Draws a part of a picture on a canvas; `shape` is the ratio of its height to its width in pixels. */
   copy(canvas, image, width, shape, [left, top, right, bottom] = [0, 0, 1, 1], filter = "none") {
     canvas.width = Math.round(width);
     canvas.height = Math.max(1, Math.round(width * shape));
@@ -172,9 +173,9 @@ class Patches extends View {
     return context;
   }
 
-  /** Writes the weight of one token; -1 for instructions. */
+  /** Shows the weight of one token; −1 for instructions. */
   report(token) {
-    const { query } = this.asked.value;
+    const { query } = this.queryChoice.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();
     if (token < 0 || !weights || Number.isNaN(weights[token])) {
       const patch = "Click a patch to see what it attends to. By keyboard: arrow keys and Enter.";
@@ -182,12 +183,12 @@ class Patches extends View {
       this.words.replaceChildren(this.data.words ? word : patch);
       return;
     }
-    const [from, to] = this.received ? [token, query] : [query, token];
-    const looks = from === to ? "itself" : this.name(to);
+    const [from, to] = this.showsReceived ? [token, query] : [query, token];
+    const target = from === to ? "itself" : this.name(to);
     this.words.replaceChildren(
       element("strong", { text: this.name(from) }),
-      ` attends to ${looks}: `,
-      element("strong", { text: written(weights[token], "percent") }),
+      ` attends to ${target}: `,
+      element("strong", { text: formatNumber(weights[token], "percent") }),
     );
   }
 }

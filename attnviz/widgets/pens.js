@@ -1,4 +1,4 @@
-/* pens: the same picture drawn on a canvas for the screen, or written as SVG for a file. */
+/* pens: draw a picture on a canvas for the screen, or as SVG for a file. */
 
 import { element } from "./dom.js";
 import { css, levelsImage } from "./palette.js";
@@ -13,31 +13,31 @@ export function textWidth(text, size, font, weight = 400) {
   return measuring.measureText(text).width;
 }
 
-/** Truncates a text with "…" to a width. */
-export function fitted(text, room, size, font) {
-  if (textWidth(text, size, font) <= room) return text;
+/** Truncates a text to a width, with "…" at its end. */
+export function truncate(text, maxWidth, size, font) {
+  if (textWidth(text, size, font) <= maxWidth) return text;
   const letters = [...text];
   let [low, high] = [0, letters.length];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (textWidth(`${letters.slice(0, middle).join("")}…`, size, font) <= room) low = middle;
+    if (textWidth(`${letters.slice(0, middle).join("")}…`, size, font) <= maxWidth) low = middle;
     else high = middle - 1;
   }
   return `${letters.slice(0, low).join("")}…`;
 }
 
-/** Splits a text into lines no wider than `room`. */
-export function wrapped(text, room, size, font) {
+/** Splits a text into lines that are at most `maxWidth` wide. */
+export function wrapLines(text, maxWidth, size, font) {
   const lines = [];
   for (const word of text.split(/\s+/)) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-    if (lines.length && textWidth(longer, size, font) <= room) lines[lines.length - 1] = longer;
+    if (lines.length && textWidth(longer, size, font) <= maxWidth) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
   return lines;
 }
 
-/** @typedef {CanvasPen | SvgPen} Pen places and sizes in pixels, colours as [r, g, b], `turn` in degrees */
+/** @typedef {CanvasPen | SvgPen} Pen places and sizes in pixels, colours as [r, g, b], `angle` in degrees */
 
 /** Draws on a canvas. */
 export class CanvasPen {
@@ -49,7 +49,7 @@ export class CanvasPen {
 
   /** Clears a canvas and sets its size in CSS pixels; returns a pen that uses them. */
   static on(canvas, width, height, theme) {
-    const ratio = (window.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1); // a projector shows it larger
+    const ratio = (window.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1); // the teacher's view is enlarged
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== w || canvas.height !== h) {
       [canvas.width, canvas.height] = [w, h];
@@ -94,9 +94,9 @@ export class CanvasPen {
     context.globalAlpha = 1;
   }
 
-  text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
+  text(x, y, text, { size, fill, weight = 400, anchor = "start", angle = 0 }) {
     const { context } = this;
-    this.turned(x, y, turn, () => {
+    this.drawRotated(x, y, angle, () => {
       context.font = `${weight} ${size}px ${this.font}`;
       context.fillStyle = css(fill);
       context.textAlign = { start: "left", middle: "center", end: "right" }[anchor];
@@ -105,8 +105,8 @@ export class CanvasPen {
     });
   }
 
-  /** Draws with (x, y) as the origin, turned by degrees. */
-  turned(x, y, degrees, draw) {
+  /** Draws with (x, y) as the origin, rotated by this angle. */
+  drawRotated(x, y, degrees, draw) {
     this.context.save();
     this.context.translate(x, y);
     this.context.rotate((degrees * Math.PI) / 180);
@@ -140,18 +140,18 @@ export class CanvasPen {
 }
 
 /** Replaces characters that XML does not allow: control characters and lone surrogates. */
-export const writable = (text) =>
+export const replaceInvalid = (text) =>
   // eslint-disable-next-line no-control-regex
   text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/gu, "\ufffd");
 
-const xml = (text) => writable(String(text)).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const xml = (text) => replaceInvalid(String(text)).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 export const short = (number) => Number(number.toFixed(2));
 
 /** Writes an SVG file. */
 export class SvgPen {
   #parts = [];
-  #hatching = false; // whether the file has the pattern of masked cells already
+  #hatching = false; // true once the file contains the pattern of masked cells
 
   constructor(theme) {
     this.theme = theme;
@@ -176,11 +176,11 @@ export class SvgPen {
     this.#parts.push(`<path d="${path}" fill="none" ${paint}${dash}/>`);
   }
 
-  text(x, y, text, { size, fill, weight = 400, anchor = "start", turn = 0 }) {
+  text(x, y, text, { size, fill, weight = 400, anchor = "start", angle = 0 }) {
     const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="central"`;
     const style = `font-size="${size}" font-weight="${weight}" fill="${hex(fill)}"`;
-    const turned = turn ? ` transform="rotate(${turn} ${short(x)} ${short(y)})"` : "";
-    this.#parts.push(`<text ${place} ${style}${turned} xml:space="preserve">${xml(text)}</text>`);
+    const transform = angle ? ` transform="rotate(${angle} ${short(x)} ${short(y)})"` : "";
+    this.#parts.push(`<text ${place} ${style}${transform} xml:space="preserve">${xml(text)}</text>`);
   }
 
   levels(x, y, width, height, { values, rows, columns }, kind) {
@@ -192,7 +192,7 @@ export class SvgPen {
       this.#hatching = true;
       this.#parts.push(`<rect ${place} fill="url(#masked)"/>`);
     }
-    // A rectangle per cell can be edited in a drawing program; too many of them would stall it.
+    // A drawing program can edit one rectangle per cell, but too many would stall it.
     if (Math.max(rows, columns) > 128) {
       const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
       this.#parts.push(
@@ -213,7 +213,7 @@ export class SvgPen {
   }
 
   /**
-   * Returns the SVG file: the drawing with this width, paragraphs below it from `y`, and a margin.
+   * Returns the SVG file: the drawing with this width, the paragraphs below it starting at `y`, and a margin.
    * @param {number} width
    * @param {number} y
    * @param {string[]} paragraphs
@@ -221,7 +221,7 @@ export class SvgPen {
    */
   file(width, y, paragraphs, title) {
     for (const text of paragraphs.filter(Boolean)) {
-      for (const line of wrapped(text, width, 12, this.font)) {
+      for (const line of wrapLines(text, width, 12, this.font)) {
         this.text(0, y, line, { size: 12, fill: this.theme.muted });
         y += 17;
       }
@@ -239,7 +239,7 @@ export class SvgPen {
 
 export const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 
-/** Creates the buttons to save a picture; `save` is called with "png" or "svg". */
+/** Creates the buttons that save a picture; `save` is called with "png" or "svg". */
 export function saveButtons(save) {
   const button = (ending, article) =>
     element("button", {
@@ -253,9 +253,9 @@ export function saveButtons(save) {
   return element("div", group, button("png", "a"), button("svg", "an"));
 }
 
-/** Saves SVG text as a file, unchanged or as a PNG. */
+/** Saves SVG text as an SVG or PNG file. */
 export async function saveAs(ending, svg, name) {
-  const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg);
+  const blob = ending === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterize(svg);
   download(blob, `${name}.${ending}`);
 }
 
@@ -266,7 +266,7 @@ export function download(blob, name) {
 }
 
 /** Converts SVG to PNG, at twice its size in pixels. */
-async function rasterised(svg) {
+async function rasterize(svg) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   await image.decode();

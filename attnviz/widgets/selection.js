@@ -1,22 +1,22 @@
-/* selection: what a visitor chose, while Python still answers to it. */
+/* selection: the visitor's choice, which Python confirms later. */
 
 /** @type {Map<string, Choice<any>>} */
-const named = new Map(); // the latest choice of each name
+const named = new Map(); // the latest choice by name
 
 /**
- * The visitor's choice, shown immediately, while Python still handles it or an earlier one.
- * Without this, two quick clicks would show the second, the first and the second again.
+ * The visitor's choice, shown immediately, even while Python still handles an earlier one.
+ * Without this, two quick clicks would show the second choice, then the first, then the second again.
  * @template Value a JSON value
  */
 export class Choice {
   /** @type {{ text: string, at: number }[]} choices that Python has not confirmed yet */
-  #asked = [];
+  #pending = [];
   /** @type {string} */
-  #told;
+  #confirmedText;
   /** @type {Value} */
   value;
 
-  /** @param {string} [name] shared with other widgets on the page, if any */
+  /** @param {string} [name] name shared with other widgets on the page, if any */
   constructor(name) {
     if (name) named.set(name, this);
   }
@@ -27,40 +27,41 @@ export class Choice {
    */
   choose(value) {
     this.value = value;
-    this.#asked.push({ text: JSON.stringify(value), at: performance.now() });
+    this.#pending.push({ text: JSON.stringify(value), at: performance.now() });
   }
 
   /**
    * Sets the choice reported by Python.
    * @param {Value} value
    */
-  tell(value) {
+  receive(value) {
     const text = JSON.stringify(value);
-    if (text === this.#told) return;
-    this.#told = text;
-    const recent = this.#asked.filter(({ at }) => performance.now() - at < 5000);
-    this.#asked = recent.slice(recent.findLastIndex((asked) => asked.text === text) + 1);
-    const answersEarlier = this.#asked.length < recent.length && this.#asked.length > 0;
-    if (!answersEarlier) {
-      this.#asked = [];
+    if (text === this.#confirmedText) return;
+    this.#confirmedText = text;
+    const recent = this.#pending.filter(({ at }) => performance.now() - at < 5000);
+    this.#pending = recent.slice(recent.findLastIndex((choice) => choice.text === text) + 1);
+    const confirmsEarlier = this.#pending.length < recent.length && this.#pending.length > 0;
+    if (!confirmsEarlier) {
+      this.#pending = [];
       this.value = value;
     }
   }
 
   /** Returns whether Python has confirmed the visitor's choice. */
-  get answered() {
-    return JSON.stringify(this.value) === this.#told;
+  get confirmed() {
+    return JSON.stringify(this.value) === this.#confirmedText;
   }
 }
 
 /**
  * Returns { also: … } with the unconfirmed choices of other widgets; {} without any.
- * A message to Python also brings back what Streamlit's own controls showed when it was sent, and would undo it.
+ * A message to Python also contains the values that Streamlit's own controls had when it was sent, which would undo
+ * these choices.
  *
  * @param {string} own the name of the choice in this message
  * @returns {{ also?: object }}
  */
-export function unanswered(own) {
-  const open = [...named].filter(([name, choice]) => name !== own && !choice.answered);
+export function pendingChoices(own) {
+  const open = [...named].filter(([name, choice]) => name !== own && !choice.confirmed);
   return open.length ? { also: Object.assign({}, ...open.map(([, choice]) => choice.value)) } : {};
 }

@@ -1,11 +1,11 @@
-/* store: keeps the arrays that Python sent in window.attnviz, and tells the widgets that they have come. */
+/* store: keeps arrays from Python in window.attnviz, and notifies the widgets of new ones. */
 
 /**
- * @typedef {object} ArraySet arrays that Python sent together
- * @property {{ [name: string]: any }} facts JSON values that describe them
+ * @typedef {object} ArraySet arrays of one message
+ * @property {{ [name: string]: any }} facts JSON values that describe the arrays
  * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
  * @property {string} [id]
- * @property {string} [key] the name of this set
+ * @property {string} [key] name of this set
  * @property {ShadowRoot} [owner] the store that keeps them
  */
 
@@ -18,7 +18,7 @@ export function allData() {
   return window.attnviz;
 }
 
-const KEPT = 2; // sets per key: the one on screen, and the one that is about to replace it
+const MAX_SETS = 2; // per key: the set on screen and the one that replaces it
 
 function unpack(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -26,7 +26,7 @@ function unpack(bytes) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, start)));
   const arrays = {};
   for (const { name, dtype, shape, offset, length } of header.arrays) {
-    // A copy: float32 needs an aligned start, and the message itself can be freed.
+    // Copied, because float32 needs an aligned offset, and so that the message can be freed.
     const { buffer } = bytes.slice(start + offset, start + offset + length);
     arrays[name] = { shape, values: dtype === "float32" ? new Float32Array(buffer) : new Uint8Array(buffer) };
   }
@@ -36,7 +36,7 @@ function unpack(bytes) {
 /** @param {{ parentElement: ShadowRoot, data: Uint8Array }} message */
 export default function ({ parentElement, data }) {
   /** @type {HTMLElement} */ (parentElement.host).style.display = "none";
-  // Out of the page's flow, or the gap above this invisible element would be visible.
+  // Taken out of the layout, which would otherwise have a gap above this invisible element.
   const container = /** @type {HTMLElement} */ (
     parentElement.host.closest('[data-testid="stElementContainer"]')
   );
@@ -44,9 +44,9 @@ export default function ({ parentElement, data }) {
   const set = unpack(data);
   const sets = allData();
   const known = sets.get(set.id);
-  sets.delete(set.id); // so that it becomes the latest again
+  sets.delete(set.id); // moves it to the end
   sets.set(set.id, { ...(known ?? set), owner: parentElement });
-  const older = [...sets].filter(([, { key }]) => key === set.key).slice(0, -KEPT);
+  const older = [...sets].filter(([, { key }]) => key === set.key).slice(0, -MAX_SETS);
   for (const [id] of older) sets.delete(id);
   if (!known) window.dispatchEvent(new CustomEvent("attnviz:data", { detail: { id: set.id } }));
   return () => {

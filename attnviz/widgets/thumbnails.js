@@ -1,8 +1,8 @@
-/* thumbnails: large pictures of heads made small. */
+/* thumbnails: downsampling of large matrices. */
 
-const SIDE = 32; // the most pixels of a head's picture along a side
+const MAX_SIDE = 32; // pixels along a side of a thumbnail
 
-/** The strength of each level of a kind of picture; all differ, and masked (255) is the weakest. */
+/** Returns the rank of each level by strength; all ranks differ, and masked (255) has the lowest. */
 function strengths(kind) {
   return Uint16Array.from({ length: 256 }, (_, level) => {
     if (level === 255) return 0;
@@ -11,22 +11,22 @@ function strengths(kind) {
   });
 }
 
-/** Returns the start of each of `count` nearly equal blocks of `length` cells, and the end of the last one. */
+/** Returns the boundaries of `count` nearly equal blocks of `length` cells. */
 const edges = (length, count) =>
   Array.from({ length: count + 1 }, (_, at) => Math.floor((at * length) / count));
 
 /** @typedef {{ values: Uint8Array, shape: number[] }} Pictures levels [head, query, key] */
 
 /**
- * Returns pictures [head, query, key] of at most 32 × 32 pixels: every pixel is the strongest level of its
- * block, as in `thumbnails` of analysis/picture.py.
+ * Returns thumbnails [head, query, key] of at most 32 × 32 pixels. Each pixel is the strongest level of its block, as
+ * in `thumbnails` of analysis/picture.py.
  * @param {Pictures} pictures
  * @param {"sequential" | "diverging"} kind
  */
 export function pooled(pictures, kind) {
   const { values, shape } = pictures;
   const [heads, rows, columns] = shape;
-  const [height, width] = [Math.min(rows, SIDE), Math.min(columns, SIDE)];
+  const [height, width] = [Math.min(rows, MAX_SIDE), Math.min(columns, MAX_SIDE)];
   if (height === rows && width === columns) return pictures;
   const strength = strengths(kind);
   const [tops, lefts] = [edges(rows, height), edges(columns, width)];

@@ -1,4 +1,4 @@
-"""The rows and columns of a picture, as sent to the browser."""
+"""The row and column tokens of a picture, as sent to the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ShownToken(TypedDict):
 
     Attributes:
         label: Text in the picture.
-        name: Name in sentences; includes the number if the label occurs twice in the text.
+        name: Name in descriptions; includes the number if the label occurs twice in the text.
         title: Tooltip.
         special: True if the tokenizer added the token ([CLS], [SEP]).
         number: Position in the text, from 1.

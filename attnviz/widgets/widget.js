@@ -1,4 +1,4 @@
-/* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
+/* widget: creates, updates and closes widgets, in Streamlit or on other pages. */
 
 import { element, onPaper } from "./dom.js";
 import { tabStop } from "./keyboard.js";
@@ -6,14 +6,14 @@ import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
 
-const SHEET = 860; // pixels: the height of a sheet without its margins and a heading, of A4 as of Letter
-const MIN_ZOOM = 0.5; // of a high picture on paper: a smaller one cannot be read
-const MIN_WIDTH = 320; // pixels of a page for which pictures are made
+const SHEET_HEIGHT = 860; // pixels of a sheet (A4 or Letter) without margins and a heading
+const MIN_ZOOM = 0.5; // of a tall picture on paper; a smaller one would be illegible
+const MIN_WIDTH = 320; // pixels; the narrowest supported page
 
-/** Scales the pictures with the visitor's font size above 16 pixels, as far as the window's width allows. */
+/** Scales the pictures with the visitor's font size (1 for 16 pixels), as far as the window's width allows. */
 function followTextSize() {
   const probe = document.documentElement.appendChild(element("span", { hidden: true }));
-  probe.style.fontSize = "medium"; // a report's page takes no style in an attribute
+  probe.style.fontSize = "medium"; // a report's security policy forbids style attributes
   const size = parseFloat(getComputedStyle(probe).fontSize) / 16;
   probe.remove();
   const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / MIN_WIDTH));
@@ -23,7 +23,7 @@ followTextSize();
 window.addEventListener("resize", followTextSize);
 
 /**
- * The view of a widget in one place on the page.
+ * One instance of a widget on the page.
  * @template Data the message from Python, described in its Python module
  */
 export class View {
@@ -38,14 +38,14 @@ export class View {
   #closing = new AbortController();
 
   constructor() {
-    // redraw in another width or other colours
+    // after a change of width or colours
     this.listen({ "attnviz:redraw": () => this.data && this.receive(this.data) });
   }
 
   /**
-   * Receives a message from Python: a new one, or the same in another theme.
+   * Handles a message from Python: a new one, or the previous one in another theme.
    * @param {Data} data
-   * @param {boolean} paper true to draw for paper: light, without controls, and complete
+   * @param {boolean} paper true to draw for paper: light, without controls, and not scrolled
    */
   receive(data, paper = onPaper()) {
     const { root } = this;
@@ -58,11 +58,11 @@ export class View {
     if (onPaper()) this.#fitSheet();
   }
 
-  /** Shrinks a picture that is too large for a sheet. One that is still too high is split like an image: its parts
-   * stay beside each other. */
+  /** Shrinks a picture that is too large for a sheet. One that is still too tall is an inline block, which
+   * browsers slice across pages like an image. */
   #fitSheet() {
     const { clientWidth, scrollWidth, offsetHeight, style } = this.root;
-    const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(MIN_ZOOM, SHEET / offsetHeight));
+    const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(MIN_ZOOM, SHEET_HEIGHT / offsetHeight));
     if (zoom < 1) Object.assign(style, { zoom: String(zoom), width: `${clientWidth}px`, display: "inline-block" });
   }
 
@@ -115,14 +115,14 @@ export class View {
   }
 
   /**
-   * Makes the focused one of many buttons the only tab stop among them, or else this one; returns the place of the
-   * focused one, -1 for none.
+   * Makes the focused button, or else the one at `fallback`, the only tab stop of a group; returns the index of the
+   * focused button, −1 for none.
    * @param {HTMLElement[]} buttons
-   * @param {number} otherwise
+   * @param {number} fallback
    */
-  keepTabStop(buttons, otherwise) {
+  keepTabStop(buttons, fallback) {
     const focused = buttons.indexOf(this.focused);
-    tabStop(buttons, focused >= 0 ? focused : otherwise);
+    tabStop(buttons, focused >= 0 ? focused : fallback);
     return focused;
   }
 
@@ -134,8 +134,8 @@ export class View {
 }
 
 /**
- * Returns the function that Streamlit calls when a widget appears and at each change: one view for each place on
- * the page. A page without Streamlit makes its views with `mount`, and updates them itself.
+ * Returns the function that Streamlit calls when a widget appears or changes; it keeps one view per place on the
+ * page. Pages without Streamlit create views with `mount` and update them.
  * @template {View<any>} Kind
  * @param {new () => Kind} Widget
  * @param {...string} styles the widget's style sheets

@@ -1,4 +1,4 @@
-/* window: the part of a long text that a picture shows: what moves it, a search, and a threshold. */
+/* window: controls for the shown part of a long text: moving, zooming, search and a threshold. */
 
 import { element } from "./dom.js";
 
@@ -12,41 +12,41 @@ export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
  */
 
 /**
- * The data of the shown part, from Python or a report's page.
- * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part size: numbers of
- *   queries and keys; matches: search results; below: smaller weights are not drawn; hides: how much
+ * The shown part, as sent by Python or computed by a report.
+ * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part `size`: number
+ *   of queries and of keys; `matches`: search results; `below`: smaller weights are not drawn; `hides`: their total
  */
 
-/** Returns the number of tokens along a side of a cell. */
+/** Returns the number of tokens that a cell spans along each side. */
 export const blockOf = (/** @type {number} */ span) => Math.max(1, Math.ceil(span / MAX_CELLS));
 
 /**
- * Clamps a place to the text.
+ * Clamps a place to the bounds of the text.
  * @param {Place} place
  * @param {[number, number]} size
  * @returns {Place}
  */
-export function fitted({ row, column, span }, [queries, keys]) {
+export function clampPlace({ row, column, span }, [queries, keys]) {
   const fits = Math.min(Math.max(MIN_SPAN, Math.round(span)), Math.max(queries, keys));
   const within = (first, count) => Math.max(0, Math.min(Math.round(first), count - fits));
   return { row: within(row, queries), column: within(column, keys), span: fits };
 }
 
 /**
- * Returns the place with `factor` times as many tokens along a side and a fixed point.
+ * Returns the place with `factor` times as many tokens along a side; `point` stays fixed.
  * @param {Place} place
  * @param {number} factor
- * @param {{ down: number, across: number }} point from 0 to 1
+ * @param {{ down: number, across: number }} [point] from 0 to 1
  * @returns {Place}
  */
 export function zoomed({ row, column, span }, factor, { down, across } = { down: 0.5, across: 0.5 }) {
-  const moved = span * (1 - factor);
-  return { row: row + down * moved, column: column + across * moved, span: span * factor };
+  const shift = span * (1 - factor);
+  return { row: row + down * shift, column: column + across * shift, span: span * factor };
 }
 
 /** The controls above and below a picture of a part of a long text. */
 export class WindowBar {
-  /** @param view the HeadView, which has the part and handles requests. */
+  /** @param view the HeadView, which has the part and handles requests */
   constructor(view) {
     this.view = view;
     const tool = (text, title, act) => {
@@ -83,8 +83,8 @@ export class WindowBar {
       tool("›", "Next", () => this.find(1)),
       this.matches,
     );
-    const options = THRESHOLDS.map((least) =>
-      element("option", { value: least, text: least ? `below ${100 * least} %` : "none" }),
+    const options = THRESHOLDS.map((value) =>
+      element("option", { value, text: value ? `below ${100 * value} %` : "none" }),
     );
     this.threshold = element("select", {}, ...options);
     this.threshold.onchange = () => view.trigger("hide", { below: Number(this.threshold.value) });
@@ -99,8 +99,8 @@ export class WindowBar {
 
   /**
    * @param {Part | null | undefined} part
-   * @param {boolean} zooms true if the picture can be zoomed
-   * @param {boolean} weights true if its numbers are weights
+   * @param {boolean} zooms whether the picture can be zoomed
+   * @param {boolean} weights whether its numbers are weights
    */
   show(part, zooms, weights) {
     this.root.hidden = !part;
@@ -109,13 +109,13 @@ export class WindowBar {
     const { row, column, span } = this.view.place;
     this.zoom.hidden = !zooms;
     this.hide.hidden = !weights;
-    const most = Math.max(...size);
+    const length = Math.max(...size);
     const [up, down, left, right] = this.moves;
-    // Not disabled: a disabled button would lose the focus.
+    // aria-disabled, because a disabled button loses the focus.
     for (const [button, none] of /** @type {[HTMLElement, boolean][]} */ ([
-      [this.closer, span <= Math.min(MIN_SPAN, most)],
-      [this.further, span >= most],
-      [this.whole, span >= most],
+      [this.closer, span <= Math.min(MIN_SPAN, length)],
+      [this.further, span >= length],
+      [this.whole, span >= length],
       [up, row === 0],
       [down, row + span >= size[0]],
       [left, column === 0],
@@ -128,7 +128,7 @@ export class WindowBar {
 }
 
 /**
- * Zooms with Ctrl or ⌘ and the wheel, like embedded maps, and with two fingers.
+ * Calls back to zoom on Ctrl or ⌘ with the wheel, like embedded maps, and on a pinch gesture.
  * @param {HTMLElement} surface
  * @param {(factor: number, point: { down: number, across: number }) => void} zoom
  * @param {() => boolean} active
@@ -138,22 +138,22 @@ export function onZoom(surface, zoom, active) {
     const { left, top, width, height } = surface.getBoundingClientRect();
     return { down: (clientY - top) / height, across: (clientX - left) / width };
   };
-  let turned = 0;
+  let scrolled = 0;
   surface.addEventListener(
     "wheel",
     (event) => {
       if (!active() || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      turned += event.deltaY;
-      if (Math.abs(turned) < 40) return;
-      zoom(turned < 0 ? 0.5 : 2, pointOf(event));
-      turned = 0;
+      scrolled += event.deltaY;
+      if (Math.abs(scrolled) < 40) return;
+      zoom(scrolled < 0 ? 0.5 : 2, pointOf(event));
+      scrolled = 0;
     },
     { passive: false },
   );
   /** @type {Map<number, PointerEvent>} */
   const fingers = new Map();
-  let apart = 0;
+  let startDistance = 0;
   const distance = () => {
     const [one, other] = [...fingers.values()];
     return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
@@ -161,16 +161,16 @@ export function onZoom(surface, zoom, active) {
   const down = (event) => {
     if (event.pointerType !== "touch" || !active()) return;
     fingers.set(event.pointerId, event);
-    if (fingers.size === 2) apart = distance();
+    if (fingers.size === 2) startDistance = distance();
   };
   const move = (event) => {
     if (!fingers.has(event.pointerId)) return;
     fingers.set(event.pointerId, event);
     if (fingers.size !== 2) return;
-    const ratio = distance() / apart;
+    const ratio = distance() / startDistance;
     if (ratio > 2 / 3 && ratio < 1.5) return;
     zoom(ratio > 1 ? 0.5 : 2, pointOf(event));
-    apart = distance();
+    startDistance = distance();
   };
   const up = (event) => fingers.delete(event.pointerId);
   surface.addEventListener("pointerdown", down);

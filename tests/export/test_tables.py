@@ -57,5 +57,5 @@ def test_links_take_little_memory(both: Trace) -> None:
 def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_LINKS", 200)
     assert len(attnviz.links_table(both, "cross")) <= 200
-    with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
+    with pytest.raises(InvalidTrace, match="558 weights; the maximum of a table is 200"):
         attnviz.links_table(both)

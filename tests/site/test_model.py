@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.analysis.arithmetic import why
+from attnviz.analysis.arithmetic import weight_arithmetic
 from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
@@ -109,18 +109,20 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
     for reading, expected in zip(ask(texts)["readings"], contents(traces).readings, strict=True):
         kind = expected["kinds"][0]
         assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
-        for name, way in kind["ways"].items():
-            found = reading["ways"][name]
-            assert [found[part] for part in _SAME] == [way[part] for part in _SAME]
+        for name, token_view in kind["token_views"].items():
+            found = reading["token_views"][name]
+            assert [found[part] for part in _SAME] == [token_view[part] for part in _SAME]
             # A share on the edge between two percents can be rounded either way.
-            differ = [pair for pair in zip(found["facts"], way["facts"], strict=True) if pair[0] != pair[1]]
+            differ = [
+                pair for pair in zip(found["facts"], token_view["facts"], strict=True) if pair[0] != pair[1]
+            ]
             assert len(differ) <= 2, differ
 
 
 def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
     trace = loading.load(MODEL.name).trace(TIRED)
     [shown] = queries_and_keys(trace, "encoder", hide_special=True)
-    expected = why(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
+    expected = weight_arithmetic(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
     found = ask([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
     assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
     for name in (
@@ -129,7 +131,7 @@ def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
         "dot_product",
         "score",
         "weight",
-        "left_share",
+        "shown_share",
         "shown_weight",
     ):
         np.testing.assert_allclose(found[name], getattr(expected, name), atol=5e-3, err_msg=name)

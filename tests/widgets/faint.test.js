@@ -1,24 +1,24 @@
-/* Rows of which hardly anything is left. */
+/* Rows that lost nearly all of their weight to hidden tokens. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { marked } from "../../attnviz/widgets/faint.js";
+import { markFaintRows } from "../../attnviz/widgets/faint.js";
 
 const limit = { hidden: "[CLS] and [SEP]", min_kept: 0.1 };
 const queries = ["the", "dog", "saw"].map((label) => ({ label, name: label, title: `token: ${label}`, special: false }));
 
-test("rows that went to hidden tokens are marked, and say so", () => {
-  const [the, dog, saw] = marked(queries, [{ number: 3, left: [0.00001, 0.1, 0.03125] }], limit);
+test("rows that went to hidden tokens are marked, with a note", () => {
+  const [the, dog, saw] = markFaintRows(queries, [{ number: 3, left: [0.00001, 0.1, 0.03125] }], limit);
   assert.deepEqual([the.label, dog.label, saw.label], ["the *", "dog", "saw *"]);
-  assert.equal(the.aside, "> 99.9 % of this row went to [CLS] and [SEP]");
-  assert.equal(saw.title, `token: saw; ${saw.aside}`);
+  assert.equal(the.rowNote, "> 99.9 % of this row went to [CLS] and [SEP]");
+  assert.equal(saw.title, `token: saw; ${saw.rowNote}`);
   assert.equal(dog, queries[1]);
 });
 
-test("of several heads, each says it for itself", () => {
+test("with several heads, the note names each head", () => {
   const heads = [{ number: 3, left: [0.5, 0.05, 1] }, { number: 7, left: [1, 0.075, 1] }];
-  const [the, dog] = marked(queries, heads, limit);
+  const [the, dog] = markFaintRows(queries, heads, limit);
   assert.deepEqual([the, dog.label], [queries[0], "dog *"]);
-  const told = "in head 3 95.0 % of this row went to [CLS] and [SEP]; in head 7 92.5 % of this row went to [CLS] and [SEP]";
-  assert.equal(dog.aside, told);
+  const notes = "in head 3 95.0 % of this row went to [CLS] and [SEP]; in head 7 92.5 % of this row went to [CLS] and [SEP]";
+  assert.equal(dog.rowNote, notes);
 });

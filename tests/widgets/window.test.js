@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.window = /** @type {any} */ ({ addEventListener() {} });
-const { blockOf, fitted, zoomed } = await import("../../attnviz/widgets/window.js");
+const { blockOf, clampPlace, zoomed } = await import("../../attnviz/widgets/window.js");
 
 test("a part lies inside its text", () => {
-  assert.deepEqual(fitted({ row: 990, column: -5, span: 64 }, [1000, 1000]), { row: 936, column: 0, span: 64 });
-  assert.deepEqual(fitted({ row: 0, column: 0, span: Infinity }, [30, 1000]), { row: 0, column: 0, span: 1000 });
-  assert.deepEqual(fitted({ row: 5, column: 5, span: 1 }, [1000, 1000]), { row: 5, column: 5, span: 16 });
+  assert.deepEqual(clampPlace({ row: 990, column: -5, span: 64 }, [1000, 1000]), { row: 936, column: 0, span: 64 });
+  assert.deepEqual(clampPlace({ row: 0, column: 0, span: Infinity }, [30, 1000]), { row: 0, column: 0, span: 1000 });
+  assert.deepEqual(clampPlace({ row: 5, column: 5, span: 1 }, [1000, 1000]), { row: 5, column: 5, span: 16 });
 });
 
 test("a zoom keeps its point where it is", () => {

@@ -18,7 +18,7 @@ import styles from "./head_map.css";
  * @param {number} value
  * @param {Message} message
  */
-const along = (value, { low: [low], high: [high] }) =>
+const positionOf = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 
 /**
@@ -52,7 +52,7 @@ class HeadMap extends HeadGrid {
 
   update(data) {
     this.data = data;
-    this.selected.tell(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
+    this.selected.receive(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
     const shape = JSON.stringify([data.values.length, data.heads, data.row_labels, data.column_labels]);
     this.root.classList.toggle("labelled", Boolean(data.row_labels));
     if (this.shape !== shape) this.build(data.values.length);
@@ -74,7 +74,7 @@ class HeadMap extends HeadGrid {
     this.stripe.style.background = gradient(levels.slice(levelAt(0, data), levelAt(1, data) + 1));
     this.buttons.forEach((button, at) => {
       const value = data.values[at];
-      const rgb = value === null ? null : colour(along(value, data));
+      const rgb = value === null ? null : colour(positionOf(value, data));
       button.textContent = data.printed?.[at] ?? "";
       button.setAttribute("aria-label", `${this.name(at)}: ${data.texts[at]}`);
       button.dataset.value = String(value ?? "");
@@ -90,15 +90,15 @@ class HeadMap extends HeadGrid {
     return rows ? `${isolated(rows[layer - 1])}, ${isolated(columns[head - 1])}` : `Head ${layer}-${head}`;
   }
 
-  said(at) {
+  factOf(at) {
     return this.data.texts[at];
   }
 
   /** Also marks the head's value on the colour bar. */
-  tell(at) {
-    const value = this.data.values[super.tell(at)] ?? null;
+  describeHead(at) {
+    const value = this.data.values[super.describeHead(at)] ?? null;
     this.tick.hidden = value === null;
-    if (value !== null) this.tick.style.left = `${100 * along(value, this.data)}%`;
+    if (value !== null) this.tick.style.left = `${100 * positionOf(value, this.data)}%`;
     return at;
   }
 

@@ -23,7 +23,7 @@ _NAMED = 3  # heads with the highest scores that the sentence about a filter nam
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
-    """Draw the title, the filters and the choice of heads; return the heads and the atlas' placeholder."""
+    """Draw the title, the filters and the choice of heads; return the heads and the atlas placeholder."""
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -31,27 +31,27 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
         )
         if not names:
-            FILTER.forget()  # a filter of another kind of attention
+            FILTER.forget()  # it belongs to another kind of attention
         else:
             with st.popover("Filter"):
-                FILTER.perhaps("Heads that attend to …", names)
+                FILTER.optional_pills("Heads that attend to …", names)
         chosen = choose_heads(view, lambda: linking.clearest(view, example))
     return chosen, st.container()
 
 
-def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> None:
+def draw(view: View, heads: Heads, tokens: Tokens, arrays: PublishedArrays) -> None:
     """Draw the rule of the chosen filter, and the atlas."""
     layers, heads_total = views.values(view).shape[:2]
     facts = views.facts(view)
     dimmed: list[int] = []
-    behaviour = _wanted(view)
+    behaviour = _selected_filter(view)
     if behaviour is not None:
         dimmed = np.flatnonzero(~behaviour.found.ravel()).tolist()
         facts = _with_scores(view, facts, behaviour)
         _explain(view, behaviour)
     atlas(
         "atlas",
-        pixels=sent.pixels,
+        pixels=arrays.pixels,
         layers=layers,
         heads=heads_total,
         selected={"layer": heads.layer, "heads": heads.all},
@@ -67,7 +67,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         st.markdown(f":small[No attention weights in {others}.]")
 
 
-def _wanted(view: View) -> Behaviour | None:
+def _selected_filter(view: View) -> Behaviour | None:
     """Return the selected filter; None for none."""
     for behaviour in _behaviours(view):
         if behaviour.name == FILTER.get(None):
@@ -77,17 +77,17 @@ def _wanted(view: View) -> Behaviour | None:
 
 def _explain(view: View, behaviour: Behaviour) -> None:
     """Show how many heads follow the rule, the rule, and the heads with the highest scores."""
-    counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
-    # A rule names special tokens, and these are however the tokenizer spells them.
+    found = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
+    # The rule names special tokens, and a tokenizer may spell these with Markdown characters.
     rule = markdown.plain(behaviour.sentence)
     heads, described = behaviour.score.shape[1], behaviour.described()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_NAMED]]
-    st.markdown(f":small[{counted} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
+    st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
 
 
 def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:
-    """Each head's fact with the rule's measure: "on average attends to itself (61 %); broad: 9 %"."""
+    """Return each head's fact with the rule's score: "on average attends to itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
         f"{fact}; {behaviour.name}: {described}{where}"
@@ -96,14 +96,14 @@ def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tu
 
 
 def _note(view: View, behaviour: Behaviour) -> str:
-    """Return how the filter's result appears in the picture."""
+    """Return notes on how to read the filter's result."""
     notes = []
     if view.changed is not None:
-        notes.append("This is about the first sentence.")
+        notes.append("Scores are for the first sentence.")
     if not view.hide and behaviour.rule.words:
-        notes.append("*Hide special tokens* shows it clearly.")
+        notes.append("Turn on *Hide special tokens* to see it clearly.")
     return " ".join(["", *notes])
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
-    return traces.found(view.model, view.given, view.kind, view.merge)
+    return traces.head_behaviours(view.model, view.given, view.kind, view.merge)

@@ -11,7 +11,7 @@ from attnviz.app.state.choices import KIND
 from attnviz.capture import loading
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
-from attnviz.trained.translator.reading import outside
+from attnviz.trained.translator.reading import is_outside_grammar
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
     "encoder": "**English reads English**: every word attends to the whole sentence.",
@@ -39,8 +39,8 @@ def open_kind(model: Entry, kind: Kind) -> None:
         KIND.set(kind)
 
 
-def of(model: Entry, kind: Kind) -> str:
-    """Return the prefix of the word "head": "encoder ", or "" if the model has one kind of attention."""
+def head_prefix(model: Entry, kind: Kind) -> str:
+    """Return the word before "head": "encoder ", or "" if the model has one kind of attention."""
     return f"{kind} " if len(model.kinds) > 1 else ""
 
 
@@ -52,12 +52,12 @@ def draw(read: ExploreSelection) -> None:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
         nothing = "" if read.trace.target else " It is empty."
         first = read.trace.of_kind("decoder")[0].query_tokens[0]
-        start = f" {markdown.code(first.text)} only starts it." if first.special else ""
+        start = f" {markdown.code(first.text)} only marks its start." if first.special else ""
         st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
 
 
 def warn(read: ExploreSelection) -> None:
-    """Warn if only weights are returned, or if the bundled translator was not trained on such a sentence."""
+    """Warn if only weights are returned, or if the sentence is unlike the translator's training set."""
     if read.trace.blocks[0].weights_alone:
         st.info(f"**Weights only.** {markdown.plain(str(loading.opened(read.model).weights_alone))}")
     if read.model.engine != "translator":
@@ -65,7 +65,7 @@ def warn(read: ExploreSelection) -> None:
     for trace in filter(None, (read.trace, read.changed_trace)):
         if trace.target is not None:
             tokens = trace.of_kind("encoder")[0].query_tokens
-            outside_note(outside([token.text for token in tokens if not token.special]))
+            outside_note(is_outside_grammar([token.text for token in tokens if not token.special]))
 
 
 def _targets(read: ExploreSelection) -> str:

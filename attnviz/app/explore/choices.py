@@ -1,4 +1,4 @@
-"""The page's widgets for heads and display; the link has their values."""
+"""Widgets that select heads and display options; the link holds their values."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from attnviz.trace import Block
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
-"""Display options for several heads; signed changes have no maximum."""
+"""How several heads are combined; signed changes have no maximum."""
 
 ALONE: Together = "each by itself"
 
-_CHOSEN_FOR = "the model of the chosen heads"
+_HEADS_MODEL = "the model of the chosen heads"
 _DEFAULTS_IN_LINK = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 
@@ -85,7 +85,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayOptions:
     """Display options of the open head.
 
     Attributes:
@@ -99,11 +99,11 @@ class Shown:
     queries: tuple[int, ...] = ()
 
 
-def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
+def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
     """Draw the display widgets; return the view, the display options and the placeholders."""
     tokens = traces.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
-    # Some models have no special tokens at all, and some texts no others.
+    # Some models have no special tokens, and some texts consist only of special tokens.
     can_hide = bool(special) and not traces.only_special(tokens)
     between = EVERYWHERE
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -122,8 +122,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
             stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
             merge = MERGE.toggle(
                 "Merge pieces",
-                help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
-                "from a word the mean (Clark et al. 2019).",
+                help="Shows the pieces of a word as one token. Attention to a word is the sum over its "
+                "pieces; attention from a word is their mean (Clark et al. 2019).",
             )
             per_head = PER_HEAD.toggle(
                 "Scale colours per head",
@@ -139,30 +139,30 @@ def choose_view(read: ExploreSelection) -> tuple[View, Shown, Places]:
             if any(side.merges for side in tokens):
                 st.info("Scores belong to single word pieces; pieces are merged only at the stage “weights”.")
             merge = False
-        # Scores differ in size from head to head: on one scale the largest would leave the others blank.
+        # Scores differ in size between heads: on a shared scale, heads with small scores would look blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
         view = _comparable(
             View(read.model, read.kind, read.given, read.changed, stage, scale, hide, merge, between)
         )
     with more:
-        shown = _choose_together(view, style)
-    return view, shown, Places(title, body, foot)
+        display = _choose_together(view, style)
+    return view, display, Places(title, body, foot)
 
 
-def _choose_together(view: View, style: str) -> Shown:
+def _choose_together(view: View, style: str) -> DisplayOptions:
     """Draw the widgets that combine heads or rows, for weights and their changes in lines and matrices."""
     if view.stage != WEIGHTS or style == "Heatmap":
-        return Shown(style, ALONE)
+        return DisplayOptions(style, ALONE)
     st.markdown("Heads of a layer, or all heads")
-    most = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
-    heads: Together = POOL.segments("Heads", (ALONE, *most), ALONE)
+    combinations = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
+    heads: Together = POOL.segments("Heads", (ALONE, *combinations), ALONE)
     options = [option(group) for group in views.groups(view)[0]]
-    added = SUM.draw("Add up the rows of these query tokens", options, placeholder="none")
-    return Shown(style, heads, tuple(options.index(each) for each in added))
+    summed = SUM.draw("Add up the rows of these query tokens", options, placeholder="none")
+    return DisplayOptions(style, heads, tuple(options.index(each) for each in summed))
 
 
 def _stages(read: ExploreSelection) -> list[str]:
-    """Return the stages of this attention."""
+    """Return the names of the stages of this kind of attention."""
     return [stage.name for stage in stages(_block_with_all_stages(read.trace.of_kind(read.kind)))]
 
 
@@ -177,8 +177,8 @@ def _explain(stage: str, read: ExploreSelection) -> None:
         each for each in stages(_block_with_all_stages(blocks)) if each.name == stage
     ).explanation
     unmasked = stage == "masked" and all(block.mask.all() for block in blocks)
-    nothing = " Here nothing is masked: every token may attend to all tokens." if unmasked else ""
-    st.markdown(f":small[**{stage}**: {explained}.{nothing}]")
+    note = " Here nothing is masked: every token may attend to all tokens." if unmasked else ""
+    st.markdown(f":small[**{stage}**: {explained}.{note}]")
 
 
 def _comparable(view: View) -> View:
@@ -188,7 +188,7 @@ def _comparable(view: View) -> View:
     try:
         views.comparison(view)
     except AttnvizError as error:
-        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
+        st.warning(f"{markdown.plain(str(error))} Showing only the first sentence.")
         return replace(view, changed=None)
     return view
 
@@ -196,28 +196,28 @@ def _comparable(view: View) -> View:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the layer and head selects.
 
-    In an unknown model, the head that `clearest` returns, from 1, is open first.
+    In a model without an introduction, the head that `clearest` returns (from 1) is initially open.
     """
     layers, heads = views.values(view).shape[:2]
-    known = introduction(view.model).head
-    begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
-    # Heads of another model are meaningless here, unless a link requests them.
-    owner = view.model.name if known is None else known
-    moved = memory.get(_CHOSEN_FOR, owner) != owner
-    unasked = not memory.has(_CHOSEN_FOR) and not (link.requested(LAYER) or link.requested(HEAD))
-    memory.put(_CHOSEN_FOR, owner)
-    if known is None and (moved or unasked):
+    introduced = introduction(view.model).head
+    default = (1, 1) if introduced is None else (min(introduced[0], layers), min(introduced[1], heads))
+    # Heads that were selected for another model mean nothing in this one.
+    owner = view.model.name if introduced is None else introduced
+    model_changed = memory.get(_HEADS_MODEL, owner) != owner
+    is_unset = not memory.has(_HEADS_MODEL) and not (link.requested(LAYER) or link.requested(HEAD))
+    memory.put(_HEADS_MODEL, owner)
+    if introduced is None and (model_changed or is_unset):
         opening = clearest()
         open_heads(opening[0], [opening[1]])
-    elif moved or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
-        open_heads(begin[0], [begin[1]])
+    elif model_changed or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
+        open_heads(default[0], [default[1]])
     if ALSO.is_set:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
     # If the initial head depends on the text, links always include the head: it has no fixed default.
-    found = known is None
+    found = introduced is None
     with st.popover("By number"):
-        layer = LAYER.draw("Layer", layers, begin[0], omit_default=not found)
-        head = HEAD.draw("Head", heads, begin[1], omit_default=not found)
+        layer = LAYER.draw("Layer", layers, default[0], omit_default=not found)
+        head = HEAD.draw("Head", heads, default[1], omit_default=not found)
         layer = controls.with_weights(view.model, layer - 1) + 1
         also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
@@ -231,5 +231,5 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
 
 
 def always_named(model: Entry) -> list[str]:
-    """Return the parameters that links include even at their default: those derived for an unknown model."""
+    """Return the parameters that links include even at their defaults, which depend on the text."""
     return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

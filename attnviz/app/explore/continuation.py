@@ -17,33 +17,33 @@ from attnviz.app.state.choices import QUERY
 from attnviz.trace import Token
 
 
-def fits(read: ExploreSelection) -> bool:
+def has_steps(read: ExploreSelection) -> bool:
     """Return whether there are decoder tokens with predictions to step through."""
     if read.trace.target is None:
         return read.given.writing is not None
-    return expected.fits(read.model) and len(read.trace.of_kind("decoder")[0].query_tokens) > 1
+    return expected.can_predict(read.model) and len(read.trace.of_kind("decoder")[0].query_tokens) > 1
 
 
 def draw(view: View, tokens: Tokens) -> None:
-    """Draw the text with its steps; a step selects the token whose output predicted the next one.
+    """Draw the text with a button for each token, which opens the row of the previous token.
 
-    A token is predicted at the previous token, and read only after it was written.
+    The previous token's output predicted the token; the token itself is read only in the next step.
     """
     read = traces.trace(view.model, view.given)
     if read.target is None and not read.written:
-        st.markdown(":small[The model ended the text at once.]")
+        st.markdown(":small[The model ended the text without writing anything.]")
         return
     block = read.of_kind("decoder")[0]
-    chain = block.query_tokens
+    sequence = block.query_tokens
     if read.target is None:
-        first, typed, text = len(chain) - read.written, view.given.text, read.text
+        first, typed, text = len(sequence) - read.written, view.given.text, read.text
     else:
         first, typed, text = 1, "", read.target
     shown = traces.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
-    places = [shown.index_of(position - 1) for position in range(first, len(chain))]
-    here = None
+    places = [shown.index_of(position - 1) for position in range(first, len(sequence))]
+    current = None
     if view.kind != "encoder" and tokens.pair is not None:
-        here = views.own_place(view, view.given, tokens.pair.query, "query")
+        current = views.index_in(view, view.given, tokens.pair.query, "query")
 
     def pick(at: int) -> None:
         if view.kind == "encoder":
@@ -54,11 +54,11 @@ def draw(view: View, tokens: Tokens) -> None:
         if view.kind == "encoder":
             st.rerun()  # the choice of attention is above this part of the page
 
-    chosen = places.index(here) if here in places and here is not None else None
+    chosen = places.index(current) if current in places and current is not None else None
     passage(
         "passage",
         typed=typed,
-        tokens=pieces(chain[first:], text, len(typed)),
+        tokens=pieces(sequence[first:], text, len(typed)),
         written=view.given.target is None,
         chosen=chosen,
         on_pick=pick,
@@ -66,21 +66,21 @@ def draw(view: View, tokens: Tokens) -> None:
     if chosen is not None:
         before = markdown.code(shown.groups[places[chosen] or 0].label)
         st.markdown(
-            f":small[Below, the row of the token before it is open, {before}: its output predicts the next "
+            f":small[Below, the row of the previous token, {before}, is open: its output predicts this "
             "token.]"
         )
 
 
 def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
-    """Return each token as in the text, with the space before it; special tokens by name."""
+    """Return each token's text with the space before it; special tokens by name."""
     pieces = []
     for token in tokens:
         piece = text[begin : token.end] if token.end > begin else ""
-        pieces.append(_marked(piece) or f" {token.text} ")
+        pieces.append(_visible(piece) or f" {token.text} ")
         begin = max(begin, token.end)
     return pieces
 
 
-def _marked(piece: str) -> str:
-    """Return the piece with its spaces, and with control characters made visible."""
+def _visible(piece: str) -> str:
+    """Return the piece with its spaces, and its control characters made visible."""
     return "".join(letter if letter == " " else visible_text(letter) for letter in piece)

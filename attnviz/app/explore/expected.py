@@ -20,10 +20,10 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import isolated
 
 _PROBABILITY = "probability"
-_DRAWN_BY = "after temperature, top k and top p"
+_SAMPLED = "after temperature, top k and top p"
 
 
-def fits(model: Entry) -> bool:
+def can_predict(model: Entry) -> bool:
     """Return whether the model has a prediction head."""
     return model.expects is not None
 
@@ -49,12 +49,12 @@ def draw(view: View, tokens: Tokens) -> None:
 
 def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
-        st.markdown("The decoder writes: open *decoder* or *cross* to see its predictions.")
+        st.markdown("Only the decoder predicts: open *decoder* or *cross* to see its predictions.")
         return
     if tokens.pair is None:
         st.markdown("Choose a query token to see the predictions after it.")
         return
-    at = views.own_place(view, given, tokens.pair.query, "query")
+    at = views.index_in(view, given, tokens.pair.query, "query")
     if at is None:
         st.markdown("This sentence has no such token.")
         return
@@ -64,25 +64,25 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
         st.markdown(f"There is no prediction after {markdown.code(group.label)}.")
         return
     [prediction] = found
-    here = traces.trace(view.model, given)
-    length = len(here.of_kind(view.kind)[0].query_tokens)
+    trace = traces.trace(view.model, given)
+    length = len(trace.of_kind(view.kind)[0].query_tokens)
     by_model = given.target is None and (
-        here.target is not None or prediction.position >= length - 1 - here.written
+        trace.target is not None or prediction.position >= length - 1 - trace.written
     )
     mark = "taken" if by_model else "in the text"
-    drawn = by_model and given.writing is not None and alters(given.writing)
+    sampled = by_model and given.writing is not None and changes_probabilities(given.writing)
     st.markdown(f"Predictions after {markdown.code(group.label)}:")
     bars(
         f"expected {given == view.given}",
         f"What comes after {isolated(group.label)}",
         prediction,
         mark,
-        drawn,
+        sampled,
     )
 
 
-def alters(writing: Writing) -> bool:
-    """Return whether sampling changes the model's probabilities."""
+def changes_probabilities(writing: Writing) -> bool:
+    """Return whether the sampling options change the model's probabilities."""
     return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
 
@@ -96,17 +96,17 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         )
         return
     query = views.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
-    asked = [each for each in expected if each.position in query]
-    chosen = (asked or list(expected))[0]
+    at_query = [each for each in expected if each.position in query]
+    chosen = (at_query or list(expected))[0]
     if len(expected) > 1:
         places = ", ".join(str(each.position + 1) for each in expected)
         st.markdown(f":small[Tokens {places} are masked. Choose one as the query to see its predictions.]")
     st.markdown(f"Predictions at token {chosen.position + 1}:")
     name = f"expected {given == view.given}"
-    bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", drawn=False)
+    bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", sampled=False)
 
 
-def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
+def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool) -> None:
     """Draw a prediction as bars.
 
     Args:
@@ -114,7 +114,7 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
         title: Title for screen readers.
         prediction: The prediction.
         mark: Label of the actual next token, if there is one: "taken" or "in the text".
-        drawn: Also show the probabilities after sampling options.
+        sampled: Also show the probabilities after the sampling options.
     """
     actual = prediction.actual
     listed = list(prediction.candidates)
@@ -124,12 +124,12 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
         {
             "label": _label(each),
             "place": str(rank) if rank <= len(prediction.candidates) else "…",
-            "shares": [each.probability, each.share] if drawn else [each.probability],
+            "shares": [each.probability, each.share] if sampled else [each.probability],
             "mark": mark if actual is not None and each.id == actual.id else "",
         }
         for rank, each in enumerate(listed, 1)
     ]
-    share_table(name, title=title, columns=[_PROBABILITY, _DRAWN_BY] if drawn else [_PROBABILITY], rows=rows)
+    share_table(name, title=title, columns=[_PROBABILITY, _SAMPLED] if sampled else [_PROBABILITY], rows=rows)
 
 
 def _label(candidate: Candidate) -> str:

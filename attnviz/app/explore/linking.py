@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.app import markdown, traces
 from attnviz.app.controls import PRONOUNS, buttons
@@ -47,7 +47,7 @@ class Pair:
 class Tokens:
     """Options of the two selects, such as "11 it", and the selected pair.
 
-    `pair` is None while the lines of every token are drawn.
+    `pair` is None if no single query token is selected.
     """
 
     queries: tuple[str, ...]
@@ -68,7 +68,7 @@ class Tokens:
 def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """Return the layer and head, from 1, with the strongest link from the initial query token.
 
-    Links to itself, to special tokens and to the very first token are ignored: every model has heads that
+    Links to the query itself, special tokens and the first token are ignored: every model has heads that
     put most of their weight there.
     """
     groups = views.groups(view)
@@ -86,18 +86,18 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     st.header("Which head links two tokens?", anchor=False)
     groups = views.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
-    begin = queries[_initial_query(view, groups[0], example)]
+    default = queries[_initial_query(view, groups[0], example)]
     # Reset the selection when the text or the model changes: token numbers depend on both.
     first = introduction(view.model)
     typed = TEXT.get(""), view.given.second, view.given.target
     source = (*typed, view.model if first.head is None else first)
     query_column, key_column = st.columns(2)
     with query_column:
-        of = (*source, view.kind == "encoder")
-        query = QUERY.draw("From (query)", (EVERY, *queries), begin, of)
+        scope = (*source, view.kind == "encoder")
+        query = QUERY.draw("From (query)", (EVERY, *queries), default, scope)
     with key_column:
-        of = (*source, view.kind != "decoder")
-        key = KEY.draw("To (key)", (STRONGEST, *keys), STRONGEST, of)
+        scope = (*source, view.kind != "decoder")
+        key = KEY.draw("To (key)", (STRONGEST, *keys), STRONGEST, scope)
     if query == EVERY:
         return Tokens(queries, keys, None)
     row = views.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
@@ -116,7 +116,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
     if None in _in_both(view, query, key):
-        st.markdown(f"{pair} exists in only one of the two sentences, so there is nothing to compare.")
+        st.markdown(f"{pair} is in only one of the two sentences, so there is nothing to compare.")
         return
     if not views.allowed(view)[:, query, key].any():
         st.markdown(f"{pair} is masked in every head: {_why_masked(view, tokens.pair)}.")
@@ -125,8 +125,8 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
         note = (
-            f" (\\* = over {percent(1 - MIN_KEPT)} of the row is on hidden tokens; ranked by the weight "
-            "before renormalization)"
+            f" (\\* = over {percent(1 - MIN_SHOWN_SHARE)} of the row is on hidden tokens; ranked by the "
+            "weight before renormalization)"
         )
         st.markdown(f"Heads with the largest weight for {pair}{note if starred else ''}:")
     else:
@@ -151,25 +151,27 @@ def _why_masked(view: View, pair: Pair) -> str:
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
-    """Return each head's name and value in drawing order; * marks faint rows."""
+    """Return each head's name and value in rank order; * marks rows that are drawn faint."""
     if view.changed is None:
         weights, left = _row(view, query)
         links = rank_links(faint(weights, left), 0, key)
         rows = [(link.layer, link.head, 0) for link in links]
-        numbers = [percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_KEPT) for row in rows]
+        numbers = [
+            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_SHOWN_SHARE) for row in rows
+        ]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
     before, after = (
-        views.shares(view, given)[:, :, at : at + 1, to : to + 1]
+        views.weights(view, given)[:, :, at : at + 1, to : to + 1]
         for given, (at, to) in ((view.given, places[:2]), (view.changed, places[2:]))
     )
-    return _moves(before, after, 0, 0)
+    return _ranked_changes(before, after, 0, 0)
 
 
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
     """Return one query's weights, [layer, head, 1, key], and their shown fraction, [layer, head, 1]."""
     row = slice(query, query + 1)
-    return views.shares(view, view.given)[:, :, row], views.left(view)[:, :, row]
+    return views.weights(view, view.given)[:, :, row], views.left(view)[:, :, row]
 
 
 def _in_both(view: View, query: int, key: int) -> list[int | None]:
@@ -178,13 +180,13 @@ def _in_both(view: View, query: int, key: int) -> list[int | None]:
         place
         for given in (view.given, view.changed or view.given)
         for place in (
-            views.own_place(view, given, query, "query"),
-            views.own_place(view, given, key, "key"),
+            views.index_in(view, given, query, "query"),
+            views.index_in(view, given, key, "key"),
         )
     ]
 
 
-def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:
+def _ranked_changes(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:
     """Return each head's name and change, largest first."""
     return [(_name(move), signed_percent(move.change)) for move in rank_changes(before, after, query, key)]
 
@@ -199,7 +201,7 @@ def _open(name: str) -> None:
 
 
 def _initial_query(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
-    """Return the initial query token."""
+    """Return the index of the initial query token."""
     if view.kind == "encoder":
         return _initial_encoder_query(groups, example, lookup.mask_token(view.model))
     if traces.trace(view.model, view.given).target is None:
@@ -208,27 +210,27 @@ def _initial_query(view: View, groups: Sequence[DisplayToken], example: Example 
 
 
 def _last_prompt_token(view: View, groups: Sequence[DisplayToken]) -> int:
-    """Return the last prompt token; its output predicts the first generated token."""
+    """Return the index of the last prompt token; its output predicts the first generated token."""
     read = traces.trace(view.model, view.given)
     last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
 def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
-    """Return the mask token, else the example's word, else a pronoun, else the last word."""
+    """Return the index of the mask token, else the example's word, else a pronoun, else the last word."""
     # In a comparison, changed tokens have labels such as "are → is"; in a sentence pair, labels end in the
     # sentence's mark.
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]
-    for wanted in (mask, example.query if example else None, *PRONOUNS):
-        if wanted in labels:
-            return labels.index(wanted)
+    for label in (mask, example.query if example else None, *PRONOUNS):
+        if label in labels:
+            return labels.index(label)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
     return words[-1] if words else len(groups) - 1
 
 
 def _before_pronoun(groups: Sequence[DisplayToken]) -> int:
-    """Return the last French token before "il" or "elle"; the first token if there is none."""
+    """Return the index of the last French token before "il" or "elle"; 0 if there is none."""
     following = [group.label.split(" → ")[0] for group in groups[1:]]
     return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

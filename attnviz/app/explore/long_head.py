@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE, DisplayToken, faint
 from attnviz.analysis.picture import diverging, sequential
 from attnviz.analysis.window import (
     THRESHOLDS,
@@ -16,12 +16,12 @@ from attnviz.analysis.window import (
     TOP,
     Window,
     blocks,
-    following,
-    found,
+    find_token,
     hidden_shares,
-    lines_places,
+    line_places,
+    next_match,
     strongest,
-    whole,
+    whole_window,
 )
 from attnviz.app.components import store
 from attnviz.app.components.head_view import Part, head_view
@@ -33,10 +33,10 @@ from attnviz.text import isolated, percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
-_PART, _SEARCHED, _BELOW = "the part of the text", "what is searched", "hidden below"
-_MAX_SEARCHED = 100  # characters
+_PART, _SEARCH, _MIN_WEIGHT = "the part of the text", "what is searched", "hidden below"
+_MAX_SEARCH = 100  # characters
 
-Picked = Callable[[int | None, int | None], None]
+OnPick = Callable[[int | None, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Source:
     """The numbers of the heads of a layer.
 
     Attributes:
-        of: Identifies the numbers; the shown part is kept while this is the same.
+        key: Identifies the numbers; the displayed part is kept while the key stays the same.
         queries, keys: Tokens of the rows and columns.
         kind, unit: As in `head_view`.
         hidden: Names of the hidden tokens.
@@ -55,7 +55,7 @@ class Source:
         overview: Returns the largest number of each block of the whole text; None to compute it from `rows`.
     """
 
-    of: object
+    key: object
     queries: Sequence[DisplayToken]
     keys: Sequence[DisplayToken]
     kind: Literal["sequential", "diverging"]
@@ -73,12 +73,12 @@ class Source:
         return len(self.queries), len(self.keys)
 
 
-def of_view(view: View, layer: int) -> Source:
-    """Return the numbers of a view."""
+def from_view(view: View, layer: int) -> Source:
+    """Return the source of a layer's numbers in a view."""
     queries, keys = views.groups(view)
     drawn = views.drawn(view)
     return Source(
-        of=view,
+        key=view,
         queries=queries,
         keys=keys,
         kind=drawn.kind,
@@ -91,8 +91,8 @@ def of_view(view: View, layer: int) -> Source:
     )
 
 
-def of_matrix(source: Source, values: Floats, high: float) -> Source:
-    """Return the numbers of one matrix, [query, key], in place of those of heads."""
+def from_matrix(source: Source, values: Floats, high: float) -> Source:
+    """Return the source with one matrix, [query, key], in place of the heads."""
     return replace(
         source,
         rows=lambda _head, places: values[[*places]],
@@ -109,7 +109,7 @@ def draw(
     style: Literal["lines", "matrix"],
     query: int | None,
     key: int | None,
-    picked: Picked,
+    on_pick: OnPick,
     together: Sequence[int] = (),
     **texts: Any,
 ) -> None:
@@ -118,7 +118,7 @@ def draw(
     Args:
         query, key: The selected tokens.
         together: Rows to add up while no query is selected.
-        picked: Called with a query and a key that were clicked or found.
+        on_pick: Called with the clicked or found query and key.
         texts: `note`, `caption` and `filename` of `head_view`.
     """
     window, size = _window(source, query), source.size
@@ -126,7 +126,7 @@ def draw(
         middle = together[0] if together else min(window.row + window.span // 2, size[0] - 1)
         row = middle if query is None else query
         top = {int(at) for head in heads.all for at in _largest(source.rows(head, [row])[0])}
-        rows, columns = lines_places(row, top, *size)
+        rows, columns = line_places(row, top, *size)
         queries, keys = (
             [side[at] for at in places] for side, places in ((source.queries, rows), (source.keys, columns))
         )
@@ -136,7 +136,7 @@ def draw(
         step = window.block
         queries, keys = blocks(source.queries, of_rows, step), blocks(source.keys, of_columns, step)
         rows, columns = list(of_rows[::step]), list(of_columns[::step])
-    below = memory.get(_BELOW, 0.0) if source.unit == "percent" else 0.0
+    below = memory.get(_MIN_WEIGHT, 0.0) if source.unit == "percent" else 0.0
     pixels, exact = _send(source, heads, rows, columns, window if step > 1 else None, below)
 
     def shown(place: int | None, first: Sequence[int]) -> int | None:
@@ -167,47 +167,47 @@ def draw(
             size,
             _matches(source, query),
             below,
-            _hides(source, heads, below),
+            _hidden_weight(source, heads, below),
         ),
-        on_pick=lambda at, to: picked(None if at is None else rows[at], None if to is None else columns[to]),
+        on_pick=lambda at, to: on_pick(None if at is None else rows[at], None if to is None else columns[to]),
         on_heads=open_heads,
         on_window=lambda row, column, span: _move(source, Window(row, column, span), query),
-        on_find=lambda text, direction: _find(source, text, direction, query, picked),
-        on_hide=lambda least: memory.put(_BELOW, least if least in THRESHOLDS else 0.0),
+        on_find=lambda text, direction: _find(source, text, direction, query, on_pick),
+        on_hide=lambda minimum: memory.put(_MIN_WEIGHT, minimum if minimum in THRESHOLDS else 0.0),
         **texts,
     )
 
 
 def _window(source: Source, query: int | None) -> Window:
-    """Return the selected part, or the part with a query that was selected later."""
+    """Return the displayed part, moved to the query if that was selected after the part."""
     size = source.size
-    window, seen = whole(*size), query
-    if memory.has(_PART) and memory.get(_PART)[0] == source.of:
-        _, window, seen = memory.get(_PART)
-    if query is not None and query != seen and not window.row <= query < window.row + window.span:
+    window, previous = whole_window(*size), query
+    if memory.has(_PART) and memory.get(_PART)[0] == source.key:
+        _, window, previous = memory.get(_PART)
+    if query is not None and query != previous and not window.row <= query < window.row + window.span:
         window = window.centred(query, query if size[0] == size[1] else window.column).fitted(*size)
-    memory.put(_PART, (source.of, window, query))
+    memory.put(_PART, (source.key, window, query))
     return window
 
 
 def _move(source: Source, window: Window, query: int | None) -> None:
-    memory.put(_PART, (source.of, window.fitted(*source.size), query))
+    memory.put(_PART, (source.key, window.fitted(*source.size), query))
 
 
-def _find(source: Source, text: str, step: int, query: int | None, picked: Picked) -> None:
+def _find(source: Source, text: str, step: int, query: int | None, on_pick: OnPick) -> None:
     """Select the next or the previous token with this text."""
-    searched = text[:_MAX_SEARCHED]
-    memory.put(_SEARCHED, searched)
-    at = following(found(source.queries, searched), -1 if query is None else query, 1 if step > 0 else -1)
+    search = text[:_MAX_SEARCH]
+    memory.put(_SEARCH, search)
+    at = next_match(find_token(source.queries, search), -1 if query is None else query, 1 if step > 0 else -1)
     if at is not None:
-        picked(at, None)
+        on_pick(at, None)
 
 
 def _matches(source: Source, query: int | None) -> str:
     """Return the search result in words."""
-    if not (searched := memory.get(_SEARCHED, "")):
+    if not (search := memory.get(_SEARCH, "")):
         return ""
-    places = found(source.queries, searched)
+    places = find_token(source.queries, search)
     if not places:
         return "not found"
     if query is None or query not in places:
@@ -216,8 +216,8 @@ def _matches(source: Source, query: int | None) -> str:
     return f"{places.index(query) + 1} of {len(places)}: {token.number} {isolated(token.label)}"
 
 
-def _hides(source: Source, heads: Heads, below: float) -> str:
-    """Return in words how much weight is not drawn."""
+def _hidden_weight(source: Source, heads: Heads, below: float) -> str:
+    """Return in words what fraction of each head's weight is not drawn."""
     if not below:
         return ""
     shares = [source.hidden_shares(head)[THRESHOLDS.index(below)] for head in heads.all]
@@ -264,7 +264,7 @@ def _send(
         pixels.append(picture.levels)
         numbers.append(exact)
     names = [[heads.layer, head] for head in heads.all]
-    facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_KEPT}
+    facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_SHOWN_SHARE}
     arrays = {"values": np.stack(numbers), **({"left": np.stack(left)} if left else {})}
     return (
         store.publish(
@@ -275,9 +275,9 @@ def _send(
 
 
 def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
-    """Return the strongest number of each block, and its drawn level."""
+    """Return the strongest number of each block, before and after `faint`."""
     rows, columns = window.ranges(*source.size)
-    if source.overview and window == whole(*source.size):
+    if source.overview and window == whole_window(*source.size):
         return (source.overview(head),) * 2
     step = window.block * max(1, TILE // (window.block * len(source.keys)))
     exact, drawn = [], []

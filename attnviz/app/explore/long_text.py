@@ -1,4 +1,4 @@
-"""Explore for long texts: weights are computed when they are shown, and not stored."""
+"""Explore for long texts: weights are computed on demand and not stored."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import percent, plural
 from attnviz.trace import Floats, Kind
 
-_ATLAS_WEIGHTS = 2**26  # queries computed for the thumbnails: some seconds on two cores
+_MAX_ATLAS_WEIGHTS = 2**26  # weights computed for the thumbnails: some seconds on two cores
 _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
 
 
-class _Small(NamedTuple):
-    """Thumbnails of all heads, [head, row, column], a sentence about each, and the number of queries used."""
+class _Thumbnails(NamedTuple):
+    """Thumbnails of all heads, [head, row, column], a fact about each, and the number of queries used."""
 
     pictures: Levels
     facts: tuple[str, ...]
@@ -43,7 +43,7 @@ def draw(read: ExploreSelection) -> None:
     """Draw the thumbnails of all heads, and the open heads."""
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
-    tokens = traces.shown_of_long(read.model, read.given, read.kind).groups
+    tokens = traces.long_display_tokens(read.model, read.given, read.kind).groups
     blocks = traces.long_trace(read.model, read.given).of_kind(read.kind)
     layers, heads_total = len(blocks), blocks[0].shape[0]
     with narrow.container(border=True, key="slide-heads"):
@@ -61,13 +61,13 @@ def draw(read: ExploreSelection) -> None:
             style = VIEW.segments("Picture", list(_STYLES), "Matrix")
         query = _query(tokens)
 
-        def picked(at: int | None, _key: int | None) -> None:
+        def on_pick(at: int | None, _key: int | None) -> None:
             if at is None:
                 QUERY.forget()
             else:
                 link.choose(QUERY, option(tokens[at]))
 
-        called = lookup.called(read.model)
+        called = lookup.display_name(read.model)
         long_head.draw(
             _source(read, tokens, layer),
             heads,
@@ -75,7 +75,7 @@ def draw(read: ExploreSelection) -> None:
             _STYLES[style],
             query,
             None,
-            picked,
+            on_pick,
             note="one colour scale for all heads; nothing hidden, merged or rescaled; computed from queries "
             "and keys, equal to the model’s own weights up to rounding",
             caption=f"{plural(len(tokens), 'token')} · {called} · head {heads.name} · weights",
@@ -83,10 +83,10 @@ def draw(read: ExploreSelection) -> None:
         )
     with overview:  # last, because it takes some seconds
         _atlas(read, heads, layers, heads_total)
-    longest = traces.longest(read.model)
+    max_tokens = traces.max_tokens(read.model)
     st.markdown(
-        f":small[Texts of more than {longest:,} tokens have no filters, comparisons and arithmetic here: "
-        "this model’s weights would be too many to keep.]"
+        f":small[Filters, comparisons and arithmetic are limited to {max_tokens:,} tokens, because this "
+        "model’s weights for longer texts would take too much memory.]"
     )
 
 
@@ -106,7 +106,7 @@ def _source(read: ExploreSelection, tokens: tuple[DisplayToken, ...], layer: int
     block = traces.long_trace(read.model, read.given).block(read.kind, layer - 1)
     where = (read.model, read.given, read.kind, layer)
     return long_head.Source(
-        of=where[:3],
+        key=where[:3],
         queries=tokens,
         keys=tokens,
         kind="sequential",
@@ -125,11 +125,11 @@ def _summary(model: Entry, given: ModelInput, kind: Kind, layer: int, head: int)
     return summary(traces.long_trace(model, given).block(kind, layer - 1), head - 1)
 
 
-@cached("Computing a picture of each head …")
-def _small(model: Entry, given: ModelInput, kind: Kind) -> _Small:
+@cached("Computing a thumbnail of each head …")
+def _thumbnails(model: Entry, given: ModelInput, kind: Kind) -> _Thumbnails:
     blocks = traces.long_trace(model, given).of_kind(kind)
     heads, queries, keys = blocks[0].shape
-    count = int(np.clip(_ATLAS_WEIGHTS // (len(blocks) * heads * keys), 32, queries))
+    count = int(np.clip(_MAX_ATLAS_WEIGHTS // (len(blocks) * heads * keys), 32, queries))
     places = np.unique(np.linspace(0, queries - 1, count).astype(int)).tolist()
     pictures, facts = [], []
     for block in blocks:
@@ -139,7 +139,7 @@ def _small(model: Entry, given: ModelInput, kind: Kind) -> _Small:
             levels = sequential(rows, mask=allowed).levels
             pictures.append(thumbnails(levels[None], "sequential")[0])
             facts.append(_fact(rows, places))
-    return _Small(np.stack(pictures), tuple(facts), len(places))
+    return _Thumbnails(np.stack(pictures), tuple(facts), len(places))
 
 
 def _fact(rows: Floats, places: list[int]) -> str:
@@ -153,19 +153,19 @@ def _fact(rows: Floats, places: list[int]) -> str:
 
 
 def _atlas(read: ExploreSelection, heads: Heads, layers: int, heads_total: int) -> None:
-    small = _small(read.model, read.given, read.kind)
+    drawn = _thumbnails(read.model, read.given, read.kind)
     tokens = len(traces.long_trace(read.model, read.given).of_kind(read.kind)[0].query_tokens)
     atlas(
         "atlas",
-        pixels=store.publish("pixels", {"thumbnails": small.pictures}),
+        pixels=store.publish("pixels", {"thumbnails": drawn.pictures}),
         layers=layers,
         heads=heads_total,
         selected={"layer": heads.layer, "heads": heads.all},
         dim=[],
-        facts=small.facts,
+        facts=drawn.facts,
         kind="sequential",
         omitted="weights",
         on_pick=lambda layer, head: open_heads(layer, [head]),
     )
-    if small.queries < tokens:
-        st.markdown(f":small[Each small picture is made of {small.queries:,} of the {tokens:,} queries.]")
+    if drawn.queries < tokens:
+        st.markdown(f":small[Each thumbnail is computed from {drawn.queries:,} of the {tokens:,} queries.]")

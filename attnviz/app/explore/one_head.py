@@ -1,4 +1,4 @@
-"""One head (or several of a layer) as lines, as a matrix to click, or as a heatmap to zoom."""
+"""One or several heads of a layer as lines, as a clickable matrix, or as a zoomable heatmap."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
+from attnviz.analysis.display_tokens import DisplayTokens, faint_note, hidden_note
 from attnviz.analysis.picture import Scale, diverging, sequential
-from attnviz.analysis.sentence import moves, name_of, strongest_keys
+from attnviz.analysis.sentence import changed_keys, name_of, strongest_keys
 from attnviz.analysis.stages import window
 from attnviz.analysis.window import MAX_CELLS
 from attnviz.app import markdown, traces
 from attnviz.app.components import store
 from attnviz.app.components.head_view import head_view
 from attnviz.app.explore import attention, long_head, views
-from attnviz.app.explore.choices import ALONE, Heads, Shown, open_heads
+from attnviz.app.explore.choices import ALONE, DisplayOptions, Heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.pooled import Pooled, pooled
 from attnviz.app.explore.published import PublishedArrays
@@ -35,25 +35,25 @@ _SCALES: dict[Scale, str] = {
     "shared": "one colour scale for all heads",
     "per head": "each head has its own colour scale",
 }
-_CAPTION = 300  # maximum length of a sentence in a caption
+_MAX_QUOTE = 300  # maximum length of a sentence in a caption
 
 
-def title(view: View, heads: Heads, shown: Shown) -> str:
-    """The picture's name."""
-    return heads.title if shown.heads == ALONE else pooled(view, heads, shown.heads).heading
+def title(view: View, heads: Heads, display: DisplayOptions) -> str:
+    """Return the heading of the picture."""
+    return heads.title if display.heads == ALONE else pooled(view, heads, display.heads).heading
 
 
-def draw(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: PublishedArrays) -> None:
-    """Draw the open heads and their sentence in words."""
-    if shown.style == "Heatmap":
+def draw(view: View, heads: Heads, tokens: Tokens, display: DisplayOptions, arrays: PublishedArrays) -> None:
+    """Draw the open heads; under the heatmap, a sentence about the query."""
+    if display.style == "Heatmap":
         _heatmap(view, heads)
         if tokens.pair:
             st.markdown(in_words(view, heads, tokens.pair.query))
     else:
-        _widget(view, heads, tokens, shown, sent)
+        _widget(view, heads, tokens, display, arrays)
     block = traces.trace(view.model, view.given).block(view.kind, heads.layer - 1)
-    if view.kind != "cross" and (seen := window(block.mask)):
-        st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
+    if view.kind != "cross" and (reach := window(block.mask)):
+        st.markdown(f":small[In layer {heads.layer} a token can attend to {_reach(*reach)}.]")
 
 
 def _reach(before: int, after: int) -> str:
@@ -62,12 +62,12 @@ def _reach(before: int, after: int) -> str:
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
-    """Return the picture's sentence, in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
+    """Describe a query's row in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
     numbers = views.values(view)[heads.layer - 1, heads.head - 1]
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    entries = aside(left, views.hidden(view))
+    entries = hidden_note(left, views.hidden(view))
     end = f" ({markdown.plain(entries)})." if entries else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
@@ -77,29 +77,29 @@ def in_words(view: View, heads: Heads, query: int) -> str:
             for key in order
             if np.isfinite(numbers[query, key])
         ]
-        return f"{where} {name} is highest with {_listed(view, found)}{end}"
+        return f"{where} {name} has the highest scores with {_listed(view, found)}{end}"
     if view.changed is None:
         listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED)
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
-        return f"{name} is in one of the two sentences only."
-    moved = moves(numbers, query, queries, keys)
+        return f"{name} is in only one of the two sentences."
+    moved = changed_keys(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    how = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
-    return f"{where} {name} {how}{end}"
+    change = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
+    return f"{where} {name} {change}{end}"
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{markdown.code(name)} **{views.written(view, number)}**" for name, number in found)
+    return ", ".join(f"{markdown.code(name)} **{views.formatted(view, number)}**" for name, number in found)
 
 
 def explanation(view: View) -> str:
-    """Return how the shown numbers were computed from the model's, in words."""
+    """Return in words how the displayed numbers were computed from the model's."""
     entries = [
         _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
     ]
-    # Of two sentences, only one may have pieces to merge.
+    # Perhaps only one of the two sentences has pieces to merge.
     whole = (
         entries[0]
         if len(set(entries)) == 1
@@ -109,7 +109,7 @@ def explanation(view: View) -> str:
 
 
 def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
-    """Return the same for one sentence, with queries and keys from one or two texts."""
+    """Return the explanation for one sentence, with queries and keys from one or two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
         keys = tokens[-1].explanation  # rows are rescaled by the fraction on their shown keys
@@ -119,15 +119,15 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
 def caption(view: View, heads: Heads) -> str:
     """Return the caption of a saved picture of heads."""
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
-    head = f"{attention.of(view.model, view.kind)}head {open_heads}"
-    return f"{_read(view)} · {head} · {view.stage}"
+    head = f"{attention.head_prefix(view.model, view.kind)}head {open_heads}"
+    return f"{_inputs_and_model(view)} · {head} · {view.stage}"
 
 
-def _read(view: View) -> str:
+def _inputs_and_model(view: View) -> str:
     """Return the sentence, or both compared sentences, and the model."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
-    return f"{sentence} · {lookup.called(view.model)}"
+    return f"{sentence} · {lookup.display_name(view.model)}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
@@ -135,17 +135,17 @@ def _quoted(view: View, given: ModelInput) -> str:
     read = traces.trace(view.model, given)
     target = None if view.kind == "encoder" else read.target
     texts = (read.text, read.second, target)
-    return " / ".join(f"“{isolated(_begin(text))}”" for text in texts if text is not None)
+    return " / ".join(f"“{isolated(_shortened(text))}”" for text in texts if text is not None)
 
 
-def _begin(text: str) -> str:
-    return text if len(text) <= _CAPTION else text[:_CAPTION] + "…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTE else text[:_MAX_QUOTE] + "…"
 
 
 def file_name(view: View, heads: Heads) -> str:
     """Return a file name without extension: model, heads, stage."""
     parts = [
-        *attention.of(view.model, view.kind).split(),
+        *attention.head_prefix(view.model, view.kind).split(),
         f"layer{heads.layer}",
         *(f"head{head}" for head in heads.all),
         view.stage.replace(" ", "-"),
@@ -160,49 +160,51 @@ def file_name(view: View, heads: Heads) -> str:
         )
         if present
     ]
-    return "-".join([file_name_of(lookup.called(view.model)), *parts])
+    return "-".join([file_name_of(lookup.display_name(view.model)), *parts])
 
 
-def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: PublishedArrays) -> None:
+def _widget(
+    view: View, heads: Heads, tokens: Tokens, display: DisplayOptions, arrays: PublishedArrays
+) -> None:
     queries, keys = views.groups(view)
-    how: Literal["lines", "matrix"] = "lines" if shown.style == "Lines" else "matrix"
-    query = tokens.pair.query if tokens.pair and not shown.queries else None
+    style: Literal["lines", "matrix"] = "lines" if display.style == "Lines" else "matrix"
+    query = tokens.pair.query if tokens.pair and not display.queries else None
 
-    def picked(at: int | None, to: int | None) -> None:
+    def on_pick(at: int | None, to: int | None) -> None:
         SUM.set([])
         tokens.choose(at, to)
 
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
-    explained = f"{explanation(view)}{faint_rows(views.hidden(view))}"
+    explained = f"{explanation(view)}{faint_note(views.hidden(view))}"
     texts: dict[str, Any] = {
         "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
-        "together": shown.queries,
-        "filename": f"{file_name(view, heads)}-{shown.style.lower()}",
+        "together": display.queries,
+        "filename": f"{file_name(view, heads)}-{display.style.lower()}",
     }
-    heads_total, pixels, exact = views.values(view).shape[1], sent.pixels, sent.exact
-    one = None if shown.heads == ALONE else pooled(view, heads, shown.heads)
-    if one:
+    heads_total, pixels, exact = views.values(view).shape[1], arrays.pixels, arrays.exact
+    combined = None if display.heads == ALONE else pooled(view, heads, display.heads)
+    if combined:
         heads, heads_total = Heads(heads.layer, 1, ()), 0
         texts |= {
-            "heading": one.heading,
-            "note": f"{one.heading}; {explained}",
-            "caption": f"{_read(view)} · {one.heading} · weights",
-            "filename": f"{texts['filename']}-{shown.heads.lower().replace(' ', '-')}",
+            "heading": combined.heading,
+            "note": f"{combined.heading}; {explained}",
+            "caption": f"{_inputs_and_model(view)} · {combined.heading} · weights",
+            "filename": f"{texts['filename']}-{display.heads.lower().replace(' ', '-')}",
         }
     if max(len(queries), len(keys)) > MAX_CELLS:
-        source = long_head.of_view(view, heads.layer)
-        if one:
-            source = long_head.of_matrix(source, one.values, one.high if view.signed else 1.0)
-        long_head.draw(source, heads, heads_total, how, query, key, picked, **texts)
+        source = long_head.from_view(view, heads.layer)
+        if combined:
+            source = long_head.from_matrix(source, combined.values, combined.high if view.signed else 1.0)
+        long_head.draw(source, heads, heads_total, style, query, key, on_pick, **texts)
         return
-    if one:
-        pixels, exact = _send(view, heads, one)
+    if combined:
+        pixels, exact = _send(view, heads, combined)
     head_view(
         "one head",
         pixels=pixels,
         exact=exact,
-        view=how,
+        view=style,
         layer=heads.layer,
         heads=heads.all,
         heads_total=heads_total,
@@ -212,27 +214,27 @@ def _widget(view: View, heads: Heads, tokens: Tokens, shown: Shown, sent: Publis
         key=key,
         kind=views.drawn(view).kind,
         unit=view.unit,
-        on_pick=picked,
+        on_pick=on_pick,
         on_heads=open_heads,
         **texts,
     )
 
 
-def _send(view: View, heads: Heads, one: Pooled) -> tuple[str, str]:
+def _send(view: View, heads: Heads, combined: Pooled) -> tuple[str, str]:
     """Send one combined picture of many heads; return the store ids of the arrays."""
-    names, high = [[heads.layer, 1]], one.high if view.signed else 1.0
-    mask = np.isfinite(one.values)
-    cells = np.where(mask, one.values, 0)
+    names, high = [[heads.layer, 1]], combined.high if view.signed else 1.0
+    mask = np.isfinite(combined.values)
+    cells = np.where(mask, combined.values, 0)
     drawn = diverging(cells, mask=mask, end=high) if view.signed else sequential(cells, mask=mask)
-    arrays = {name: getattr(one, name)[None] for name in ("values", "lowest", "highest")}
+    sent = {name: getattr(combined, name)[None] for name in ("values", "lowest", "highest")}
     return (
         store.publish("pool pixels", {"pixels": drawn.levels[None]}, heads=names, high=[high]),
-        store.publish("pool exact", arrays, heads=names),
+        store.publish("pool exact", sent, heads=names),
     )
 
 
 def _heatmap(view: View, heads: Heads) -> None:
-    # Loaded on request: Plotly is 4.7 MB in the browser and takes a second on the server.
+    # Imported on demand: Plotly is 4.7 MB in the browser and takes a second to import.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))
@@ -250,7 +252,7 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}{faint_rows(views.hidden(view))}",
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden(view))}",
             left=left,
             hidden=views.hidden(view),
         ),

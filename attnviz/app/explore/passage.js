@@ -8,7 +8,7 @@ import styles from "./passage.css";
 
 /**
  * @typedef {{ typed: string, tokens: string[], written: boolean, pending: boolean, chosen: number | null }} Message
- *   what passage.py sends, and describes
+ *   message from passage.py, documented there
  */
 
 /** @extends {View<Message>} */
@@ -30,7 +30,7 @@ class Passage extends View {
   }
 
   update(data) {
-    this.choice.tell(data.chosen);
+    this.choice.receive(data.chosen);
     this.pending = data.pending;
     const texts = JSON.stringify([data.typed, data.tokens, data.written, data.pending]);
     if (texts !== this.texts) this.build(data);
@@ -39,15 +39,15 @@ class Passage extends View {
   }
 
   build({ typed, tokens, written, pending }) {
-    const what = written ? "written" : "typed";
+    const origin = written ? "written" : "typed";
     const count = tokens.length - Number(pending);
     this.buttons = tokens.map((token, at) =>
       element(
         "button",
         {
           type: "button",
-          class: what,
-          "aria-label": at === count ? "what comes next" : `${isolated(token.trim()) || "space"}, ${what} token ${at + 1} of ${count}`,
+          class: origin,
+          "aria-label": at === count ? "what comes next" : `${isolated(token.trim()) || "space"}, ${origin} token ${at + 1} of ${count}`,
           onclick: () => this.pick(at),
         },
         element("bdi", { text: token }),
@@ -72,9 +72,9 @@ class Passage extends View {
     if (at >= 0 && at < this.buttons.length) this.pick(at);
   }
 
-  /** Scrolls the text, and not the page, until the token is in its middle, if it was out of sight.
+  /** Scrolls the text, not the page, to centre the token if it is not visible.
    * @param {HTMLElement | undefined} button */
-  bringIntoSight(button) {
+  scrollIntoView(button) {
     const { scrollTop, clientHeight } = this.text;
     const [top, bottom] = button ? [button.offsetTop, button.offsetTop + button.offsetHeight] : [scrollTop, scrollTop];
     if (top < scrollTop || bottom > scrollTop + clientHeight) this.text.scrollTop = (top + bottom - clientHeight) / 2;
@@ -85,7 +85,7 @@ class Passage extends View {
     const last = this.buttons.length - 1;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === value)));
     if (!this.buttons.includes(this.focused)) tabStop(this.buttons, value ?? 0);
-    if (value !== this.shown) this.bringIntoSight(this.buttons[value]);
+    if (value !== this.shown) this.scrollIntoView(this.buttons[value]);
     this.shown = value;
     const count = this.buttons.length - Number(this.pending);
     if (value === null) this.place.textContent = `${count} tokens`;

@@ -25,7 +25,7 @@ def passage(
         typed: Text before the tokens; "" for none.
         tokens: Tokens in order, each with the space before it.
         written: True if the model wrote the tokens, False if the visitor typed them.
-        pending: The step after the last token can be selected, too.
+        pending: True if the step after the last token can be selected.
         chosen: Selected token, from 0; None for none.
         on_pick: Called with the selected token, from 0.
     """

@@ -1,4 +1,4 @@
-"""One picture for many heads: their mean or maximum, with the smallest and the largest beside each number."""
+"""One picture of many heads: their mean or maximum, and the range of each number over the heads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Pooled:
 
     @property
     def high(self) -> float:
-        """The largest number, whatever its sign."""
+        """The largest absolute value; 1 if all are 0."""
         return float(np.nanmax(np.abs(self.values))) or 1.0
 
 

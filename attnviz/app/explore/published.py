@@ -1,4 +1,4 @@
-"""Arrays in the browser: levels of all heads for drawing, and exact values of the open heads."""
+"""Arrays sent to the browser: levels of all heads for drawing, and exact values of the open heads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.analysis.window import MAX_CELLS
 from attnviz.app.components import store
 from attnviz.app.explore import views
@@ -16,7 +16,7 @@ from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
 MAX_BYTES = 144 * MAX_CELLS**2
-"""Maximum size of the levels of all heads: models with more than 12 × 12 heads need shorter texts."""
+"""Maximum size of the levels of all heads: 12 × 12 heads of `MAX_CELLS` tokens."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ def _pixels(view: View, heads: Heads) -> str:
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.small(view)})
-    whole = levels.size <= MAX_BYTES
+    all_fit = levels.size <= MAX_BYTES
     return store.send(
-        "pixels", _packed(view, () if whole else tuple((heads.layer, head) for head in heads.all))
+        "pixels", _packed(view, () if all_fit else tuple((heads.layer, head) for head in heads.all))
     )
 
 
@@ -52,19 +52,19 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
     """Return the levels of these heads (from 1) with thumbnails of all; without heads, the levels of all."""
     picture = views.drawn(view)
     levels = picture.levels
-    sent = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
-    arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
-    if heads:  # the atlas computes thumbnails from the levels of all heads itself
+    selected = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
+    arrays = {"pixels": np.stack([levels[layer, head] for layer, head in selected])}
+    if heads:  # without this, the atlas computes thumbnails from the levels of all heads
         arrays["thumbnails"] = views.small(view)
     facts = {
-        "heads": [[layer + 1, head + 1] for layer, head in sent],
-        "high": [float(picture.high[layer, head]) for layer, head in sent],
+        "heads": [[layer + 1, head + 1] for layer, head in selected],
+        "high": [float(picture.high[layer, head]) for layer, head in selected],
     }
     return packed("pixels", arrays, facts)
 
 
 def _exact(view: View, heads: Heads) -> str:
-    """Return the exact numbers of the open heads, and the shown fraction of each row."""
+    """Publish the exact numbers of the open heads and the shown fraction of each row; return the store id."""
     # A masked cell is NaN.
     numbers = views.readable(view, heads.layer, heads.all)
     left = views.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
@@ -73,5 +73,5 @@ def _exact(view: View, heads: Heads) -> str:
         {"values": numbers, "left": left},
         heads=[[heads.layer, head] for head in heads.all],
         hidden=views.hidden(view),
-        min_kept=MIN_KEPT,
+        min_kept=MIN_SHOWN_SHARE,
     )

@@ -1,4 +1,4 @@
-"""The forward passes of the page: for the text, and for the text to compare it with."""
+"""The page's forward passes: for the text and, in a comparison, for the second text."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class ExploreSelection:
         given: The input; in a comparison, the first.
         changed: The second input of a comparison; None if only one is shown.
         pair: Both inputs if there are two to compare, whichever is shown.
-        long: There are too many weights to store; see `traces.long_trace`.
+        long: True if there are too many weights to store; see `traces.long_trace`.
     """
 
     model: Entry
@@ -64,7 +64,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     if other is None or not _readable(model, other):
         SHOW.forget()  # else a copied link would have a parameter without a widget
         return ExploreSelection(model, kind, given)
-    labels = words_that_differ(given.text, other.text)
+    labels = sentence_labels(given.text, other.text)
     with switch:
         shown = SHOW.segments("Show", [*labels, CHANGE])
     pair = (given, other)
@@ -75,8 +75,8 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     return ExploreSelection(model, kind, given, pair=pair)
 
 
-def words_that_differ(text: str, other: str) -> tuple[str, str]:
-    """Return names of the two sentences: the one word in which they differ, else "first" and "second"."""
+def sentence_labels(text: str, other: str) -> tuple[str, str]:
+    """Return labels of the two sentences: the one word in which they differ, else "first" and "second"."""
     words, other_words = ([word.strip(".,;:!?") for word in part.split()] for part in (text, other))
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:
@@ -92,7 +92,7 @@ def _readable(model: Entry, other: ModelInput) -> bool:
     try:
         traces.trace(model, other)
     except AttnvizError as error:
-        asked = markdown.code(other.text[:60])
-        st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")
+        quoted = markdown.code(other.text[:60])
+        st.warning(f"The sentence to compare with, {quoted}: {markdown.plain(str(error))}")
         return False
     return True

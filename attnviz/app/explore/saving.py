@@ -1,4 +1,4 @@
-"""Links to other tools, and files of the open head and of all heads."""
+"""Links to other tools, and downloads of the open head and of all heads."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
             f"{with_sentence(file_name(view, replace(heads, also=())))}.csv",
-            "The numbers of the open head as they are shown, with descriptive columns.",
+            "The displayed numbers of the open head, with descriptive columns.",
         )
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(traces.trace(view.model, view.given)),
-            f"{with_sentence(file_name_of(lookup.called(view.model)))}.npz",
+            f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.npz",
             f"Every {'weight' if alone else 'query, key, value and weight'} of "
             f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
-            "rescaled: for Python, numpy.load.",
+            "rescaled. Load it in Python with numpy.load.",
         )
         _offer_report(view, heads, query)
 
@@ -60,7 +60,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query),
-        f"{with_sentence(file_name_of(lookup.called(view.model)))}.html",
+        f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.html",
         "One file with every head, to open, mail or print without this server or a network.",
     )
 
@@ -80,8 +80,8 @@ def csv_of(view: View, heads: Heads) -> str:
         second=read.second,
         target=read.target,
         compared_with=traces.trace(view.model, view.given).text if view.changed else None,
-        model=lookup.called(view.model),
-        attention=attention.of(view.model, view.kind).strip() or None,
+        model=lookup.display_name(view.model),
+        attention=attention.head_prefix(view.model, view.kind).strip() or None,
         layer=heads.layer - 1,
         head=heads.head - 1,
         stage=view.stage,
@@ -93,11 +93,12 @@ def csv_of(view: View, heads: Heads) -> str:
     )
 
 
-def _in_words(how: Writing) -> str:
-    """Return the settings with which the tokens were generated, in words."""
-    if not how.temperature:
-        return "the likeliest token each time"
-    return f"temperature {how.temperature:g}; top k {how.top_k}; top p {how.top_p:g}; seed {how.seed}"
+def _in_words(writing: Writing) -> str:
+    """Return the generation settings in words."""
+    if not writing.temperature:
+        return "the most likely token each time"
+    options = f"top k {writing.top_k}; top p {writing.top_p:g}; seed {writing.seed}"
+    return f"temperature {writing.temperature:g}; {options}"
 
 
 def report_of(view: View, heads: Heads, query: int | None) -> str:
@@ -107,9 +108,9 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
     """
     from attnviz.export.report.page import InitialView, report
 
-    followed = None if query is None else views.groups(view)[0][query].positions[0]
+    position = None if query is None else views.groups(view)[0][query].positions[0]
     opening = InitialView(
-        kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
+        kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=position, hide_special=view.hide
     )
     return report(_traces(view), opening)
 
@@ -120,20 +121,20 @@ def _traces(view: View) -> list[Trace]:
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the links; the tools take a single text."""
+    """Draw the links; the tools accept only a single text."""
     if view.given != ModelInput(view.given.text):
         return
-    along = [
+    parameters = [
         (MODEL.name, view.model.name),
         (TEXT.name, view.given.text),
         (LAYER.name, str(heads.layer)),
         (HEAD.name, str(heads.head)),
-        *link.along(KIND),
+        *link.parameters(KIND),
     ]
     # The tools do not merge pieces into words.
     if tokens.pair and not view.merge and view.changed is None:
-        along.append((QUERY.name, tokens.queries[tokens.pair.query]))
-    ways = st.popover("More about this head", key="ways", on_change="rerun")
-    if ways.open:
-        with ways:
-            offers.draw(view.kind, heads.layer - 1, heads.head - 1, along)
+        parameters.append((QUERY.name, tokens.queries[tokens.pair.query]))
+    popover = st.popover("More about this head", key="ways", on_change="rerun")
+    if popover.open:
+        with popover:
+            offers.draw(view.kind, heads.layer - 1, heads.head - 1, parameters)

@@ -9,14 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
-from attnviz.app.about import reading_a_picture
+from attnviz.app.about import how_to_read
 from attnviz.app.controls import (
     ONE_CHANGED,
     build_sentence,
     buttons,
     describe,
     edited,
-    left_empty,
+    is_unset,
     offer_own_model,
     reading_model,
 )
@@ -37,7 +37,7 @@ _TYPED = "the visitor typed the second text"
 _PREVIOUS_TEXT = "previous first text"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
-    TOGETHER: "a second sentence, read in one go with the first",
+    TOGETHER: "a second sentence, read together with the first",
     DECODER: "empty: the model writes it",
 }
 
@@ -82,8 +82,8 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
-    if left_empty(TEXT, OTHER):
-        # Not as the widgets' defaults: links omit defaults, but must contain the sentence.
+    if is_unset(TEXT, OTHER):
+        # Set rather than declared as defaults: links omit defaults, but must contain the sentence.
         _show(examples_of(model, together=False)[0])
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
@@ -91,18 +91,18 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         _choose_role(model)
     if memory.get(_PREVIOUS_TEXT) != text and not link.in_address(
         OTHER
-    ):  # another page, or a lost server, changed it
-        _drop_second_of_example(model)
+    ):  # another page or a server restart changed it
+        _clear_unmatched_example(model)
     memory.put(_PREVIOUS_TEXT, text)
     with comparison:
         role, box, other = _second_box(model)
-    if left_empty(TEXT, box):
+    if is_unset(TEXT, box):
         st.rerun()
     second = other if other.strip() else None
     target = second if role == DECODER else None
-    how = _choose_writing(model, typed=target is not None)
-    given = ModelInput(text, second if role == TOGETHER else None, target, how)
-    compared = ModelInput(other, writing=how) if role == COMPARE and second and other != text else None
+    writing = _choose_writing(model, typed=target is not None)
+    given = ModelInput(text, second if role == TOGETHER else None, target, writing)
+    compared = ModelInput(other, writing=writing) if role == COMPARE and second and other != text else None
     example = example_of(model, text, other, together=role == TOGETHER)
     if example:
         beside.remark.markdown(f":small[{example.remark}]", width="content")
@@ -119,7 +119,7 @@ def more(chosen: Sentences) -> None:
     describe(chosen.model)
     offer_own_model()
     with st.expander("How to read the pictures"):
-        reading_a_picture()
+        how_to_read()
 
 
 def _roles(entry: Entry) -> Sequence[str]:
@@ -151,31 +151,31 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
     # The decoder's text and the sentence to compare with have separate boxes; the hidden one keeps its text.
     box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
     waiting.forget()
-    if not box.is_set and _last_in(box):
-        box.set(_last_in(box))
+    if not box.is_set and _last_text(box):
+        box.set(_last_text(box))
     text = box.draw(
         f"{role} (optional)",
         on_change=_edited,
         args=(entry, box),
         placeholder=_PLACEHOLDERS[role],
     )
-    memory.put(_memory(box), text)
+    memory.put(_memory_key(box), text)
     return role, box, text
 
 
-def _memory(box: Text) -> str:
+def _memory_key(box: Text) -> str:
     return f"earlier text of {box.name}"
 
 
-def _last_in(box: Text) -> str:
+def _last_text(box: Text) -> str:
     """Return the text of a box, or its last text if it is hidden."""
-    return box.get(str(memory.get(_memory(box), "")))
+    return box.get(str(memory.get(_memory_key(box), "")))
 
 
 def _change_role(model: Entry) -> None:
-    """Open an example of the new kind if one of the other kind was open; what a visitor typed stays."""
+    """Open an example of the new kind if one of the other kind was open; keep typed text."""
     together = _role() == TOGETHER
-    if _role() != DECODER and example_of(model, TEXT.get(""), _last_in(OTHER), not together):
+    if _role() != DECODER and example_of(model, TEXT.get(""), _last_text(OTHER), not together):
         _show(examples_of(model, together)[0])
 
 
@@ -193,18 +193,18 @@ def _show(example: Example) -> None:
 
 
 def _edited(model: Entry, box: Text) -> None:
-    """Write both texts into the link; drop an example's second one if the first is no longer like it."""
+    """Write both texts to the link; clear an example's second text that no longer matches the first."""
     second = TARGET if _role() == DECODER else OTHER
     if box == OTHER:
         memory.put(_TYPED, True)
-    _drop_second_of_example(model)
+    _clear_unmatched_example(model)
     TEXT.keep()
     second.keep()
     edited(TEXT, second)
 
 
-def _drop_second_of_example(model: Entry) -> None:
-    """Empty the box to compare with, unless the visitor typed in it, if the first text is not like it."""
+def _clear_unmatched_example(model: Entry) -> None:
+    """Clear the second text if it comes from an example and differs from the first in length."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
@@ -214,9 +214,9 @@ def _drop_second_of_example(model: Entry) -> None:
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
-    """Draw the generation options if the model can write; return them, or None for reading only.
+    """Draw the generation options if the model can write; return them, or None if it only reads.
 
-    `typed`: the visitor typed the text of an encoder–decoder's decoder.
+    `typed`: True if the visitor typed the text of an encoder–decoder's decoder.
     """
     if entry.expects != "next" or typed:
         return None
@@ -224,17 +224,17 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         tokens = MAX_NEW_TOKENS
         if continues:
-            st.markdown("**Write on**", width="content")
+            st.markdown("**Generate**", width="content")
             tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
             st.markdown(f"tokens, at most {MAX_NEW_TOKENS}", width="content")
         with st.popover("How it chooses"):
-            how = how_it_chooses(tokens)
-    if not tokens or (not continues and not how.temperature):
+            writing = sampling_options(tokens)
+    if not tokens or (not continues and not writing.temperature):
         return None  # an encoder–decoder takes the most probable token each time by default
-    return how
+    return writing
 
 
-def how_it_chooses(tokens: int) -> Writing:
+def sampling_options(tokens: int) -> Writing:
     """Draw temperature, top k, top p and seed; return the options for writing this many tokens."""
     temperature = TEMPERATURE.draw(
         "Temperature",

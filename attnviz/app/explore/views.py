@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.change import Change, change, largest_moves
+from attnviz.analysis.change import Change, change, largest_changes
 from attnviz.analysis.display_tokens import (
     DisplayToken,
     DisplayTokens,
     faint,
-    left_share,
     shown_mask,
     shown_scores,
+    shown_share,
 )
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
 from attnviz.analysis.stages import at_stage
@@ -76,7 +76,7 @@ class View:
 
 @cached()
 def values(view: View) -> Floats:
-    """Return the numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
+    """Return the numbers of a view, [layer, head, shown query, shown key]; −inf where masked."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
@@ -90,7 +90,7 @@ def left(view: View) -> Floats:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
 
     def of(given: ModelInput) -> Floats:
-        return left_share(traces.own_weights(view.model, given, view.kind), *_shown(view, given))
+        return shown_share(traces.model_weights(view.model, given, view.kind), *_shown(view, given))
 
     if view.changed is None:
         return of(view.given)
@@ -108,7 +108,7 @@ def comparison(view: View) -> Change:
     """Return the second input's numbers minus the first's, word by word; all 0 without a second input.
 
     Raises:
-        AttnvizError: the two share too few words, or are together too long.
+        AttnvizError: the two texts share too few words, or are too long together.
     """
     second = view.changed or view.given
     found = change(
@@ -119,13 +119,13 @@ def comparison(view: View) -> Change:
     return found
 
 
-def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
+def index_in(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
     """Return the index of a token of `groups` in this input; None if it has no such token."""
     if view.changed is None:
         return at
     grid = comparison(view)
     place = (grid.rows if side == "query" else grid.columns)[at]
-    return place.of("first" if given == view.given else "second")
+    return place.index("first" if given == view.given else "second")
 
 
 @cached()
@@ -151,7 +151,7 @@ def allowed(view: View) -> Mask:
     """
 
     def of(given: ModelInput) -> Mask:
-        masks = traces.own_masks(view.model, given, view.kind)
+        masks = traces.model_masks(view.model, given, view.kind)
         return np.stack([shown_mask(mask, *_shown(view, given)) for mask in masks])
 
     if view.changed is None:
@@ -181,9 +181,9 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 @cached()
 def facts(view: View) -> tuple[str, ...]:
     """Return a sentence for each head, [layer × head]: its main attention, or its largest change."""
-    others, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
+    without_weights, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
     return tuple(
-        fact if (what := others.get(at // heads)) is None else f"{what}, no attention weights"
+        fact if (name := without_weights.get(at // heads)) is None else f"{name}, no attention weights"
         for at, fact in enumerate(_facts(view))
     )
 
@@ -192,17 +192,17 @@ def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
         grid = comparison(view)
         return tuple(
-            f"changes most where {query} attends to {key}, {written(view, move)}"
-            for query, key, move in largest_moves(grid.values, grid.queries, grid.keys)
+            f"changes most where {query} attends to {key}, {formatted(view, move)}"
+            for query, key, move in largest_changes(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
     left = (
-        left_share(traces.own_weights(view.model, view.given, view.kind), *tokens)
+        shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
         if tokens[-1].hides
         else None
     )
-    described = describe(shares(view, view.given), *tokens, left=left)
-    # The average over all tokens; one token can attend to other tokens.
+    described = describe(weights(view, view.given), *tokens, left=left)
+    # These are averages over all tokens; a single token may attend elsewhere.
     return tuple(f"on average {fact}" for fact in described)
 
 
@@ -214,7 +214,7 @@ def groups(view: View) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ..
     return _marked(tokens[0]), _marked(tokens[-1])
 
 
-def written(view: View, number: float) -> str:
+def formatted(view: View, number: float) -> str:
     """Return a number in the format of this view."""
     if view.unit == "percent":
         return percent(number)
@@ -223,8 +223,8 @@ def written(view: View, number: float) -> str:
     return decimal(number)
 
 
-def shares(view: View, given: ModelInput) -> Floats:
-    """Return the weights of an input at any stage, [layer, head, shown query, shown key]."""
+def weights(view: View, given: ModelInput) -> Floats:
+    """Return the weights of an input, also at other stages, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
@@ -244,8 +244,8 @@ def _shown(view: View, given: ModelInput) -> tuple[DisplayTokens, ...]:
 
 def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
-        return shares(view, given)
+        return weights(view, given)
     read = traces.trace(view.model, given)
     scores = [at_stage(block, view.stage) for block in read.of_kind(view.kind)]
-    every = traces.of_all_layers(read, view.kind, scores, -np.inf)
+    every = traces.stack_layers(read, view.kind, scores, -np.inf)
     return shown_scores(every, *_shown(view, given))

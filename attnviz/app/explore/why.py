@@ -1,10 +1,10 @@
-"""Why this number? The two vectors, their product, the scale, and the softmax of the row, worked out."""
+"""The arithmetic of one weight: query and key vector, their dot product, the scale, and the row's softmax."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.arithmetic import why
+from attnviz.analysis.arithmetic import weight_arithmetic
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown, traces
 from attnviz.app.components.arithmetic import arithmetic
@@ -19,42 +19,42 @@ from attnviz.trace import Token
 
 
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the arithmetic of the number between the selected tokens; in a comparison, of both sentences."""
+    """Draw the arithmetic of the weight between the selected tokens; in a comparison, for both sentences."""
     if tokens.pair is None:
         st.header("Why this number?", anchor=False)
         st.markdown("Choose a query token to see the arithmetic of its numbers.")
         return
     if view.changed is None:
-        _worked_out(view, heads, tokens.pair, view.given)
+        _draw_arithmetic(view, heads, tokens.pair, view.given)
         return
     for column, given in zip(st.columns(2, gap="large"), (view.given, view.changed), strict=True):
         with column:
-            _worked_out(view, heads, tokens.pair, given)
+            _draw_arithmetic(view, heads, tokens.pair, given)
 
 
-def _worked_out(view: View, heads: Heads, pair: Pair, given: ModelInput) -> None:
+def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) -> None:
     shown = traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
     queries, keys = shown[0], shown[-1]
     block = traces.trace(view.model, given).block(view.kind, heads.layer - 1)
-    query = views.own_place(view, given, pair.query, "query")
-    key = views.own_place(view, given, pair.key, "key")
+    query = views.index_in(view, given, pair.query, "query")
+    key = views.index_in(view, given, pair.key, "key")
     if query is None or key is None:
         st.markdown(f"“{markdown.plain(given.text)}” has no such pair of tokens.")
         return
     try:
-        worked = why(block, heads.head - 1, query, key, queries, keys)
+        computed = weight_arithmetic(block, heads.head - 1, query, key, queries, keys)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)))
         return
 
     note = f"Head {heads.name}" + (f", in “{isolated(given.text)}”" if view.changed else "")
     if (dtype := view.model.dtype) != "float32":
-        note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
-    # A single token has its name in the picture; pieces of a merged word have their own names.
+        note += f". Computed in float32; the model rounded the scores and the weight to {dtype}"
+    # Single tokens are named as in the picture; pieces of a merged word keep their own names.
     names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
     shown_keys = {position for group in keys.groups for position in group.positions}
     arithmetic(
-        worked,
+        computed,
         [
             names.get(at, token.text) + _sign(keys, token) + ("" if at in shown_keys else " (hidden)")
             for at, token in enumerate(block.key_tokens)
@@ -66,5 +66,5 @@ def _worked_out(view: View, heads: Heads, pair: Pair, given: ModelInput) -> None
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """Return the mark of a token's sentence in a pair: both may have the same word."""
+    """Return the mark of the token's sentence in a sentence pair, where both may contain the same word."""
     return "" if shown.second is None else SENTENCES[token.sentence]

@@ -11,7 +11,7 @@ TOOLS = (
     Card(
         "score_heads",
         "Score heads: which head does what?",
-        "Previous or next token, pronouns, grammatical relations: all heads scored on many examples, beside "
+        "Previous or next token, pronouns, grammatical relations: all heads scored on many examples, with "
         "a baseline.",
         "Score heads",
         ":material/leaderboard:",

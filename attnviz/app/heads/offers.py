@@ -1,4 +1,4 @@
-"""One line of links from a head to the other tools."""
+"""Links from a head to the other tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attnviz.app.state.choices import EDITS
 from attnviz.text import head_name
 from attnviz.trace import Kind
 
-_ANSWERS = {
+_LABELS = {
     "intervene": "See whether head {} matters: ablate it",
     "score_heads": "What else does head {} do?",
     "find": "Similar tokens in head {}",
@@ -19,18 +19,18 @@ _ANSWERS = {
 """Label of each tool's link for a head."""
 
 
-def draw(kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
-    """Draw the links from a head to the tools; only Intervene's, followed, ablates it.
+def draw(kind: Kind, layer: int, head: int, parameters: Sequence[tuple[str, str]]) -> None:
+    """Draw the links from a head to the tools; the link to Intervene ablates the head.
 
-    `layer` and `head` count from 0; `along` has further parameters of the links.
+    `layer` and `head` count from 0; `parameters` are further parameters of the links.
     """
     name = head_name(layer, head)
     icons = {tool.name: tool.icon for tool in TOOLS}
-    for there, answer in _ANSWERS.items():
-        asked = [(EDITS.name, f"{kind} {name}")] if there == "intervene" else []
+    for page, label in _LABELS.items():
+        edits = [(EDITS.name, f"{kind} {name}")] if page == "intervene" else []
         st.page_link(
-            f"pages/{there}.py",
-            label=answer.format(name),
-            icon=icons[there],
-            query_params=[*along, *asked],
+            f"pages/{page}.py",
+            label=label.format(name),
+            icon=icons[page],
+            query_params=[*parameters, *edits],
         )

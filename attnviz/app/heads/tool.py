@@ -22,26 +22,26 @@ def tool(name: str) -> Iterator[None]:
     An `AttnvizError` inside ends the sections with a message; the frame stays.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
-    own: list[question.Question | None] = []
+    questions: list[question.Question | None] = []
 
-    def beside() -> None:
+    def beside_title() -> None:
         st.page_link("pages/heads.py", label="All tools", icon=":material/psychology:")
         with st.container(key="asking", width="content"):
-            own.append(question.form())
+            questions.append(question.form())
 
-    with page(name, this.question, beside):
-        if own[0]:
+    with page(name, this.question, beside_title):
+        if questions[0]:
             with st.container(key="slide-question"):
-                question.draw_below(own[0])
+                question.draw_below(questions[0])
         with st.container(key="slide-tool"):
             yield
         with st.container(gap="small"):
-            controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL)))
+            controls.describe(*(lookup.entry(model) for _, model in link.parameters(MODEL)))
     st.divider()
     # Links to the other tools and Explore keep the model, the sentence and the head.
-    along = link.along(MODEL, TEXT, LAYER, HEAD)
-    ways = [(other.name, other.label, other.icon) for other in TOOLS if other != this]
+    parameters = link.parameters(MODEL, TEXT, LAYER, HEAD)
+    links = [(other.name, other.label, other.icon) for other in TOOLS if other != this]
     with st.container(horizontal=True, vertical_alignment="center"):
-        for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
-            st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)
+        for target, label, icon in [*links, ("explore", "Explore", ":material/grid_view:")]:
+            st.page_link(f"pages/{target}.py", label=label, icon=icon, query_params=parameters)
         controls.offer_own_model()

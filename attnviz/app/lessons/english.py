@@ -52,12 +52,12 @@ def english() -> str:
         return sentence(SHARED.label("english"), ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
-def built(dice: Random) -> str:
+def built(rng: Random) -> str:
     """Return a random sentence, "The … did not … the … as it was too …"."""
-    subject = dice.choice(menu.SUBJECTS)
-    verb = dice.choice(menu.verbs(subject))
-    object_ = dice.choice(menu.objects(subject, verb))
-    adjective = dice.choice([*chain(*menu.predicates(subject, verb, object_))])
+    subject = rng.choice(menu.SUBJECTS)
+    verb = rng.choice(menu.verbs(subject))
+    object_ = rng.choice(menu.objects(subject, verb))
+    adjective = rng.choice([*chain(*menu.predicates(subject, verb, object_))])
     return f"{' '.join(menu.canonical(subject, verb, object_, adjective).source).capitalize()}."
 
 

@@ -129,7 +129,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
     try:
         with page(name, SHARED.label("numbered", number=number + 1, title=texts.title), beside):
-            questions.take_hiding()
+            questions.read_hiding()
             st.html(_STYLE)
             st.markdown(texts.question)
             yield _places(texts)
@@ -195,5 +195,5 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 def _shared(this: Lesson) -> list[tuple[str, str]]:
     """Return the choices that Explore has too."""
     if this.sentence != TEXT:  # another model's layers, heads and words
-        return [(TEXT.name, text) for _, text in link.along(this.sentence)]
-    return link.along(TEXT, LAYER, HEAD, QUERY)
+        return [(TEXT.name, text) for _, text in link.parameters(this.sentence)]
+    return link.parameters(TEXT, LAYER, HEAD, QUERY)

@@ -1,1 +1,1 @@
-"""Attention as one HTML file, and as a figure in a notebook."""
+"""Reports as one HTML file, and figures in notebooks."""

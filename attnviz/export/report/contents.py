@@ -15,26 +15,26 @@ from typing import Any
 import numpy as np
 
 from attnviz.errors import AttnvizError
-from attnviz.export.report.matrices import LargestWeights, Matrices, Way, matrices
+from attnviz.export.report.matrices import LargestWeights, Matrices, TokenView, matrices
 from attnviz.text import in_order, isolated
 from attnviz.trace import Floats, Kind, Patch, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
-_MAX_QUOTED = 40  # characters of a text in a name
+_MAX_QUOTED = 40  # characters
 
 MAX_WEIGHTS = 5_000_000
-"""Maximum number of weights in a report, over all layers, heads and kinds: about 25 MB."""
+"""Maximum number of weights in a report, in all layers, heads and kinds of attention; about 25 MB."""
 
 Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """One or several traces, ready for a page.
+    """The data of a page with one or several traces.
 
     Attributes:
         readings: JSON values, one object per trace.
-        numbers: Gzipped float32: weights (NaN where masked), and the divisors of rows.
+        numbers: Gzipped float32: weights (NaN where masked), and divisors of rescaled rows.
     """
 
     readings: list[Facts]
@@ -46,11 +46,11 @@ def contents(
     shown: Sequence[Matrices | LargestWeights] | None = None,
     minus: Trace | None = None,
 ) -> Contents:
-    """Return all data that a page needs to show these traces.
+    """Return the data that a page needs to show these traces.
 
     Args:
         shown: Matrices to show instead of all matrices of a single trace.
-        minus: Trace that was subtracted from the single one.
+        minus: Trace that was subtracted from the single trace.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
@@ -78,42 +78,42 @@ def contents(
 
 def kinds_of(trace: Trace) -> list[Kind]:
     """Return the kinds of attention of a trace, in the order of computation."""
-    every: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
-    return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
+    order: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
+    return [kind for kind in order if any(block.kind == kind for block in trace.blocks)]
 
 
 def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ") -> None:
-    """Raise early if there are too many weights for one file.
+    """Raise an error early if there are too many weights for one file.
 
     Args:
-        instead: Alternative to shortening the text, for the message.
+        instead: Alternative to shortening the text, for the error message.
 
     Raises:
-        AttnvizError: there are too many; the message has the maximum length.
+        AttnvizError: there are too many; the message states the approximate maximum length.
     """
     blocks = [block for trace in traces for block in trace.blocks]
     sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
     if (count := sum(sizes)) > MAX_WEIGHTS:
         longest = max(len(b.key_tokens) for b in blocks)
         # The number of weights grows with the square of the text's length.
-        enough = int(longest * (MAX_WEIGHTS / count) ** 0.5)
+        max_tokens = int(longest * (MAX_WEIGHTS / count) ** 0.5)
         raise AttnvizError(
-            f"This would be a file of {count:,} weights; a report holds at most {MAX_WEIGHTS:,}. "
-            f"Shorten the text from {longest:,} tokens to about {enough:,}, or {instead}."
+            f"The file would contain {count:,} weights; the maximum of a report is {MAX_WEIGHTS:,}. "
+            f"Shorten the text from {longest:,} tokens to about {max_tokens:,}, or {instead}."
         )
 
 
 def named(model: str) -> str:
-    """Return the model's name on the page, without the path of a folder."""
+    """Return the displayed name of a model; for a folder, the name without its path."""
     path = Path(model)
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
 def named_difference(trace: Trace, minus: Trace) -> str:
-    """Name a difference: "minilm “… narrow.” − minilm “… tired.”", "minilm with encoder 1-1 − minilm"."""
+    """Return the name of a difference, such as "minilm “… narrow.” − minilm “… tired.”"."""
     words = [f"{each.text} {each.second or ''} {each.target or ''}".split() for each in (trace, minus)]
-    start = _same(*words)
-    end = _same(*(each[start:][::-1] for each in words))
+    start = _num_common(*words)
+    end = _num_common(*(each[start:][::-1] for each in words))
 
     def side(each: Trace, text: list[str]) -> str:
         differs = shorten(" ".join(text[start : len(text) - end]), _MAX_QUOTED, placeholder=" …")
@@ -124,15 +124,15 @@ def named_difference(trace: Trace, minus: Trace) -> str:
     return in_order(side(trace, words[0]), " − ", side(minus, words[1]))
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of leading words that two texts share."""
+def _num_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of equal leading words of two texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _add(numbers: bytearray, more: Floats) -> int:
-    """Append an array as float32; return the index of its first number."""
+def _add(numbers: bytearray, array: Floats) -> int:
+    """Append an array as float32; return its offset, in numbers."""
     start = len(numbers) // 4
-    numbers += more.astype("<f4").tobytes()
+    numbers += array.astype("<f4").tobytes()
     return start
 
 
@@ -157,40 +157,41 @@ def without_vision(trace: Trace) -> Trace:
 
 
 def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -> list[Facts]:
-    """Return the pictures read with a text: the patches of each view, and the words' attention to them.
+    """Return the pictures of a trace: the patches of each view, and the words' attention to them.
+
+    In cross-attention, the positions of patches count on from those of the words.
 
     Args:
-        of: Shown attention to patches; if pooled, the words' attention is pooled too. Cross-attention to
-            patches has its own positions after the words.
+        of: Shown attention to patches; if it is pooled, so is the returned attention.
     """
-    way = of.ways["plain"] if isinstance(of, Matrices) and of.heading else None
+    token_view = of.token_views["plain"] if isinstance(of, Matrices) and of.heading else None
     blocks, across = trace.of_kind(of.kind), of.kind == "cross"
-    asking, tokens = blocks[0].query_tokens, blocks[0].key_tokens
-    behind = len(asking) if across else 0
+    query_tokens, key_tokens = blocks[0].query_tokens, blocks[0].key_tokens
+    first = len(query_tokens) if across else 0  # position of the first patch
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
-    for place, token in enumerate(tokens):
+    for place, token in enumerate(key_tokens):
         if token.patch is not None and token.patch.picture < len(trace.pictures):
             views[token.patch[:2]][token.patch] = place
     words = {
         place: trace.text[token.start : token.end] or token.text
-        for place, token in enumerate(asking)
-        if token.patch is None and (way is None or way.row_of(place) is not None)
+        for place, token in enumerate(query_tokens)
+        if token.patch is None and (token_view is None or token_view.row_of(place) is not None)
     }
     found = []
     for (picture, _), patches in sorted(views.items()):
         in_order = sorted(patches)
         read = [*([] if across else words), *(patches[patch] for patch in in_order)]
-        places = [*words, *(behind + patches[patch] for patch in in_order)]
-        if way and isinstance(of, Matrices):
+        places = [*words, *(first + patches[patch] for patch in in_order)]
+        if token_view and isinstance(of, Matrices):
             queries, keys = (
                 [at for place in each if (at := side.index_of(place)) is not None]
-                for side, each in ((way.queries, words), (way.keys, read))
+                for side, each in ((token_view.queries, words), (token_view.keys, read))
             )
             rows = of.values[..., queries, :][..., keys]
         else:
             heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
-        if across:  # its attention to other words is 0
+        if across:  # words do not attend to words
             rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
         found.append(
@@ -209,14 +210,14 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
 
 
 def _texts(trace: Trace) -> list[Facts]:
-    """Return each text that the model read, as typed and generated parts."""
-    given = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
-    texts = [text for text in given.values() if text is not None]
-    names = [name for name, text in given.items() if text is not None]
+    """Return each text that the model read, split into its typed and generated parts."""
+    all_texts = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
+    texts = [text for text in all_texts.values() if text is not None]
+    names = [name for name, text in all_texts.items() if text is not None]
     typed = [len(text) for text in texts]
-    writer = next((block for block in trace.blocks if block.kind in ("decoder", "cross")), None)
-    if writer and trace.written:
-        tokens = writer.query_tokens[-trace.written :]
+    generating = next((block for block in trace.blocks if block.kind in ("decoder", "cross")), None)
+    if generating and trace.written:
+        tokens = generating.query_tokens[-trace.written :]
         # A special token has no position in the text.
         typed[-1] = next((token.start for token in tokens if not token.special), typed[-1])
     return [
@@ -226,7 +227,7 @@ def _texts(trace: Trace) -> list[Facts]:
 
 
 def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
-    """Return the data of one kind of attention: its layers, and the ways to show its tokens."""
+    """Return the data of one kind of attention: its weights, and its shown tokens."""
     if isinstance(of, LargestWeights):
         return _largest(of, numbers)
     return {
@@ -240,18 +241,20 @@ def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
         "heading": of.heading,
         "signed": of.signed,
         "high": of.high,
-        "ways": {name: _way(way, numbers) for name, way in of.ways.items()},
+        "token_views": {
+            name: _token_view(token_view, numbers) for name, token_view in of.token_views.items()
+        },
     }
 
 
 def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
-    """Return the data of one layer of a long text."""
+    """Return the data of one layer of a long text: its largest weights and its blocks."""
     keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
     blocks, hidden = (
         np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
     )
     size = len(of.queries), len(of.keys)
-    way = Way(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
+    token_view = TokenView(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
     return {
         "kind": of.kind,
         "layers": [of.layer],
@@ -270,18 +273,18 @@ def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
         "heading": "",
         "signed": False,
         "high": 1.0,
-        "ways": {"plain": _way(way, numbers)},
+        "token_views": {"plain": _token_view(token_view, numbers)},
     }
 
 
-def _way(way: Way, numbers: bytearray) -> Facts:
+def _token_view(token_view: TokenView, numbers: bytearray) -> Facts:
     return {
-        "queries": shown_tokens(way.queries.groups),
-        "keys": shown_tokens(way.keys.groups),
-        "rows": list(way.rows),
-        "columns": list(way.columns),
-        "left": None if way.left is None else _add(numbers, way.left),
-        "facts": list(way.facts),
-        "explanation": way.explanation,
-        "hidden": way.keys.hidden if way.left is not None else "",
+        "queries": shown_tokens(token_view.queries.groups),
+        "keys": shown_tokens(token_view.keys.groups),
+        "rows": list(token_view.rows),
+        "columns": list(token_view.columns),
+        "left": None if token_view.left is None else _add(numbers, token_view.left),
+        "facts": list(token_view.facts),
+        "explanation": token_view.explanation,
+        "hidden": token_view.keys.hidden if token_view.left is not None else "",
     }

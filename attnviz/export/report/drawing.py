@@ -1,4 +1,4 @@
-"""The shapes of a picture, and their SVG, which has no scripts or external resources."""
+"""Pictures as shapes, and as SVG without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.export.report.page import STYLE, Theme
 
 
 class Colours(NamedTuple):
-    """Colours of the report, as "#rrggbb"."""
+    """Colours of a picture, as "#rrggbb"."""
 
     paper: str
     text: str
@@ -30,14 +30,14 @@ class Colours(NamedTuple):
     above: str
 
 
-# Decrease and increase, on light and dark backgrounds, as in palette.js.
+# Colours of decreases and increases, on light and on dark backgrounds, as in palette.js.
 _SIGNED = ("#3170bb", "#c6641c"), ("#569ae1", "#e58c40")
 
 
 class Line(NamedTuple):
-    """A curve from a query to a key; `strength` from 0 to 1 is its opacity and its width.
+    """A curve from a query to a key; `strength`, from 0 to 1, sets its opacity and width.
 
-    `rises` is the sign of a difference: True above 0; None for a weight.
+    `rises` is True for an increase, False for a decrease, and None for a weight.
     """
 
     x: float
@@ -53,12 +53,12 @@ class Line(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Width in pixels, computed as by `strengths` in lines.js."""
+        """Width in pixels, as in lines.js."""
         return 0.9 + 3.4 * self.strength
 
 
 class Cells(NamedTuple):
-    """A rectangle of levels; signed ones are 127 for 0."""
+    """A heatmap of levels; if signed, level 127 is 0."""
 
     x: float
     y: float
@@ -68,7 +68,7 @@ class Cells(NamedTuple):
     signed: bool = False
 
     def pixels(self, colours: Colours) -> NDArray[np.uint8]:
-        """Return [row, column, RGB], enlarged here, since many programs blur enlarged pictures."""
+        """Return [row, column, RGB], enlarged here, because many programs blur enlarged pictures."""
         paper, ink, below, above = (
             np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
             for colour in (colours.paper, colours.ink, colours.below, colours.above)
@@ -78,13 +78,13 @@ class Cells(NamedTuple):
             change = np.where(self.levels == MASKED, 0, self.levels.astype(float) - ZERO)[..., None] / ZERO
             ink, share = np.where(change < 0, below, above), np.abs(change)
         rows, columns = self.levels.shape
-        times = max(1, round(self.width / columns), round(self.height / rows))
+        factor = max(1, round(self.width / columns), round(self.height / rows))
         pixels = np.rint(paper + (ink - paper) * share).astype(np.uint8)
-        return np.ascontiguousarray(pixels.repeat(times, 0).repeat(times, 1))
+        return np.ascontiguousarray(pixels.repeat(factor, 0).repeat(factor, 1))
 
 
 class Text(NamedTuple):
-    """One line of text; (x, y) is the middle of its start, its end or itself."""
+    """One line of text, anchored at (x, y), which is vertically centred."""
 
     text: str
     x: float
@@ -103,7 +103,7 @@ class Drawing:
     Attributes:
         width, height: Size in pixels.
         shapes: Shapes, in painting order.
-        theme: Colour theme; "auto" follows the reader's page or system.
+        theme: Colour theme; "auto" follows the page or system of the reader.
     """
 
     width: float
@@ -113,7 +113,7 @@ class Drawing:
 
     @property
     def colours(self) -> Colours:
-        """Colours of the theme; the light ones for "auto"."""
+        """Colours of the theme; those of the light theme for "auto"."""
         found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
         dark = self.theme == "dark"
         return Colours(*[*found[5 * dark : 5 * dark + 5], *_SIGNED[dark]])
@@ -129,7 +129,7 @@ class Drawing:
             f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" fill="{colours.text}">'
             f"{f'<style>{dark}</style>' if self.theme == 'auto' else ''}"
             f'<rect width="100%" height="100%" fill="{colours.paper}"/>'
-            f'<g fill="none" stroke="{colours.ink}">'  # once for all lines
+            f'<g fill="none" stroke="{colours.ink}">'  # shared by all lines
             f"{''.join(_element(shape, colours) for shape in lines)}</g>"
             f"{''.join(_element(shape, colours) for shape in others)}</svg>"
         )
@@ -155,20 +155,20 @@ def _element(shape: Line | Cells | Text, colours: Colours) -> str:
         place = f'transform="translate({shape.x:g} {shape.y:g}) rotate(-90)"'
     colour = f' fill="{colours.muted}"' if shape.muted else ""
     weight = ' font-weight="600"' if shape.bold else ""
-    # Characters that XML does not allow become a box.
+    # Characters that XML does not allow are replaced by a box.
     text = html.escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "▯", shape.text))
     look = f'dy=".35em" text-anchor="{shape.anchor}" font-size="{shape.size:g}"{colour}{weight}'
     return f"<text {place} {look}>{text}</text>"
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """Return a PNG of [row, column, RGB] (https://www.w3.org/TR/png-3/)."""
+    """Encode [row, column, RGB] as PNG (https://www.w3.org/TR/png-3/)."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     height, width, _ = pixels.shape
-    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with its filter: none
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each row begins with its filter, none
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    packed = zlib.compress(rows.tobytes(), 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+    compressed = zlib.compress(rows.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", compressed) + chunk(b"IEND", b"")

@@ -1,4 +1,4 @@
-"""The matrices of a page: from a trace, a difference of two, or pooled heads."""
+"""The matrices of a page: of a trace, of a difference of two traces, or of pooled heads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.aligned import place_by_place
+from attnviz.analysis.aligned import combined_tokens
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.change import largest_moves
+from attnviz.analysis.change import largest_changes
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
-    faint_rows,
-    left_share,
+    faint_note,
     merged_mask,
     merged_weights,
-    only,
     queries_and_keys,
+    select_cells,
     shown_mask,
+    shown_share,
     shown_weights,
 )
 from attnviz.analysis.window import Summary, summary
@@ -28,24 +28,24 @@ from attnviz.text import plural, signed_percent
 from attnviz.trace import Difference, Floats, Kind, Mask, Top, Trace
 
 MAX_LARGEST = 2**22
-"""Maximum number of largest weights of a layer in a page: 17 MB."""
+"""Maximum number of stored weights of a layer of a long text; 17 MB."""
 
 MAX_TOP = 32
-"""Maximum number of largest weights of a query in a page."""
+"""Maximum number of stored weights per query of a long text."""
 
 Pool = Literal["mean", "max"]
 """Pooling of the weights of several heads."""
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """One way to show the tokens.
+class TokenView:
+    """The shown tokens: all of them, or without special tokens.
 
     Attributes:
         queries, keys: Shown tokens.
         rows, columns: Indices of these tokens in the matrices.
         left: [layer, head, shown query], divisors of the rows; None without rescaling.
-        facts: A sentence about each head, layer by layer.
+        facts: Description of each head, layer by layer.
         explanation: Description of how the numbers were computed.
     """
 
@@ -58,45 +58,50 @@ class Way:
     explanation: str
 
     def row_of(self, token: int | None) -> int | None:
-        """Return the matrix row of a token of the text, from 0; None for a hidden token."""
+        """Return the matrix row of a token, both from 0; None for a hidden token."""
         at = None if token is None else self.queries.index_of(token)
         return None if at is None else self.rows[at]
 
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """Numbers of one kind of attention, [layer, head, query, key].
+    """Weights or differences of one kind of attention.
 
     Attributes:
         kind: Kind of attention.
         layers: Layer numbers, from 1.
-        values: The numbers.
-        mask: [layer, query, key], True where a number exists.
-        ways: Ways by name: "plain" and, if tokens can be hidden in the page, "hidden".
+        values: [layer, head, query, key], weights or differences.
+        mask: [layer, query, key], True where a weight is not masked.
+        token_views: "plain" for all tokens and, if special tokens can be hidden, "hidden" for the others.
         signed: True for differences, from −`high` to `high`.
         heading: Title of the picture, if it does not show a single head.
-        spread: Smallest and largest of the values pooled into each number, or None.
+        spread: Minimum and maximum of the values pooled into each number; None if not pooled.
     """
 
     kind: Kind
     layers: Sequence[int]
     values: Floats
     mask: Mask
-    ways: dict[str, Way]
+    token_views: dict[str, TokenView]
     signed: bool = False
     heading: str = ""
     spread: tuple[Floats, Floats] | None = None
 
     @property
     def high(self) -> float:
-        """The number with the strongest colour."""
+        """The value at the end of the colour scale."""
         return float(np.abs(self.values).max()) or 1.0 if self.signed else 1.0
 
-    def shown(self, way: Way) -> tuple[Floats, Mask]:
-        """Return a way's numbers, [layer, head, shown query, shown key], and their mask."""
-        values, mask = only(self.values, way.rows, way.columns), only(self.mask, way.rows, way.columns)
-        if way.left is not None:
-            values = np.divide(values, np.where(way.left > 0, way.left, 1)[..., None], dtype=np.float32)
+    def shown(self, token_view: TokenView) -> tuple[Floats, Mask]:
+        """Return the values between shown tokens, [layer, head, shown query, shown key], and their mask."""
+        values, mask = (
+            select_cells(self.values, token_view.rows, token_view.columns),
+            select_cells(self.mask, token_view.rows, token_view.columns),
+        )
+        if token_view.left is not None:
+            values = np.divide(
+                values, np.where(token_view.left > 0, token_view.left, 1)[..., None], dtype=np.float32
+            )
         return values, mask[:, None]
 
 
@@ -109,28 +114,28 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
     blocks = trace.of_kind(kind)
     stack, mask = trace.stack(kind), np.stack([block.mask for block in blocks])
     plain = queries_and_keys(trace, kind, merge_words=words)
-    tokens, hidden = {"plain": plain}, _hidden(trace, kind, words)
+    tokens, hidden = {"plain": plain}, _without_special(trace, kind, words)
     if any(side.hides for side in hidden):
         tokens["hidden"] = hidden
     return Matrices(
         kind,
         [block.layer + 1 for block in blocks],
         merged_weights(stack, *plain),
-        np.stack([merged_mask(each, *_both(plain)) for each in mask]),
-        {name: _way(stack, of) for name, of in tokens.items()},
+        np.stack([merged_mask(each, *_queries_and_keys(plain)) for each in mask]),
+        {name: _token_view(stack, of) for name, of in tokens.items()},
     )
 
 
 @dataclass(frozen=True, eq=False)
 class LargestWeights:
-    """A layer with too many weights for a page: the largest weights of each query, and blocks.
+    """A layer with too many weights for a page, reduced to the largest weights of each query and to blocks.
 
     Attributes:
         kind: Kind of attention.
         layer: Layer number, from 1.
         queries, keys: The tokens.
-        top: Keys with the largest weights of each query, one entry per head.
-        summaries: One summary per head.
+        top: [head], largest weights of each query, with their keys.
+        summaries: [head], weights pooled in blocks.
     """
 
     kind: Kind
@@ -144,103 +149,111 @@ class LargestWeights:
     def explanation(self) -> str:
         """Description of the included and the omitted weights."""
         return (
-            f"exact: the overview and the {self.top[0].keys.shape[1]} largest weights of each token; of "
-            "others, an upper bound"
+            f"exact: the overview and the {self.top[0].keys.shape[1]} largest weights of each token; for "
+            "other weights, an upper bound"
         )
 
 
 def largest_weights(trace: Trace, kind: Kind, layer: int) -> LargestWeights:
-    """Return at most `MAX_LARGEST` of the largest weights of a layer, from 0."""
+    """Return the largest weights of a layer, at most `MAX_LARGEST`; the layer counts from 0."""
     block, tokens = trace.block(kind, layer), queries_and_keys(trace, kind)
     heads, queries, _ = block.shape
     count = min(MAX_TOP, max(1, MAX_LARGEST // (2 * heads * queries)))
     return LargestWeights(
         kind,
         layer + 1,
-        *_both(tokens),
+        *_queries_and_keys(tokens),
         [block.top(head, count) for head in range(heads)],
         [summary(block, head) for head in range(heads)],
     )
 
 
-def _both(tokens: Sequence[DisplayTokens]) -> tuple[DisplayTokens, DisplayTokens]:
+def _queries_and_keys(tokens: Sequence[DisplayTokens]) -> tuple[DisplayTokens, DisplayTokens]:
     return tokens[0], tokens[-1]
 
 
-def _hidden(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
+def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayTokens, ...]:
     try:
         return queries_and_keys(trace, kind, hide_special=True, merge_words=words)
-    except AttnvizError:  # only special tokens
+    except AttnvizError:  # all tokens are special
         return queries_and_keys(trace, kind, merge_words=words)
 
 
-def _way(stack: Floats, tokens: Sequence[DisplayTokens]) -> Way:
-    queries, keys = _both(tokens)
-    left = left_share(stack, queries, keys) if keys.hides else None
+def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
+    queries, keys = _queries_and_keys(tokens)
+    left = shown_share(stack, queries, keys) if keys.hides else None
     facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
-    return Way(
+    return TokenView(
         queries,
         keys,
         queries.visible,
         keys.visible,
         left,
         [f"on average {fact}" for fact in facts],
-        f"{_explanation(tokens)}{faint_rows(keys.hidden)}",
+        f"{_explanation(tokens)}{faint_note(keys.hidden)}",
     )
 
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
-    """Describe how the shown weights derive from the model's; queries and keys may come from two texts."""
-    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # rows are rescaled by their keys
+    """Describe how the shown weights were computed from the model's; queries and keys may be of two texts."""
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # only hidden keys rescale rows
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
 def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
     """Return the shown weights of one trace minus those of another."""
-    of = _hidden if hide_special else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
+    of = (
+        _without_special
+        if hide_special
+        else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
+    )
     own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
-    tokens = tuple(place_by_place(minus, trace) for trace, minus in zip(*own, strict=True))
+    tokens = tuple(combined_tokens(minus, trace) for trace, minus in zip(*own, strict=True))
     one, other = (
         shown_weights(trace.stack(kind), *sides)
         for trace, sides in zip((given.trace, given.minus), own, strict=True)
     )
     blocks, others = given.trace.of_kind(kind), given.minus.of_kind(kind)
-    masks = [shown_mask(a.mask & b.mask, *_both(tokens)) for a, b in zip(blocks, others, strict=True)]
+    masks = [
+        shown_mask(a.mask & b.mask, *_queries_and_keys(tokens)) for a, b in zip(blocks, others, strict=True)
+    ]
     mask, values = np.stack(masks), np.where(np.stack(masks)[:, None], one - other, 0)
-    queries, keys = _both(tokens)
+    queries, keys = _queries_and_keys(tokens)
     facts = [
         f"changes most where {query} attends to {key}, {signed_percent(move)}"
-        for query, key, move in largest_moves(values, queries.groups, keys.groups)
+        for query, key, move in largest_changes(values, queries.groups, keys.groups)
     ]
-    whole = range(len(queries)), range(len(keys))
+    places = range(len(queries)), range(len(keys))
     explanation = f"{_explanation(tokens)}; points are percentage points"
-    way = Way(queries, keys, *whole, None, facts, explanation)
-    return Matrices(kind, [block.layer + 1 for block in blocks], values, mask, {"plain": way}, signed=True)
+    token_view = TokenView(queries, keys, *places, None, facts, explanation)
+    return Matrices(
+        kind, [block.layer + 1 for block in blocks], values, mask, {"plain": token_view}, signed=True
+    )
 
 
-def pooled(of: Matrices, way: Way, how: Pool) -> Matrices:
-    """Return one matrix, pooled over all heads of the given layers.
+def pooled(of: Matrices, token_view: TokenView, how: Pool) -> Matrices:
+    """Return one matrix, pooled over all heads.
 
     Raises:
         AttnvizError: the maximum of differences is requested.
     """
     if of.signed and how == "max":
-        raise AttnvizError('A difference has a sign, so it has no maximum over heads. Use pool="mean".')
-    values, mask = of.shown(way)
+        raise AttnvizError('The maximum over heads of signed differences is not supported. Use pool="mean".')
+    values, mask = of.shown(token_view)
     lowest, highest, mean = (
         reduce(values, axis=(0, 1), keepdims=True) for reduce in (np.min, np.max, np.mean)
     )
     heads = values.shape[0] * values.shape[1]
-    where = f"layer {of.layers[0]}" if len(of.layers) == 1 else plural(len(of.layers), "layer")
-    heading = f"{'Mean' if how == 'mean' else 'Maximum'} over the {plural(heads, 'head')} of {where}"
-    whole = range(values.shape[2]), range(values.shape[3])
-    one = Way(
-        way.queries,
-        way.keys,
-        *whole,
+    layers = f"layer {of.layers[0]}" if len(of.layers) == 1 else plural(len(of.layers), "layer")
+    heading = f"{'Mean' if how == 'mean' else 'Maximum'} over the {plural(heads, 'head')} of {layers}"
+    places = range(values.shape[2]), range(values.shape[3])
+    one = TokenView(
+        token_view.queries,
+        token_view.keys,
+        *places,
         None,
         [heading],
-        f"{heading[0].lower()}{heading[1:]}; {way.explanation}",
+        f"{heading[0].lower()}{heading[1:]}; {token_view.explanation}",
     )
     return Matrices(
         of.kind,

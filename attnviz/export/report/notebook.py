@@ -1,4 +1,4 @@
-"""Notebook figures: the pictures of a report in a cell, without a server or external resources."""
+"""Notebook figures: the pictures of a report, without a server or external resources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from attnviz.export.report.matrices import (
     matrices,
     pooled,
 )
-from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
+from attnviz.export.report.page import InitialView, Part, Theme, initial_kind, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
@@ -44,17 +44,17 @@ Query = int | str
 
 VIEWS: tuple[View, ...] = ("atlas", "lines", "matrix")
 
-# In CSS pixels: a row of each picture, the maximum of all rows, and the space around them.
-_ROWS: dict[View | None, tuple[int, int, int]] = {
+# In CSS pixels: height of a row, maximum height of all rows, and height of everything else.
+_HEIGHTS: dict[View | None, tuple[int, int, int]] = {
     None: (26, 640, 380),
     "lines": (26, 640, 310),
     "matrix": (34, 720, 400),
     "atlas": (56, 56 * 96, 275),
 }
-_PICTURE = 480  # a picture with its patches
-_TEXT, _KINDS = 30, 46  # a second text, and the choice between kinds of attention
+_IMAGE_HEIGHT = 480  # of an image with its patches
+_TEXT_HEIGHT, _KINDS_HEIGHT = 30, 46  # of a second text, and of the choice between kinds of attention
 
-# The frame's initial page, which unpacks the figure's page and replaces itself by it.
+# Initial page of the frame, which decompresses the figure's page and is replaced by it.
 _UNPACK = """<!doctype html><script>
 new Response(
   new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
@@ -67,10 +67,11 @@ new Response(
 }});
 </script>"""
 
-# Placed beside each figure. JupyterLab, nbconvert, VS Code and Colab mark in these ways that they are dark,
-# other pages by their own colour scheme. A frame cannot read its page: it requests the scheme, and gets
-# it now and after each change. The fallback below such a frame is neither read out nor printed.
-_AROUND = """<style>
+# Placed next to each figure. The selectors recognize the themes of JupyterLab, nbconvert, VS Code and Colab;
+# other pages have a colour scheme. A frame cannot read the page around it, so it requests the scheme by a
+# message, and gets it then and after each change. The picture below a working frame is hidden from screen
+# readers and prints.
+_OUTSIDE_FRAME = """<style>
 [data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
 [data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
 .vscode-high-contrast:not(.vscode-high-contrast-light) .attnviz { color-scheme: dark }
@@ -78,32 +79,32 @@ _AROUND = """<style>
 </style>
 <script>
 window.attnviz ??= (() => {
-  const send = (asking) => {
+  const send = (requester) => {
     for (const frame of document.querySelectorAll(".attnviz iframe")) {
-      if (frame.contentWindow === asking) frame.previousElementSibling.ariaHidden = "true";
+      if (frame.contentWindow === requester) frame.previousElementSibling.ariaHidden = "true";
       const scheme = getComputedStyle(frame.parentElement).colorScheme;
       frame.contentWindow?.postMessage({ attnviz: scheme === "normal" ? "light" : scheme }, "*");
     }
   };
   addEventListener("message", ({ data, source }) => data === "attnviz" && send(source));
-  const watched = new MutationObserver(send);
-  for (const part of [document.documentElement, document.body]) watched.observe(part, { attributes: true });
-  return watched;
+  const observer = new MutationObserver(send);
+  for (const part of [document.documentElement, document.body]) observer.observe(part, { attributes: true });
+  return observer;
 })();
 </script>"""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture that a notebook draws if it is the last value of a cell, or with `display`.
+    """A figure that a notebook shows if it is the last value of a cell, or with `display`.
 
-    It has its own frame, so that figures do not interfere with each other or with the notebook.
+    It is in its own frame, so that figures do not interfere with each other or with the notebook.
 
     Attributes:
         page: HTML page inside the frame.
-        picture: Initial state as a drawing, used without scripts and for printing.
+        picture: Initial state as a drawing, for saved pictures and where scripts are blocked.
         height: Height of the frame in CSS pixels.
-        title: Description of the contents.
+        title: Description of the figure.
     """
 
     page: str
@@ -112,13 +113,13 @@ class Figure:
     title: str
 
     def _repr_html_(self) -> str:
-        # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
-        # trust, or scripts are blocked, so that they stay transparent, the picture is visible. A
-        # frame is transparent only in the colour scheme of the page that unpacks.
+        # The frame covers the picture. The picture is visible where frames are removed, as in a notebook that
+        # JupyterLab does not trust, and where scripts are blocked, so that the frame stays transparent. For
+        # that, its element needs the colour scheme of the page inside, which is light.
         picture = base64.b64encode(self.picture.svg().encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
-        # Scripts may run, but in an opaque origin: they cannot access the notebook.
+        # Scripts run in an opaque origin, so they cannot access the notebook.
         return (
             '<div class="attnviz" style="display: grid; grid-template-columns: minmax(0, 1fr)">'
             f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
@@ -127,29 +128,29 @@ class Figure:
             f'<iframe title="{title}" srcdoc="{html.escape(_UNPACK.format(packed=packed))}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
             'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
-            f"{_AROUND}"
+            f"{_OUTSIDE_FRAME}"
         )
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
 
     def save(self, path: str | Path) -> None:
-        """Save as .html, which any browser opens, or only the picture as .svg or .png.
+        """Save the interactive figure as .html, or its initial state as .svg or .png.
 
         Raises:
-            AttnvizError: the extension is unsupported, or no font for a PNG has the letters.
+            AttnvizError: the extension is unsupported, or no font for the PNG has all letters.
             OSError: the file cannot be written; an existing file is unchanged.
         """
         match Path(path).suffix.lower():
             case ".html" | ".htm":
                 data = self.page.encode()
             case ".svg":
-                data = self._on_paper().svg().encode()
+                data = self._with_fixed_theme().svg().encode()
             case ".png":
                 need_extra("pictures")
                 from attnviz.export.report.painted import png
 
-                data = png(self._on_paper())
+                data = png(self._with_fixed_theme())
             case ending:
                 raise AttnvizError(
                     f"A figure is saved as .html, .svg or .png, not as “{ending or Path(path).name}”."
@@ -157,8 +158,8 @@ class Figure:
         with atomic_file(Path(path)) as opened:
             opened.write(data)
 
-    def _on_paper(self) -> Drawing:
-        """Return the picture in colours that do not depend on the reader's settings."""
+    def _with_fixed_theme(self) -> Drawing:
+        """Return the picture in a fixed theme: light instead of "auto"."""
         return replace(self.picture, theme="light") if self.picture.theme == "auto" else self.picture
 
 
@@ -178,9 +179,9 @@ def show(
 ) -> Figure:
     """Return an interactive figure of a trace.
 
-    With more than 128 tokens, a matrix shows blocks, each with its largest weight, which zoom into cells, and
-    lines start at the tokens around the followed one. A layer with more than 5,000,000 weights is
-    shown as an exact overview with the largest weights of each token, about 17 MB, and a bound on the rest.
+    With more than 128 tokens, a matrix shows blocks, each with its largest weight, and can be zoomed; lines
+    are drawn for the tokens around the followed one. Of a layer with more than 5,000,000 weights, the figure
+    has an exact overview, the largest weights of each token, and an upper bound of the others: about 17 MB.
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -192,8 +193,8 @@ def show(
     <attnviz: Layer 4, head 2: minilm with encoder 1-1 − minilm>
 
     Args:
-        trace: A trace; or a difference of two traces with equally many tokens, `b - a`; or only weights,
-            with `tokens`, as for `Trace.from_weights`.
+        trace: A trace; a difference `b - a` of two traces with equally many tokens; or, with `tokens`, the
+            weights alone, as for `Trace.from_weights`.
         tokens: Words or tokens of these weights.
         kind: "encoder", "decoder", "cross" or "vision"; None for the first kind of the trace.
         layer: Layer to open, from 0; None for the first with weights.
@@ -207,7 +208,7 @@ def show(
         words: Merge the pieces of a word: attention to a word is the sum over its pieces, from a word
             the mean (Clark et al. 2019).
         pool: "mean" or "max" for one picture of all heads of the layer, or with `layer=None` of all layers;
-            each number has the smallest and largest value of the heads beside it.
+            the minimum and maximum over the heads are shown next to each number.
 
     Raises:
         AttnvizError: the view, theme or pool is unknown, or the text is too long for a figure.
@@ -219,22 +220,22 @@ def show(
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace has its tokens. Remove tokens=.")
     given = trace if tokens is None else Trace.from_weights(trace, tokens)
-    minus = _readable(given.minus, kind) if isinstance(given, Difference) else None
-    trace = _readable(given.trace if isinstance(given, Difference) else given, kind)
+    minus = _with_or_without_vision(given.minus, kind) if isinstance(given, Difference) else None
+    trace = _with_or_without_vision(given.trace if isinstance(given, Difference) else given, kind)
     _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
-    every = pool is not None and layer is None
+    pools_all_layers = pool is not None and layer is None
     layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
     checked_head(trace, kind, layer, head)
     followed = _followed(query, trace.block(kind, layer).query_tokens)
     opening = _following(InitialView(kind, layer, whole(head, "head"), None, style, hide_special), followed)
-    kind_opened(trace, opening)
+    initial_kind(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
-    # A notebook stores each figure, so lines, a matrix and long texts contain one layer only.
+    # A notebook stores each figure, so figures of lines, a matrix or a long text contain one layer only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
-    alone = not every if pool else view in ("lines", "matrix") or (view is None and too_many)
+    alone = not pools_all_layers if pool else view in ("lines", "matrix") or (view is None and too_many)
     if alone:
         trace = replace(trace, blocks=(trace.block(kind, layer),))
         minus = minus and replace(minus, blocks=(minus.block(kind, layer),))
@@ -257,7 +258,9 @@ def show(
             )
             if pool:
                 one = pooled(
-                    one, one.ways.get("hidden" if hide_special else "plain", one.ways["plain"]), pool
+                    one,
+                    one.token_views.get("hidden" if hide_special else "plain", one.token_views["plain"]),
+                    pool,
                 )
                 opening = replace(opening, layer=one.layers[0] - 1, head=0)
                 title = one.heading + end
@@ -265,7 +268,7 @@ def show(
             if each == kind:
                 picture = still(one, opening, title, atlas=view == "atlas", theme=theme)
                 rows = tuple(
-                    row for row in map(one.ways["plain"].row_of, opening.followed) if row is not None
+                    row for row in map(one.token_views["plain"].row_of, opening.followed) if row is not None
                 )
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
@@ -276,12 +279,12 @@ def show(
         theme=theme,
     )
     height = _height(trace, kind, view or ("lines" if pool or alone else None))
-    height += _TEXT * (minus is not None and minus.text != trace.text)
+    height += _TEXT_HEIGHT * (minus is not None and minus.text != trace.text)
     return Figure(drawn, picture, height, title)
 
 
-def _readable(trace: Any, kind: Kind | None) -> Trace:
-    """Return the trace with only its vision encoder's attention, if that is the kind, or without it."""
+def _with_or_without_vision(trace: Any, kind: Kind | None) -> Trace:
+    """Keep only the attention of the trace's vision encoder if that is the kind; else remove it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 
@@ -289,10 +292,10 @@ def _readable(trace: Any, kind: Kind | None) -> Trace:
 def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) -> tuple[int, ...]:
     if query is None:
         return ()
-    several = [query] if isinstance(query, str) or not isinstance(query, Iterable) else query
+    queries = [query] if isinstance(query, str) or not isinstance(query, Iterable) else query
     return tuple(
         checked_place(each, tokens, "query") if isinstance(each, str) else whole(each, "query")
-        for each in several
+        for each in queries
     )
 
 
@@ -304,17 +307,17 @@ def _following(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
 def _refuse_unknown(**given: tuple[str | None, Sequence[str]]) -> None:
     for name, (chosen, known) in given.items():
         if chosen is not None and chosen not in known:
-            rest = ", or None for everything" if name == "view" else ""
-            raise AttnvizError(f"There is no {name} {chosen!r}; there are {', '.join(known)}{rest}.")
+            none = ", or None for everything" if name == "view" else ""
+            raise AttnvizError(f"There is no {name} {chosen!r}; there are {', '.join(known)}{none}.")
 
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:
-    """Return the height of the pictures at the width of a notebook, in CSS pixels."""
-    row, maximum, around = _ROWS[view]
+    """Return the height of a figure at the usual width of a notebook, in CSS pixels."""
+    row, maximum, other = _HEIGHTS[view]
     blocks = trace.of_kind(kind)
-    around += _TEXT * sum(text is not None for text in (trace.second, trace.target))
+    other += _TEXT_HEIGHT * sum(text is not None for text in (trace.second, trace.target))
     if view in (None, "atlas") and len(kinds_of(trace)) > 1:
-        around += _KINDS
+        other += _KINDS_HEIGHT
     tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
-    around += _PICTURE * bool(trace.pictures and kind == "decoder")
-    return around + min(row * (len(blocks) if view == "atlas" else tokens), maximum)
+    other += _IMAGE_HEIGHT * bool(trace.pictures and kind == "decoder")
+    return other + min(row * (len(blocks) if view == "atlas" else tokens), maximum)

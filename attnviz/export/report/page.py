@@ -1,4 +1,4 @@
-"""A report as one HTML file, which needs no network connection and can be mailed or printed."""
+"""A report as one HTML file that works offline and can be mailed or printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of, without_vision
 from attnviz.text import plural
@@ -28,13 +28,13 @@ STYLE = code.LOOK + Path(__file__).with_name("report.css").read_text("utf-8")
 
 @dataclass(frozen=True)
 class InitialView:
-    """Initial state of a page; a reader can change everything.
+    """Initial state of a page; readers can change all of it.
 
     Attributes:
         kind: "encoder", "decoder" or "cross"; None for the first kind of the trace.
-        layer, head: Selected head, from 0.
-        query: Token to follow, from 0; None for all.
-        together: Tokens to follow instead of one; their weights are added.
+        layer, head: Selected head, both from 0.
+        query: Followed token, from 0; None for all.
+        together: Followed tokens instead of one; their weights are added.
         view: "lines" or "matrix".
         hide_special: Hide the tokens that the tokenizer added.
     """
@@ -49,7 +49,7 @@ class InitialView:
 
     @property
     def followed(self) -> tuple[int, ...]:
-        """Followed tokens; empty for all."""
+        """The followed tokens; empty for all."""
         return self.together if self.query is None else (self.query,)
 
 
@@ -59,11 +59,11 @@ def report(
 ) -> str:
     """Return an HTML page with thumbnails of all heads, and each head as lines and as a matrix.
 
-    The page is self-contained and makes no requests: its
-    Content-Security-Policy forbids them. The same traces give the same page, byte for byte.
+    The page is self-contained; its Content-Security-Policy forbids requests. The same traces always give the
+    same bytes.
 
     Args:
-        trace: One trace, or several, of which the reader chooses one on the page.
+        trace: One trace, or several; the page has a switch between them.
         opening: Initial state.
 
     Raises:
@@ -71,14 +71,14 @@ def report(
         InvalidTrace: a trace lacks the kind, layer, head or token in `opening`.
     """
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
-    held = contents(traces)
+    data = contents(traces)
     opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
-    kind_opened(traces[0], opening)
-    return page(held, opening, ("atlas", "head"))
+    initial_kind(traces[0], opening)
+    return page(data, opening, ("atlas", "head"))
 
 
-def kind_opened(trace: Trace, opening: InitialView) -> Kind:
-    """Return the initial kind of attention, after validating the initial state.
+def initial_kind(trace: Trace, opening: InitialView) -> Kind:
+    """Validate the initial state, and return its kind of attention.
 
     Raises:
         InvalidTrace: the kind, layer, head or token does not exist.
@@ -87,35 +87,37 @@ def kind_opened(trace: Trace, opening: InitialView) -> Kind:
     blocks = trace.of_kind(kind)
     heads, queries = blocks[0].query.shape[:2]
     if opening.layer not in {block.layer for block in blocks} or not 0 <= opening.head < heads:
-        has = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
-        raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {has}.")
+        size = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
+        raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {size}.")
     if not {*opening.followed} <= {*range(queries)}:
         raise InvalidTrace(f"There is no such token: the text has {plural(queries, 'query token')}.")
     return kind
 
 
 def page(
-    held: Contents,
+    data: Contents,
     opening: InitialView,
     show: Sequence[Part],
     *,
     choose_view: bool = True,
     theme: Theme = "auto",
 ) -> str:
-    """Return the HTML page for some contents.
+    """Return the HTML page.
 
     Args:
+        data: Contents of the page.
+        opening: Initial state.
         show: "atlas", "head" or both.
         choose_view: True to let readers switch between lines and matrix.
-        theme: Light, dark, or the reader's system setting; prints are always light.
+        theme: Light, dark, or the reader's system setting. Prints are always light.
     """
     facts = {
-        "readings": held.readings,
-        "min_kept": MIN_KEPT,
+        "readings": data.readings,
+        "min_kept": MIN_SHOWN_SHARE,
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
-        "open": {  # numbers may be numpy's, which JSON does not support
+        "open": {  # numbers may be of NumPy types, which JSON does not support
             "text": 1,
             "kind": opening.kind,
             "layer": int(opening.layer) + 1,
@@ -133,7 +135,7 @@ def page(
             "default-src 'none'",
             f"script-src {_hash(script)}",
             f"style-src {_hash(STYLE)}",
-            "img-src blob: data:",  # saved pictures are drawn in the page itself
+            "img-src blob: data:",  # for saving pictures
             "base-uri 'none'",
             "form-action 'none'",
         ]
@@ -149,10 +151,10 @@ def page(
             '<meta name="generator" content="attnviz">',
             "<title>Attention</title>",
             f"<style>{STYLE}</style>",
-            "<noscript>This page draws its pictures with JavaScript. Please allow it.</noscript>",
+            "<noscript>This page needs JavaScript to draw its pictures.</noscript>",
             '<main id="report"></main>',
             f'<script type="application/json" id="facts">{_inert(facts)}</script>',
-            f'<script type="text/plain" id="numbers">{base64.b64encode(held.numbers).decode()}</script>',
+            f'<script type="text/plain" id="numbers">{base64.b64encode(data.numbers).decode()}</script>',
             f"<script>{script}</script>",
             "</html>",
             "",
@@ -161,12 +163,12 @@ def page(
 
 
 def _inert(facts: object) -> str:
-    """Return JSON that cannot close its HTML element, whatever the texts contain."""
+    """Return JSON that cannot close the surrounding HTML element, whatever the texts contain."""
     # JSON escapes lone surrogates, which UTF-8 cannot encode.
-    return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts, ensure_ascii=True))
+    return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(facts, ensure_ascii=True))
 
 
 def _hash(text: str) -> str:
-    """Return the Content-Security-Policy hash of the only allowed script or style sheet."""
+    """Return the Content-Security-Policy hash that allows a script or style sheet."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

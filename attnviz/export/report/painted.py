@@ -13,12 +13,12 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont, features
 from attnviz.errors import AttnvizError, quoted
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 
-_SHARP, _LARGE = 3, 2  # pixels of the file per pixel of the drawing, and for drawings larger than a page
-_PAGE = 1000
-_SMOOTH = 2  # painted pixels per pixel of the file, because Pillow does not antialias
-_POINTS = np.linspace(0, 1, 65)[:, None]
+_SCALE, _LARGE_SCALE = 3, 2  # pixels of the file per pixel of the drawing; the latter above `_LARGE_SIZE`
+_LARGE_SIZE = 1000
+_OVERSAMPLING = 2  # because Pillow does not antialias
+_CURVE_PARAMETERS = np.linspace(0, 1, 65)[:, None]
 
-# After Pillow's own, which has Latin letters: file names of common system fonts.
+# File names of common system fonts, tried after Pillow's default font, which has Latin letters.
 _FONTS = (
     *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Arial Unicode.ttf", "segoeui.ttf"),
     *("NotoSansCJK-Regular.ttc", "wqy-zenhei.ttc", "Hiragino Sans GB.ttc", "msyh.ttc", "malgun.ttf"),
@@ -29,25 +29,25 @@ def png(drawing: Drawing) -> bytes:
     """Return the PNG file.
 
     Raises:
-        AttnvizError: no font has a letter.
+        AttnvizError: no font has all letters of a text.
     """
     colours = drawing.colours
-    scale = _SHARP if max(drawing.width, drawing.height) <= _PAGE else _LARGE
+    scale = _SCALE if max(drawing.width, drawing.height) <= _LARGE_SIZE else _LARGE_SCALE
     size = round(drawing.width * scale), round(drawing.height * scale)
     picture = Image.new("RGB", size, colours.paper)
     if lines := [shape for shape in drawing.shapes if isinstance(shape, Line)]:
-        picture = picture.resize((size[0] * _SMOOTH, size[1] * _SMOOTH))
+        picture = picture.resize((size[0] * _OVERSAMPLING, size[1] * _OVERSAMPLING))
         paint = ImageDraw.Draw(picture, "RGBA")
         for line in lines:
-            corners = [(float(x), float(y)) for x, y in _outline(line) * scale * _SMOOTH]
+            corners = [(float(x), float(y)) for x, y in _outline(line) * scale * _OVERSAMPLING]
             paint.polygon(corners, (*ImageColor.getrgb(line.colour(colours))[:3], round(255 * line.strength)))
         picture = picture.resize(size, Image.Resampling.BOX)
     for shape in drawing.shapes:
         if isinstance(shape, Cells):
-            left, top, wide, tall = (round(side * scale) for side in shape[:4])
+            left, top, width, height = (round(side * scale) for side in shape[:4])
             pixels = Image.fromarray(shape.pixels(colours))
-            picture.paste(pixels.resize((wide, tall), Image.Resampling.NEAREST), (left, top))
-            frame = (left - 1, top - 1, left + wide, top + tall)
+            picture.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, top))
+            frame = (left - 1, top - 1, left + width, top + height)
             ImageDraw.Draw(picture).rectangle(frame, outline=colours.border, width=scale // 2)
         elif isinstance(shape, Text) and shape.text:
             _write(picture, shape, scale, colours.muted if shape.muted else colours.text)
@@ -57,15 +57,15 @@ def png(drawing: Drawing) -> bytes:
 
 
 def _outline(line: Line) -> NDArray[np.float64]:
-    """Return the corners [point, 2] of a curve as a surface of its width."""
+    """Return the corners [point, 2] of a polygon that has the width of the curve."""
     start, end = np.array([line.x, line.y]), np.array([line.end_x, line.end_y])
-    pull = np.array([(line.end_x - line.x) / 2, 0])
-    rest = 1 - _POINTS
-    curve = rest**3 * start + 3 * rest**2 * _POINTS * (start + pull)
-    curve = curve + 3 * rest * _POINTS**2 * (end - pull) + _POINTS**3 * end
-    along = np.gradient(curve, axis=0)
-    across = along[:, ::-1] * (-1, 1) / np.linalg.norm(along, axis=1, keepdims=True) * line.width / 2
-    return np.concatenate([curve + across, (curve - across)[::-1]])
+    control = np.array([(line.end_x - line.x) / 2, 0])
+    rest = 1 - _CURVE_PARAMETERS
+    curve = rest**3 * start + 3 * rest**2 * _CURVE_PARAMETERS * (start + control)
+    curve = curve + 3 * rest * _CURVE_PARAMETERS**2 * (end - control) + _CURVE_PARAMETERS**3 * end
+    tangent = np.gradient(curve, axis=0)
+    offset = tangent[:, ::-1] * (-1, 1) / np.linalg.norm(tangent, axis=1, keepdims=True) * line.width / 2
+    return np.concatenate([curve + offset, (curve - offset)[::-1]])
 
 
 def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
@@ -73,20 +73,20 @@ def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
     font = _font(_font_for(text.text), size)
     if not text.upwards:
         anchor = {"start": "lm", "middle": "mm", "end": "rm"}[text.anchor]
-        place, thicker = (text.x * scale, text.y * scale), 0.2 * scale * text.bold
-        ImageDraw.Draw(picture).text(place, text.text, colour, font, anchor, stroke_width=thicker)
+        place, stroke = (text.x * scale, text.y * scale), 0.2 * scale * text.bold
+        ImageDraw.Draw(picture).text(place, text.text, colour, font, anchor, stroke_width=stroke)
         return
-    wide = int(font.getlength(text.text)) + 1
-    ink = Image.new("L", (wide, 2 * size))
+    width = int(font.getlength(text.text)) + 1
+    ink = Image.new("L", (width, 2 * size))
     ImageDraw.Draw(ink).text((0, size), text.text, 255, font, "lm")
-    corner = round(text.x * scale - size), round(text.y * scale - wide)
+    corner = round(text.x * scale - size), round(text.y * scale - width)
     picture.paste(colour, corner, ink.rotate(90, expand=True))
 
 
 def _font_for(text: str) -> str | None:
     """Return the file name of a font with every letter of a text; None for Pillow's default font."""
-    from_right = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
-    if not from_right or features.check("raqm"):  # it supports right-to-left and joined Arabic letters
+    is_right_to_left = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
+    if not is_right_to_left or features.check("raqm"):  # for right-to-left and joined Arabic letters
         for name in (None, *_FONTS):
             if all(letter.isspace() or _has(name, letter) for letter in text):
                 return name

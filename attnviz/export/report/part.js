@@ -1,22 +1,23 @@
-/* part: a part of a long text on a report's page, as app/explore/long_head.py makes it in the app. */
+/* part: the shown part of a long text in a report; app/explore/long_head.py is its counterpart in the app. */
 
 import { isolated } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { levelOf } from "../../widgets/palette.js";
 import { allData } from "../../widgets/store.js";
-import { blockOf, fitted } from "../../widgets/window.js";
+import { blockOf, clampPlace } from "../../widgets/window.js";
 
-const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and its keys wherever they are
+const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen one in lines
+const NUM_TOP = 16; // keys with its largest weights
 
 /**
- * The source of the numbers. For a long text reduced to its largest weights, a number below 0 is minus the
- * maximum of a weight.
+ * The source of the numbers. Where only the largest weights of a long text are stored, a negative number is minus the
+ * upper bound of a weight.
  * @typedef {object} Source
- * @property {[number, number]} size queries and keys
- * @property {(head: number, query: number) => Float64Array} row of a head from 1; NaN where masked
+ * @property {[number, number]} size numbers of queries and keys
+ * @property {(head: number, query: number) => Float64Array} row one row of a head, from 1; NaN where masked
  * @property {(head: number, query: number) => number} left the shown fraction of a row
- * @property {(head: number) => Float32Array | null} overview the blocks of the whole text, if available
- * @property {(head: number, below: number) => number} hidden the total weight below this value
+ * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
+ * @property {(head: number, below: number) => number} hidden the share of weights below this value
  * @property {boolean} signed
  * @property {number} high the number with the strongest colour
  * @property {{ hidden: string, min_kept: number }} facts
@@ -24,7 +25,7 @@ const [AROUND, TOP] = [12, 16]; // tokens around the chosen one in lines, and it
 
 const range = (first, count, step = 1) => Array.from({ length: Math.ceil(count / step) }, (_, at) => first + at * step);
 
-/** Returns the largest absolute numbers in blocks of `step` columns of some rows; NaN where all are masked. */
+/** Returns the number with the largest absolute value in each block of `step` columns; NaN if all are masked. */
 function strongest(rows, columns, step) {
   return Float64Array.from(columns, (column) => {
     let found = NaN;
@@ -37,49 +38,50 @@ function strongest(rows, columns, step) {
   });
 }
 
-/** A part of a long text: its contents and the reader's actions. */
+/** The shown part of a long text, with the search and the threshold. */
 export class PartOfText {
-  of = "";
+  matrices = "";
   /** @type {number | null} */
-  seen = null;
+  previousQuery = null;
   /** @type {import("../../widgets/window.js").Place} */
   place;
-  searched = "";
+  searchText = "";
   below = 0;
-  made = 0;
+  version = 0;
 
   /**
-   * Returns the head view's data for this part, in addition to that for every picture.
-   * @param {string} of the shown matrices; a change resets the part to the whole text
+   * Returns the fields of the head view's message that depend on the part.
+   * @param {string} matrices name of the shown matrices; a change resets the part to the complete text
    * @param {Source} source
-   * @param {{ layer: number, heads: number[], view: string, query: number | null, key: number | null }} state from 0
-   *   among the shown tokens
+   * @param {{ layer: number, heads: number[], view: string, query: number | null, key: number | null }} state the
+   *   selection; query and key are indices of shown tokens, from 0
    * @param {ShownToken[]} queries
    * @param {ShownToken[]} keys
    */
-  message(of, source, { layer, heads, view, query, key }, queries, keys) {
-    const [tall, wide] = source.size;
-    if (this.of !== of) this.place = fitted({ row: 0, column: 0, span: Infinity }, source.size);
+  message(matrices, source, { layer, heads, view, query, key }, queries, keys) {
+    const [numQueries, numKeys] = source.size;
+    if (this.matrices !== matrices) this.place = clampPlace({ row: 0, column: 0, span: Infinity }, source.size);
     const { row, span } = this.place;
-    if (this.of === of && query !== null && query !== this.seen && (query < row || query >= row + span)) {
-      this.place = fitted({ row: query - span / 2, column: query - span / 2, span }, source.size);
+    const isOutside = query !== null && (query < row || query >= row + span);
+    if (this.matrices === matrices && query !== this.previousQuery && isOutside) {
+      this.place = clampPlace({ row: query - span / 2, column: query - span / 2, span }, source.size);
     }
-    [this.of, this.seen] = [of, query];
+    [this.matrices, this.previousQuery] = [matrices, query];
     const lines = view === "lines";
     const step = lines ? 1 : blockOf(this.place.span);
     if (lines) {
-      const middle = query ?? Math.min(tall - 1, Math.floor(this.place.row + this.place.span / 2));
-      const near = range(middle - AROUND, 2 * AROUND + 1);
+      const middle = query ?? Math.min(numQueries - 1, Math.floor(this.place.row + this.place.span / 2));
+      const near = range(middle - NUM_NEIGHBOURS, 2 * NUM_NEIGHBOURS + 1);
       const top = heads.flatMap((head) => {
         const values = source.row(head, middle);
         const order = [...values.keys()].filter((at) => Math.abs(values[at]) > 0 && (source.signed || values[at] > 0));
-        return order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, TOP);
+        return order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, NUM_TOP);
       });
-      this.rows = near.filter((at) => at >= 0 && at < tall);
-      this.columns = [...new Set([...near, ...top])].filter((at) => at >= 0 && at < wide).sort((a, b) => a - b);
+      this.rows = near.filter((at) => at >= 0 && at < numQueries);
+      this.columns = [...new Set([...near, ...top])].filter((at) => at >= 0 && at < numKeys).sort((a, b) => a - b);
     } else {
-      this.rows = range(this.place.row, Math.min(this.place.span, tall - this.place.row), step);
-      this.columns = range(this.place.column, Math.min(this.place.span, wide - this.place.column), step);
+      this.rows = range(this.place.row, Math.min(this.place.span, numQueries - this.place.row), step);
+      this.columns = range(this.place.column, Math.min(this.place.span, numKeys - this.place.column), step);
     }
     const [pixels, exact] = this.publish(source, layer, heads, step);
     const named = (tokens, places) =>
@@ -110,29 +112,29 @@ export class PartOfText {
       part: {
         ...this.place,
         size: source.size,
-        matches: this.searched ? (places.length ? count : "not found") : "",
+        matches: this.searchText ? (places.length ? count : "not found") : "",
         below: this.below,
         hides: this.below ? `not drawn: ${hides.join(", ")} of the head’s weight` : "",
       },
     };
   }
 
-  /** Stores the numbers for the widget, and returns their names. */
+  /** Stores the numbers for the widget; returns their ids. */
   publish(source, layer, heads, step) {
     const shape = [heads.length, this.rows.length, this.columns.length];
     const values = new Float64Array(shape[0] * shape[1] * shape[2]);
     const pixels = new Uint8Array(values.length);
     const left = new Float64Array(shape[0] * shape[1]);
-    const whole = this.place.span >= Math.max(...source.size) && step > 1;
+    const isComplete = this.place.span >= Math.max(...source.size) && step > 1;
     const kind = source.signed ? "diverging" : "sequential";
     heads.forEach((head, nth) => {
-      const known = whole ? source.overview(head) : null;
+      const blocks = isComplete ? source.overview(head) : null;
       this.rows.forEach((row, i) => {
         const rows = range(row, Math.min(step, source.size[0] - row));
         const from = nth * shape[1] + i;
         left[from] = step === 1 ? source.left(head, row) : 1;
-        const found = known
-          ? known.subarray(i * shape[2], (i + 1) * shape[2])
+        const found = blocks
+          ? blocks.subarray(i * shape[2], (i + 1) * shape[2])
           : strongest(rows.map((at) => source.row(head, at)), this.columns, step);
         found.forEach((value, j) => {
           values[from * shape[2] + j] = value;
@@ -144,9 +146,9 @@ export class PartOfText {
     });
     const every = heads.map((head) => [layer, head]);
     const sets = allData();
-    for (const name of ["pixels", "exact"]) sets.delete(`part ${name} ${this.made}`);
-    this.made += 1;
-    const names = ["pixels", "exact"].map((name) => `part ${name} ${this.made}`);
+    for (const name of ["pixels", "exact"]) sets.delete(`part ${name} ${this.version}`);
+    this.version += 1;
+    const names = ["pixels", "exact"].map((name) => `part ${name} ${this.version}`);
     sets.set(names[0], { facts: { heads: every, high: every.map(() => source.high) }, arrays: { pixels: { shape, values: pixels } } });
     const exact = { values: { shape, values }, ...(step === 1 && { left: { shape: shape.slice(0, 2), values: left } }) };
     sets.set(names[1], { facts: { ...source.facts, heads: every }, arrays: exact });
@@ -155,13 +157,13 @@ export class PartOfText {
 
   /** Returns the tokens that contain the searched text. */
   matches(queries) {
-    const wanted = this.searched.trim().toLowerCase();
+    const wanted = this.searchText.trim().toLowerCase();
     return wanted ? [...queries.keys()].filter((at) => queries[at].label.toLowerCase().includes(wanted)) : [];
   }
 
   /** Returns the next match after a token, or the previous one (step −1), cyclically; null without a match. */
   next(queries, text, step, query) {
-    this.searched = text;
+    this.searchText = text;
     const places = this.matches(queries);
     const ordered = step > 0 ? places : places.reverse();
     return ordered.find((at) => (at - (query ?? -1)) * step > 0) ?? ordered[0] ?? null;

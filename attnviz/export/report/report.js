@@ -1,8 +1,8 @@
-/* report: the app's part in a page without an app. It holds the numbers, and answers the widgets. file.js starts it
-   in a report's file, site/site.js in the static site. */
+/* report: a page with the app's widgets but no server. It has the numbers and handles the widgets' events. Started by
+   file.js in a report, and by site/explore.js in the static site. */
 
 import { element, onPaper } from "../../widgets/dom.js";
-import { written } from "../../widgets/numbers.js";
+import { formatNumber } from "../../widgets/numbers.js";
 import { levelOf } from "../../widgets/palette.js";
 import atlas from "../../widgets/atlas.js";
 import headView from "../../widgets/head_view.js";
@@ -11,23 +11,23 @@ import { allData } from "../../widgets/store.js";
 import { MAX_CELLS, THRESHOLDS } from "../../widgets/window.js";
 import { PartOfText } from "./part.js";
 
-const LARGEST_TABLE = 20; // columns; above, each token's row is described in words
-const LONG_TEXT = 160; // characters; a longer one is a title only with its beginning
-const FRAMED = window.parent !== window; // as in a notebook: without a footer, and without an address of its own
-const STRONG = 0.2; // shares from this one on are emphasized in a table
+const MAX_TABLE_COLUMNS = 20; // with more, each token's row is a sentence
+const LONG_TEXT = 160; // characters; only the beginning of a longer text is in the title
+const FRAMED = window.parent !== window; // in a notebook: without a footer or a link of its own
+const STRONG = 0.2; // minimum weight that is emphasized in a table
 
 /**
- * The data from page.py and contents.py. `weights` and `left` are indices of the page's numbers.
+ * The data from page.py and contents.py. `weights` and `left` are offsets in the page's numbers.
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
- * }} Way a way to show the tokens: all, or without special ones; `weights` if it has its own
+ * }} TokenView the shown tokens: all, or without special ones; `weights` if they differ from the kind's
  * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
  *   top: { count: number, keys: number, weights: number, blocks: number, hidden: number, causal: boolean } | null,
  *   spread: [number, number] | null, heading: string, signed: boolean, high: number,
- *   ways: { plain: Way, hidden?: Way }
+ *   token_views: { plain: TokenView, hidden?: TokenView }
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
@@ -39,58 +39,58 @@ const STRONG = 0.2; // shares from this one on are emphasized in a table
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
  *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
- * }} State the selection; all counted from 1
+ * }} State the selection; all numbers count from 1
  * @typedef {{
  *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
 
-/** The weights of one kind of attention, with one way to show its tokens. */
+/** The weights of one kind of attention between the shown tokens. */
 class Weights {
   /**
-   * @param {Float32Array} numbers all weights and, if rows are rescaled, the shown fraction of each row
+   * @param {Float32Array} numbers all weights and, for rescaled rows, the shown fraction of each row
    * @param {Kind} kind
-   * @param {Way} way
-   * @param {{ min_kept: number }} facts the fraction below which a row is drawn faint
+   * @param {TokenView} tokenView
+   * @param {{ min_kept: number }} facts minimum shown fraction of a row that is not drawn faint
    */
-  constructor(numbers, kind, way, { min_kept }) {
+  constructor(numbers, kind, tokenView, { min_kept }) {
     this.numbers = numbers;
     this.kind = kind;
-    this.way = way;
-    this.leastLeft = min_kept;
-    const { rows, columns, left } = way;
+    this.tokenView = tokenView;
+    this.minKept = min_kept;
+    const { rows, columns, left } = tokenView;
     this.cells = rows.length * columns.length;
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
-  /** Calls back with each weight of `count` pictures from `first`, by layer and head; NaN if masked. */
-  each(first, count, report) {
+  /** Calls back with each weight of `count` heads from `first`, in order of layer and head; NaN if masked. */
+  forEachWeight(first, count, report) {
     const { kind, left, numbers } = this;
-    const { rows, columns } = this.way;
+    const { rows, columns } = this.tokenView;
     const [queries, keys] = kind.size;
     let to = 0;
     for (let picture = first; picture < first + count; picture++) {
       rows.forEach((row, i) => {
-        const begin = (this.way.weights ?? kind.weights) + (picture * queries + row) * keys;
-        const divisor = (!kind.signed && left?.[picture * rows.length + i]) || 1; // a row of which nothing is left stays 0
+        const begin = (this.tokenView.weights ?? kind.weights) + (picture * queries + row) * keys;
+        const divisor = (!kind.signed && left?.[picture * rows.length + i]) || 1; // a row without weight stays 0
         for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
   }
 
   get shape() {
-    return [this.kind.heads, this.way.rows.length, this.way.columns.length];
+    return [this.kind.heads, this.tokenView.rows.length, this.tokenView.columns.length];
   }
 
-  /** Returns the levels of every head, as analysis/picture.py does. */
+  /** Returns the levels of every head, as in analysis/picture.py. */
   pixels() {
     const { layers, heads } = this.kind;
     const values = new Uint8Array(layers.length * heads * this.cells);
-    const columns = this.way.columns.length;
-    this.each(0, layers.length * heads, (at, weight) => {
+    const columns = this.tokenView.columns.length;
+    this.forEachWeight(0, layers.length * heads, (at, weight) => {
       const left = this.left?.[Math.floor(at / columns)] ?? 1;
-      const strength = left < this.leastLeft ? weight * left : weight;
+      const strength = left < this.minKept ? weight * left : weight;
       values[at] = levelOf(strength, this.kind.signed ? "diverging" : "sequential", this.kind.high);
     });
     const every = layers.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head + 1]));
@@ -104,17 +104,17 @@ class Weights {
   exact(layer) {
     const { layers, heads } = this.kind;
     const values = new Float64Array(heads * this.cells);
-    this.each(layers.indexOf(layer) * heads, heads, (at, weight) => {
+    this.forEachWeight(layers.indexOf(layer) * heads, heads, (at, weight) => {
       values[at] = weight;
     });
-    const rows = this.way.rows.length;
+    const rows = this.tokenView.rows.length;
     const first = layers.indexOf(layer) * heads * rows;
     const left = this.left?.subarray(first, first + heads * rows);
     return {
       facts: {
         heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]),
-        hidden: this.way.hidden,
-        min_kept: this.leastLeft,
+        hidden: this.tokenView.hidden,
+        min_kept: this.minKept,
       },
       arrays: {
         values: { shape: this.shape, values },
@@ -125,14 +125,14 @@ class Weights {
   }
 
   /**
-   * Returns one query's numbers in a head of a layer, from 1.
+   * Returns one query's numbers in a head; layer and head from 1.
    * @param {number} layer
    * @param {number} head
-   * @param {number} query among the shown tokens
+   * @param {number} query index of a shown token, from 0
    */
   row(layer, head, query) {
     const { layers, heads, size, top, signed } = this.kind;
-    const { rows, columns, weights = this.kind.weights } = this.way;
+    const { rows, columns, weights = this.kind.weights } = this.tokenView;
     const picture = layers.indexOf(layer) * heads + head - 1;
     const at = picture * size[0] + rows[query];
     if (top) {
@@ -151,13 +151,13 @@ class Weights {
   }
 
   /**
-   * Returns the numbers of a layer, as the source of a part of a long text.
+   * Returns the numbers of a layer for `PartOfText`.
    * @param {number} layer
    * @returns {import("./part.js").Source}
    */
   source(layer) {
     const { layers, heads, signed, high, top } = this.kind;
-    const { rows, columns } = this.way;
+    const { rows, columns } = this.tokenView;
     const picture = (head) => layers.indexOf(layer) * heads + head - 1;
     const blocks = [rows, columns].map(({ length }) => Math.ceil(length / Math.ceil(Math.max(rows.length, columns.length) / MAX_CELLS)));
     const area = blocks[0] * blocks[1];
@@ -169,14 +169,14 @@ class Weights {
       hidden: (head, below) => (top ? this.numbers[top.hidden + picture(head) * THRESHOLDS.length + THRESHOLDS.indexOf(below)] : this.hiddenShare(layer, head, below)),
       signed,
       high,
-      facts: { hidden: this.way.hidden, min_kept: this.leastLeft },
+      facts: { hidden: this.tokenView.hidden, min_kept: this.minKept },
     };
   }
 
-  /** Returns the total of a head's weights below this value. */
+  /** Returns the fraction of a head's total weight that is in weights below this value. */
   hiddenShare(layer, head, below) {
     let [small, all] = [0, 0];
-    for (let query = 0; below && query < this.way.rows.length; query++) {
+    for (let query = 0; below && query < this.tokenView.rows.length; query++) {
       for (const weight of this.row(layer, head, query)) {
         if (weight < below) small += weight;
         if (weight > 0) all += weight;
@@ -202,7 +202,7 @@ class Segments {
   }
 
   /**
-   * @param {(string | number)[][]} choices value and text of each
+   * @param {(string | number)[][]} choices value and text of each button
    * @param {string | number} chosen
    */
   show(choices, chosen) {
@@ -229,19 +229,19 @@ const KINDS = {
   cross: ["Cross-attention", "The second text attends to the first."],
   vision: ["Vision encoder", "The picture’s patches attend to each other."],
 };
-const PICTURED = { decoder: "The text attends to itself.", cross: "The text attends to the picture’s patches." };
+const IMAGE_MEANINGS = { decoder: "The text attends to itself.", cross: "The text attends to the picture’s patches." };
 
-const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
-const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
-const whole = (text) => text.typed + text.written;
+const shorten = (text, maximum) => (text.length > maximum ? `${text.slice(0, maximum).trimEnd()}…` : text);
+const plural = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const fullText = (text) => text.typed + text.written;
 
 /** @type {"light" | "dark" | null} */
-let around = null; // the scheme of the notebook
+let notebookScheme = null;
 
-/** Sets the style sheet to light or dark. */
-export function colour(theme) {
-  const machine = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  document.documentElement.dataset.theme = theme === "auto" ? (around ?? machine) : theme;
+/** Makes the page light or dark. */
+export function applyTheme(theme) {
+  const systemScheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  document.documentElement.dataset.theme = theme === "auto" ? (notebookScheme ?? systemScheme) : theme;
 }
 
 export class Report {
@@ -258,23 +258,23 @@ export class Report {
     this.state = facts.open;
     this.part = new PartOfText();
     this.build();
-    this.follow();
+    this.readLink();
     this.render();
     window.addEventListener("hashchange", () => {
-      this.follow();
+      this.readLink();
       this.render();
     });
-    const recolour = () => {
-      colour(this.facts.theme);
+    const updateTheme = () => {
+      applyTheme(this.facts.theme);
       this.render();
     };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", updateTheme);
     window.addEventListener("message", ({ source, data }) => {
       if (source !== window.parent || !["light", "dark"].includes(data?.attnviz)) return;
-      around = data.attnviz;
-      recolour();
+      notebookScheme = data.attnviz;
+      updateTheme();
     });
-    if (FRAMED) window.parent.postMessage("attnviz", "*"); // _AROUND of notebook.py answers
+    if (FRAMED) window.parent.postMessage("attnviz", "*"); // answered by _OUTSIDE_FRAME of notebook.py
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
     // A browser's developer tools can emulate printing.
@@ -309,7 +309,7 @@ export class Report {
     if (show.includes("atlas")) {
       const hint =
         "Each small picture is one head: a row for each query, a column for each key. " +
-        "The stronger the colour, the larger the number. Choose a head to open it.";
+        "The stronger the applyTheme, the larger the number. Choose a head to open it.";
       this.allHeads = element("h2");
       parts.push(
         element(
@@ -328,25 +328,25 @@ export class Report {
       this.numbers = element("details", { class: "numbers" }, this.summary, this.table);
       this.numbers.ontoggle = () => this.tabulate();
       const top = element("div", { class: "top" }, this.oneHead, tools);
-      this.pictured = element("div");
+      this.imageContainer = element("div");
       if (this.facts.readings.some(({ pictures }) => pictures.length)) {
-        this.pictured.append(this.options.picture.root, this.mount("patches"));
+        this.imageContainer.append(this.options.picture.root, this.mount("patches"));
         this.widgets.patches.trigger = (_, { query }) => {
           this.change({ query: this.picture.places[query] + 1, key: null, together: [] });
         };
       }
-      parts.push(element("section", { class: "one" }, top, this.pictured, this.mount("head_view"), this.numbers));
+      parts.push(element("section", { class: "one" }, top, this.imageContainer, this.mount("head_view"), this.numbers));
     }
     this.bar = element("div", { class: "bar" }, this.options.text.root, this.options.kind.root, this.meaning);
     main.replaceChildren(
       element("header", {}, this.title, this.texts, this.about),
       this.bar,
       element("div", { class: "parts" }, ...parts),
-      element("footer", {}, ...this.explained()),
+      element("footer", {}, ...this.footerTexts()),
     );
   }
 
-  explained() {
+  footerTexts() {
     const signed = this.facts.readings.some(({ kinds }) => kinds.some((kind) => kind.signed));
     const texts = [
       signed
@@ -360,19 +360,19 @@ export class Report {
     return texts.map((text) => element("p", { text }));
   }
 
-  /** A widget in its own corner of the page, with its own style sheet. */
+  /** Mounts a widget in its own shadow root; returns the host element. */
   mount(name) {
     const host = element("div");
     const widget = { atlas, head_view: headView, patches }[name];
     this.widgets[name] = widget.mount(host.attachShadow({ mode: "open" }));
-    this.widgets[name].trigger = (trigger, value) => this.hear(trigger, value);
+    this.widgets[name].trigger = (trigger, value) => this.handleTrigger(trigger, value);
     return host;
   }
 
   // Selection --------------------------------------------------------------------------------------------
 
-  /** Applies the page's URL parameters. */
-  follow() {
+  /** Applies the parameters in the page's URL. */
+  readLink() {
     if (FRAMED) return;
     const link = new URLSearchParams(location.hash.slice(1));
     /** @type {{ [name: string]: any }} */
@@ -385,19 +385,19 @@ export class Report {
     }
   }
 
-  /** Resets selections that do not exist. */
-  settle() {
+  /** Replaces invalid selections by defaults. */
+  validateState() {
     const { readings } = this.facts;
     const { state } = this;
     this.reading = readings[state.text - 1] ?? readings[0];
     this.kind = this.reading.kinds.find(({ kind }) => kind === state.kind) ?? this.reading.kinds[0];
-    const { kind, ways, layers, heads, size } = this.kind;
-    this.wayName = state.hide && ways.hidden ? "hidden" : "plain";
-    this.way = ways[this.wayName];
+    const { kind, token_views, layers, heads, size } = this.kind;
+    this.tokenViewName = state.hide && token_views.hidden ? "hidden" : "plain";
+    this.tokenView = token_views[this.tokenViewName];
     const chosen = [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 1 && head <= heads);
     const within = (token, count) => (Number.isInteger(token) && token >= 1 && token <= count ? token : null);
-    const behind = kind === "cross" && this.reading.pictures.length ? size[1] : 0; // a picture's patches
-    const query = within(state.query, size[0] + behind);
+    const numPatches = kind === "cross" && this.reading.pictures.length ? size[1] : 0; // they come after the words
+    const query = within(state.query, size[0] + numPatches);
     this.state = {
       text: readings.indexOf(this.reading) + 1,
       kind,
@@ -419,15 +419,15 @@ export class Report {
     const { heads, hide, ...rest } = this.state;
     const link = { ...rest, query: rest.query ?? "all", key: rest.key ?? "none", head: heads, hide: Number(hide) };
     const named = Object.entries(link).filter(([name]) => !["together", "picture"].includes(name));
-    const address = named.map(([name, value]) => `${name}=${value}`);
-    history.replaceState(null, "", `#${address.join("&")}`);
+    const parameters = named.map(([name, value]) => `${name}=${value}`);
+    history.replaceState(null, "", `#${parameters.join("&")}`);
   }
 
-  /** Handles a choice in a widget. */
-  hear(trigger, value) {
-    const long = this.long;
-    const rows = long ? this.part.rows.map((at) => this.way.rows[at]) : this.way.rows;
-    const columns = long ? this.part.columns.map((at) => this.way.columns[at]) : this.way.columns;
+  /** Handles an event of a widget. */
+  handleTrigger(trigger, value) {
+    const { long } = this;
+    const rows = long ? this.part.rows.map((at) => this.tokenView.rows[at]) : this.tokenView.rows;
+    const columns = long ? this.part.columns.map((at) => this.tokenView.columns[at]) : this.tokenView.columns;
     const token = (places, at) => (at === null ? null : places[at] + 1);
     if (trigger === "window") {
       this.part.place = value;
@@ -436,10 +436,10 @@ export class Report {
       this.part.below = value.below;
       this.render();
     } else if (trigger === "find") {
-      const shown = this.way.rows.indexOf((this.state.query ?? 0) - 1);
-      const at = this.part.next(this.way.queries, value.text, value.step, shown < 0 ? null : shown);
+      const shown = this.tokenView.rows.indexOf((this.state.query ?? 0) - 1);
+      const at = this.part.next(this.tokenView.queries, value.text, value.step, shown < 0 ? null : shown);
       if (at === null) this.render();
-      else this.change({ query: this.way.rows[at] + 1, key: null, together: [] });
+      else this.change({ query: this.tokenView.rows[at] + 1, key: null, together: [] });
     } else if ("head" in value) this.change({ layer: value.layer, heads: [value.head] });
     else if (trigger === "heads") this.change({ layer: value.layer, heads: value.heads });
     else this.change({ query: token(rows, value.query), key: token(columns, value.key), together: [] });
@@ -448,20 +448,20 @@ export class Report {
   // Contents ---------------------------------------------------------------------------------------------
 
   render() {
-    this.settle();
+    this.validateState();
     this.describe();
-    const { state, kind, way } = this;
+    const { state, kind, tokenView } = this;
     const texts = this.titles.map((title, at) => [at + 1, title]);
     this.options.text.show(texts, state.text);
     const kinds = this.reading.kinds.map((one) => [one.kind, KINDS[one.kind][0]]);
     this.options.kind.show(kinds, state.kind);
     this.options.view.show(this.facts.views, state.view);
     this.bar.hidden = Math.max(texts.length, kinds.length) < 2;
-    const meaning = (this.reading.pictures.length && PICTURED[state.kind]) || KINDS[state.kind][1];
+    const meaning = (this.reading.pictures.length && IMAGE_MEANINGS[state.kind]) || KINDS[state.kind][1];
     this.meaning.textContent = kinds.length > 1 ? meaning : "";
     this.hide.checked = state.hide;
-    this.hideLabel.hidden = !kind.ways.hidden;
-    const pixels = kind.top ? "" : this.published("pixels", (weights) => weights.pixels());
+    this.hideLabel.hidden = !kind.token_views.hidden;
+    const pixels = kind.top ? "" : this.publish("pixels", (weights) => weights.pixels());
     if (this.widgets.atlas) {
       this.allHeads.textContent = this.allName;
       this.widgets.atlas.receive({
@@ -470,7 +470,7 @@ export class Report {
         heads: kind.heads,
         numbers: kind.layers,
         selected: { layer: state.layer, heads: state.heads },
-        facts: way.facts,
+        facts: tokenView.facts,
         dim: [],
         kind: kind.signed ? "diverging" : "sequential",
       });
@@ -478,10 +478,10 @@ export class Report {
     if (!this.widgets.head_view) return;
     this.renderPicture();
     const shown = (places, token) => (places.includes(token - 1) ? places.indexOf(token - 1) : null);
-    const query = shown(way.rows, state.query);
+    const query = shown(tokenView.rows, state.query);
     this.oneHead.textContent = this.headName;
-    const exact = this.long ? "" : this.published(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
-    const key = query === null ? null : shown(way.columns, state.key);
+    const exact = this.long ? "" : this.publish(`layer ${state.layer}`, (weights) => weights.exact(state.layer));
+    const key = query === null ? null : shown(tokenView.columns, state.key);
     this.widgets.head_view.receive({
       pixels,
       exact,
@@ -489,15 +489,15 @@ export class Report {
       layer: state.layer,
       heads: state.heads,
       heads_total: kind.heading ? 0 : kind.heads,
-      query_tokens: way.queries,
-      key_tokens: way.keys,
+      query_tokens: tokenView.queries,
+      key_tokens: tokenView.keys,
       query,
       key,
-      together: state.together.map((token) => shown(way.rows, token)).filter((at) => at !== null),
+      together: state.together.map((token) => shown(tokenView.rows, token)).filter((at) => at !== null),
       heading: this.headName,
       kind: kind.signed ? "diverging" : "sequential",
       unit: this.unit,
-      note: kind.heading ? way.explanation : `one colour scale for all heads; ${way.explanation}`,
+      note: kind.heading ? tokenView.explanation : `one colour scale for all heads; ${tokenView.explanation}`,
       caption: this.caption,
       filename: this.filename,
       ...(this.long && this.partMessage(query, key)),
@@ -506,21 +506,21 @@ export class Report {
     this.tabulate();
   }
 
-  /** Returns an image with the weights of the chosen word on its patches, or on the chosen patch, in the open head. */
+  /** Draws an image with the weights of the chosen word on its patches, or of the words on the chosen patch. */
   renderPicture() {
     const { state, kind, reading } = this;
     const { pictures } = reading;
-    this.pictured.hidden = pictures[0]?.kind !== state.kind;
-    if (this.pictured.hidden) return;
+    this.imageContainer.hidden = pictures[0]?.kind !== state.kind;
+    if (this.imageContainer.hidden) return;
     this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
     this.picture = pictures[state.picture ?? 0] ?? pictures[0];
     const { src, box, rows, columns, places, names, weights } = this.picture;
-    const asked = places.indexOf((state.query ?? 0) - 1);
-    const query = asked < 0 ? names.length - 1 : asked;
+    const found = places.indexOf((state.query ?? 0) - 1);
+    const query = found < 0 ? names.length - 1 : found;
     const pixels = `picture ${state.text} ${pictures.indexOf(this.picture)} ${query}`;
     if (!allData().has(pixels)) {
       const count = kind.layers.length * kind.heads;
-      const values = new Float32Array(count * places.length).fill(Number.NaN); // what a patch gives is not here
+      const values = new Float32Array(count * places.length).fill(Number.NaN); // patches' rows are not stored
       for (let head = 0; head < count; head++) {
         names.forEach((_, word) => {
           const row = weights + (head * names.length + word) * places.length;
@@ -535,62 +535,62 @@ export class Report {
     this.widgets.patches.receive({ ...message, head: state.heads[0], heads: kind.heads, words: names.length });
   }
 
-  /** Returns whether the text is so long that a picture shows a part of it, or blocks. */
+  /** Returns whether the text is too long for a picture with one cell per token. */
   get long() {
-    return Math.max(this.way.rows.length, this.way.columns.length) > MAX_CELLS;
+    return Math.max(this.tokenView.rows.length, this.tokenView.columns.length) > MAX_CELLS;
   }
 
   partMessage(query, key) {
     const { text, kind, layer, heads, view } = this.state;
-    const source = new Weights(this.values, this.kind, this.way, this.facts).source(layer);
-    const { queries, keys } = this.way;
-    const of = `${text} ${kind} ${this.wayName}`;
+    const source = new Weights(this.values, this.kind, this.tokenView, this.facts).source(layer);
+    const { queries, keys } = this.tokenView;
+    const of = `${text} ${kind} ${this.tokenViewName}`;
     const message = this.part.message(of, source, { layer, heads, view, query, key }, queries, keys);
-    const places = this.state.together.map((token) => this.part.rows.indexOf(this.way.rows.indexOf(token - 1)));
+    const places = this.state.together.map((token) => this.part.rows.indexOf(this.tokenView.rows.indexOf(token - 1)));
     return { ...message, together: places.filter((at) => at >= 0) };
   }
 
-  /** Returns the labels of the text switch (for one text, the models); equal labels are numbered. */
+  /** Returns the labels of the text switch: the texts or, if all are equal, the models; equal labels are numbered. */
   get titles() {
     const { readings } = this.facts;
-    const texts = readings.map(({ texts: [first] }) => shortened(whole(first), LONG_TEXT));
+    const texts = readings.map(({ texts: [first] }) => shorten(fullText(first), LONG_TEXT));
     const names = new Set(texts).size > 1 ? texts : readings.map(({ model }) => model);
     return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
   }
 
-  /** Creates arrays for the widgets on first use; returns their name. */
-  published(name, make) {
-    const place = `${this.state.text} ${this.state.kind} ${this.wayName}`;
+  /** Creates arrays for the widgets on first use; returns their id. */
+  publish(name, make) {
+    const place = `${this.state.text} ${this.state.kind} ${this.tokenViewName}`;
     const id = `${place} ${name}`;
-    if (!allData().has(id)) allData().set(id, make(new Weights(this.values, this.kind, this.way, this.facts)));
+    if (!allData().has(id)) allData().set(id, make(new Weights(this.values, this.kind, this.tokenView, this.facts)));
     return id;
   }
 
-  /** Draws the title, the texts and the models. */
+  /** Draws the title, the texts and the facts about the model. */
   describe() {
     const { texts, model, edits, difference } = this.reading;
     const { layers, heads, size } = this.kind;
     const quoted = (text) => [
       "“",
-      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.written })),
+      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.formatNumber })),
       "”",
     ];
-    const long = texts.some((text) => whole(text).length > LONG_TEXT);
-    this.title.replaceChildren(...(long ? [`“${shortened(whole(texts[0]), LONG_TEXT)}”`] : quoted(texts[0])));
+    const long = texts.some((text) => fullText(text).length > LONG_TEXT);
+    this.title.replaceChildren(...(long ? [`“${shorten(fullText(texts[0]), LONG_TEXT)}”`] : quoted(texts[0])));
     const role = ({ name }) => name && element("span", { class: "role", text: `${name} ` });
     const named = (text) => element("p", {}, role(text), ...quoted(text));
-    const paragraphs = texts.slice(long ? 0 : 1).filter(whole).map(named);
+    const paragraphs = texts.slice(long ? 0 : 1).filter(fullText).map(named);
     this.texts.replaceChildren(
       ...(long ? [element("details", {}, element("summary", { text: "The whole text" }), ...paragraphs)] : paragraphs),
     );
-    const wrote = texts.some((text) => text.written) ? ["the model generated the underlined words"] : [];
+    const generated = texts.some((text) => text.written) ? ["the model generated the underlined words"] : [];
     const [queries, keys] = size;
-    const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : counted(queries, "token");
-    const changed = edits.length ? [`edited during the run: ${edits.join("; ")}`] : [];
-    const all = this.widgets.atlas ? [`${counted(layers.length, "layer")} × ${counted(heads, "head")}`] : [];
-    const facts = [difference || model, ...all, count, ...wrote, ...changed];
+    const count = this.state.kind === "cross" ? `${queries} × ${keys} tokens` : plural(queries, "token");
+    const edited = edits.length ? [`edited during the run: ${edits.join("; ")}`] : [];
+    const all = this.widgets.atlas ? [`${plural(layers.length, "layer")} × ${plural(heads, "head")}`] : [];
+    const facts = [difference || model, ...all, count, ...generated, ...edited];
     this.about.textContent = facts.join(" · ");
-    document.title = `${this.headName} of ${shortened(model, 60)}: ${shortened(whole(texts[0]), 60)}`;
+    document.title = `${this.headName} of ${shorten(model, 60)}: ${shorten(fullText(texts[0]), 60)}`;
   }
 
   /** @returns {import("../../widgets/numbers.js").Unit} */
@@ -620,7 +620,7 @@ export class Report {
 
   get caption() {
     const { layer, heads } = this.state;
-    const texts = this.reading.texts.map((text) => `“${shortened(whole(text), 300)}”`).join(" / ");
+    const texts = this.reading.texts.map((text) => `“${shorten(fullText(text), 300)}”`).join(" / ");
     const names = `${this.kindName}head ${heads.map((head) => `${layer}-${head}`).join(", ")}`;
     return `${texts} · ${this.reading.difference || this.reading.model} · ${this.kind.heading || names} · weights`;
   }
@@ -631,22 +631,22 @@ export class Report {
     const kind = this.kindName.trim();
     const which = [`layer${layer}`, ...heads.map((head) => `head${head}`)];
     const parts = [model, kind, ...(this.kind.heading ? [this.kind.heading.replace(/ /g, "-")] : which)];
-    if (this.wayName === "hidden") parts.push("hidden");
+    if (this.tokenViewName === "hidden") parts.push("hidden");
     return ["attnviz", ...parts.filter(Boolean), view].join("-");
   }
 
-  // Numbers, and paper -----------------------------------------------------------------------------------
+  // Tables and printing -----------------------------------------------------------------------------------
 
   tabulate() {
     this.table.replaceChildren(...(this.numbers.open ? this.tables() : []));
   }
 
-  /** Draws the numbers of the open heads as tables or, for many tokens, the largest weights of each. */
+  /** Returns the numbers of the open heads as tables or, with many tokens, the largest weights of each token. */
   tables() {
     const view = this.widgets.head_view;
-    const { keys } = this.way;
+    const { keys } = this.tokenView;
     const { queries } = view;
-    if (keys.length > LARGEST_TABLE) {
+    if (keys.length > MAX_TABLE_COLUMNS) {
       const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
       return [element("p", { text: "Largest weights of each token:" }), element("ul", {}, ...rows)];
     }
@@ -654,9 +654,9 @@ export class Report {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
       const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
-      const little = queries.some(({ aside }) => aside) ? "; rows with * show only a small part of their weight" : "";
+      const faint = queries.some(({ rowNote }) => rowNote) ? "; rows with * show only a small part of their weight" : "";
       const unit = this.kind.signed ? "percentage points" : "percent";
-      const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${little}`;
+      const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${faint}`;
       const name = (scope, token) =>
         element("th", { scope, title: token.title }, element("bdi", { text: token.label }));
       const rows = queries.map((query, at) =>
@@ -674,13 +674,13 @@ export class Report {
       const sign = element("span", { "aria-hidden": "true", text: "–" });
       return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
     }
-    const text = written(value, this.unit).replace(/ (%|points?)$/, "");
+    const text = formatNumber(value, this.unit).replace(/ (%|points?)$/, "");
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 
   /**
-   * Draws the page for paper, with all numbers, or for the screen again. While the browser prints, widgets cannot
-   * redraw themselves.
+   * Redraws the page for paper, with all numbers, or for the screen. Widgets cannot redraw themselves while the browser
+   * prints.
    * @param {boolean} on
    */
   print(on) {

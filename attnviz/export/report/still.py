@@ -1,4 +1,4 @@
-"""The initial state of a figure as a drawing, from the same weights."""
+"""The initial state of a figure as a drawing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import faint
 from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
 from attnviz.analysis.window import blocks as block_tokens
-from attnviz.analysis.window import whole
+from attnviz.analysis.window import whole_window
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 from attnviz.export.report.matrices import LargestWeights, Matrices
 from attnviz.export.report.page import InitialView, Theme
@@ -20,17 +20,17 @@ from attnviz.trace import Floats
 
 MAX_LINES = 300
 MIN_LINE = 0.01
-"""Minimum weight of a line, 1 %; more lines are indistinguishable, and make a large file."""
+"""Minimum weight of a line; more lines would be indistinguishable and make the file large."""
 
-# In pixels of the picture.
+# In pixels.
 _WIDTH = 640
 _EDGE = 16
 _TOP = 76  # below the title and the names of the axes
-_LEFT, _RIGHT = 190, 450  # where lines begin and end
+_LEFT, _RIGHT = 190, 450  # start and end of the lines
 _MIN_ROW, _MAX_ROW = 12, 26  # smaller rows have no names
-_MAX_SIDE = 2400  # of all rows together
-_MAX_NAME = 18  # characters
-_BAR = 84  # of the colour bar with its numbers
+_MAX_SIDE = 2400  # of all rows
+_MAX_NAME = 18  # characters, not pixels
+_BAR = 84  # width of the colour bar with its numbers
 _TICKS = (0, 0.01, 0.1, 0.25, 0.5, 1)
 
 Shapes = list[Line | Cells | Text]
@@ -45,31 +45,31 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
         atlas: True for thumbnails of all heads, False for one head.
         theme: Colour theme.
     """
-    way = of.ways.get("hidden" if opening.hide_special else "plain", of.ways["plain"])
+    token_view = of.token_views.get("hidden" if opening.hide_special else "plain", of.token_views["plain"])
     at = of.layers.index(opening.layer + 1)
-    values, mask = of.shown(way)
+    values, mask = of.shown(token_view)
     if not atlas:
         values, mask = values[at, opening.head], mask[at, 0]
-    left = np.ones(values.shape[:-1], np.float32) if way.left is None else way.left
-    drawn = faint(values, left if atlas or way.left is None else left[at, opening.head])
+    left = np.ones(values.shape[:-1], np.float32) if token_view.left is None else token_view.left
+    drawn = faint(values, left if atlas or token_view.left is None else left[at, opening.head])
     draw = partial(diverging, end=of.high) if of.signed else sequential
     levels = draw(drawn, mask=np.broadcast_to(mask, values.shape)).levels
-    queries, keys = way.queries.labels, way.keys.labels
+    queries, keys = token_view.queries.labels, token_view.keys.labels
     if atlas:
         shapes, width, height = _atlas(levels, [f"L{layer}" for layer in of.layers], of.signed, of.high)
     elif opening.view == "matrix":
         shapes, width, height = _matrix(levels, queries, keys, of.signed, of.high)
     else:
-        followed = [row for row in map(way.queries.index_of, opening.followed) if row is not None]
+        followed = [row for row in map(token_view.queries.index_of, opening.followed) if row is not None]
         numbers = values[followed].sum(axis=0) if followed else None
         shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
-    """Return the initial state of a figure of a long text: its blocks."""
+    """Return the initial state of a figure of a long text as a matrix of blocks."""
     blocks = of.summaries[opening.head].blocks
-    window = whole(len(of.queries), len(of.keys))
+    window = whole_window(len(of.queries), len(of.keys))
     mask = np.isfinite(blocks)
     queries, keys = (
         [token.label for token in block_tokens(side.groups, places, window.block)]
@@ -90,26 +90,26 @@ def _lines(
     numbers: Floats | None,
     signed: bool,
 ) -> tuple[Shapes, float, float]:
-    """Return curves from query to key; signed numbers above and below 0 have different colours."""
-    row = _row(max(weights.shape))
-    wanted = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
+    """Draw curves from queries to keys; return the shapes, the width and the height."""
+    row = _row_height(max(weights.shape))
+    drawn = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
     if followed:
-        wanted[np.setdiff1d(np.arange(len(weights)), followed)] = 0
-    strongest = np.argsort(np.abs(wanted), axis=None)[-MAX_LINES:]
+        drawn[np.setdiff1d(np.arange(len(weights)), followed)] = 0
+    strongest = np.argsort(np.abs(drawn), axis=None)[-MAX_LINES:]
     shapes: Shapes = [
-        _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), wanted[i, j], signed)
+        _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), drawn[i, j], signed)
         for i, j in zip(
             *np.unravel_index(strongest, weights.shape), strict=True
         )  # the strongest last, on top
-        if wanted[i, j]
+        if drawn[i, j]
     ]
     shapes += _axis("query", _LEFT - 8, "end") + _axis("key", _RIGHT + 8, "start")
     for names, x, anchor in ((queries, _LEFT - 8, "end"), (keys, _RIGHT + 8, "start")):
         shapes += _names(names, x, row, "end" if anchor == "end" else "start")
     if numbers is not None:
-        written = signed_percent if signed else percent
-        parts = [(at, float(share)) for at, share in enumerate(numbers) if abs(share) >= 0.005]
-        shapes += [Text(written(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in parts]
+        format_number = signed_percent if signed else percent
+        shown = [(at, float(share)) for at, share in enumerate(numbers) if abs(share) >= 0.005]
+        shapes += [Text(format_number(share), _WIDTH - _EDGE, _middle(at, row), "end") for at, share in shown]
     bottom = _TOP + row * max(weights.shape) + 28
     if signed:
         return shapes, _WIDTH, bottom
@@ -126,29 +126,29 @@ def _lines(
 def _matrix(
     levels: Levels, queries: Sequence[str], keys: Sequence[str], signed: bool, high: float
 ) -> tuple[Shapes, float, float]:
-    """Rows are queries, columns keys."""
-    cell = _row(max(levels.shape), min((_WIDTH - _LEFT - _BAR) / len(keys), _MAX_ROW + 4))
+    """Draw a matrix with queries as rows and keys as columns; return the shapes, the width and the height."""
+    cell = _row_height(max(levels.shape), min((_WIDTH - _LEFT - _BAR) / len(keys), _MAX_ROW + 4))
     top = _TOP + (0 if cell < _MIN_ROW else 8 + 8 * min(_MAX_NAME, max(map(len, keys))))
-    wide, tall = cell * len(keys), cell * len(queries)
-    shapes: Shapes = [Cells(_LEFT, top, wide, tall, levels, signed)]
+    width, height = cell * len(keys), cell * len(queries)
+    shapes: Shapes = [Cells(_LEFT, top, width, height, levels, signed)]
     shapes += _axis("query", _LEFT - 8, "end", top - 14) + _axis("key", _LEFT, "start")
     shapes += _names(queries, _LEFT - 8, cell, "end", top)
     if cell >= _MIN_ROW:
         size = min(13, cell - 1)
         for at, name in enumerate(keys):
             shapes.append(Text(_short(name), _LEFT + (at + 0.5) * cell, top - 8, size=size, upwards=True))
-    shapes += _bar(_LEFT + wide + 20, top, signed, high)
-    height = max(top + tall, top + _BAR_HEIGHT) + _EDGE + 8
-    return shapes, max(_WIDTH, _LEFT + wide + _BAR + _EDGE), height
+    shapes += _bar(_LEFT + width + 20, top, signed, high)
+    bottom = max(top + height, top + _BAR_HEIGHT) + _EDGE + 8
+    return shapes, max(_WIDTH, _LEFT + width + _BAR + _EDGE), bottom
 
 
 def _atlas(levels: Levels, layers: Sequence[str], signed: bool, high: float) -> tuple[Shapes, float, float]:
-    """Return thumbnails in a row per layer and a column per head, one pixel apart."""
+    """Draw thumbnails, a row per layer and a column per head; return the shapes, the width and the height."""
     heads, left = levels.shape[1], 56
-    small = thumbnails(levels.reshape(-1, *levels.shape[2:]), "diverging" if signed else "sequential")
-    apart = np.pad(small, ((0, 0), (0, 1), (0, 1)), constant_values=MASKED)
-    rows, columns = apart.shape[1:]
-    sheet = apart.reshape(len(layers), heads, rows, columns).swapaxes(1, 2).reshape(-1, heads * columns)
+    pictures = thumbnails(levels.reshape(-1, *levels.shape[2:]), "diverging" if signed else "sequential")
+    separated = np.pad(pictures, ((0, 0), (0, 1), (0, 1)), constant_values=MASKED)
+    rows, columns = separated.shape[1:]
+    sheet = separated.reshape(len(layers), heads, rows, columns).swapaxes(1, 2).reshape(-1, heads * columns)
     cell = min(44, (_WIDTH - left - _BAR - _EDGE) / heads)
     shapes: Shapes = [Cells(left, _TOP, cell * heads, cell * len(layers), sheet, signed)]
     shapes += _axis("head", left, "start", _TOP - 26)
@@ -163,7 +163,7 @@ _BAR_HEIGHT = 140
 
 
 def _bar(x: float, y: float, signed: bool, high: float) -> Shapes:
-    """Return the colour bar; levels grow with the square root of the number."""
+    """Return the colour bar, on a square-root scale."""
     levels = np.linspace(HIGHEST, 0, _BAR_HEIGHT).astype(np.uint8)[:, None]
     places = [(percent(tick), 1 - tick**0.5) for tick in _TICKS]
     if signed:
@@ -178,7 +178,7 @@ def _line(x: float, y: float, end_x: float, end_y: float, weight: float, signed:
     return Line(x, y, end_x, end_y, float(abs(weight)) ** 0.7, rises)
 
 
-def _row(count: int, largest: float = _MAX_ROW) -> float:
+def _row_height(count: int, largest: float = _MAX_ROW) -> float:
     return min(max(_MIN_ROW, min(largest, 480 / count)), _MAX_SIDE / count)
 
 
@@ -193,7 +193,7 @@ def _axis(name: str, x: float, anchor: Literal["start", "end"], y: float = _TOP 
 def _names(
     names: Sequence[str], x: float, row: float, anchor: Literal["start", "end"], top: float = _TOP
 ) -> Shapes:
-    """Return the names of rows, as many as fit."""
+    """Return the names of rows, or none if the rows are too small."""
     size = min(13, row - 1)
     return [
         Text(_short(name), x, round(top + (at + 0.5) * row, 1), anchor, size)

@@ -52,17 +52,17 @@ def numbers_of(page: str) -> Floats:
     return np.frombuffer(gzip.decompress(base64.b64decode(packed)), "<f4")
 
 
-def weights_in(page: str, kind: Kind, way: str) -> Floats:
+def weights_in(page: str, kind: Kind, name: str) -> Floats:
     """What the browser computes from a page, [layer, head, shown query, shown key]; NaN where masked."""
     numbers = numbers_of(page)
     [reading] = facts_of(page)["readings"]
     [held] = [one for one in reading["kinds"] if one["kind"] == kind]
     shape = (len(held["layers"]), held["heads"], *held["size"])
     weights = numbers[held["weights"] :][: np.prod(shape)].reshape(shape)
-    of_way = held["ways"][way]
-    weights = weights[:, :, of_way["rows"]][..., of_way["columns"]]
-    if of_way["left"] is None:
+    token_view = held["token_views"][name]
+    weights = weights[:, :, token_view["rows"]][..., token_view["columns"]]
+    if token_view["left"] is None:
         return weights
-    left = numbers[of_way["left"] :][: weights[..., 0].size].reshape(weights.shape[:-1])
+    left = numbers[token_view["left"] :][: weights[..., 0].size].reshape(weights.shape[:-1])
     shown: Floats = np.divide(weights, np.where(left > 0, left, 1)[..., None], dtype=np.float32)
     return shown

@@ -90,7 +90,7 @@ def test_a_difference_of_two_texts_is_named_after_both() -> None:
     second = replace(second, edits=("encoder 1-1",))
     figure = show(other(second) - first, layer=1, words=True)
     [reading] = facts_of(figure.page)["readings"]
-    labels = [token["label"] for token in reading["kinds"][0]["ways"]["plain"]["keys"]]
+    labels = [token["label"] for token in reading["kinds"][0]["token_views"]["plain"]["keys"]]
     assert labels[3:6] == ["saw", "the → a", "cat"]
     assert [text["typed"] for text in reading["texts"]] == [second.text, first.text]
     after, before = figure.title.partition(": ")[2].split(" − ")
@@ -132,7 +132,7 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
         show(three - two)
     with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
         show(trace - encoder(heads=2))
-    with pytest.raises(AttnvizError, match="no maximum"):
+    with pytest.raises(AttnvizError, match="maximum over heads of signed"):
         show(other(trace) - trace, pool="max")
     with pytest.raises(AttnvizError, match="single heads"):
         show(trace, view="atlas", pool="mean")
@@ -175,5 +175,5 @@ def test_a_long_text_is_drawn_and_what_needs_all_weights_is_refused(long: Trace)
     largest = np.pad(long.block(layer=1).weights[2], (0, 1)).reshape(4, 2, 4, 2).max(axis=(1, 3))
     np.testing.assert_array_equal(levels, np.floor(254 * np.sqrt(largest) + 0.5))
     for refused in ({"view": "atlas"}, {"words": True}, {"pool": "mean"}, {"hide_special": True}):
-        with pytest.raises(AttnvizError, match="a report holds at most"):
+        with pytest.raises(AttnvizError, match="the maximum of a report is"):
             show(long, **refused)

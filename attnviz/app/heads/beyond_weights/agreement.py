@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
+from attnviz.analysis.rank_correlation import SIGNIFICANCE_LEVEL, critical_value, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import measure_name
@@ -19,11 +19,11 @@ from attnviz.text import decimal, percent, plural
 def draw(chosen: TokenSelection) -> None:
     """Draw a table of Spearman's ρ, its range over the occlusion methods, and the chance level."""
     latest = job_of(chosen).latest
-    if latest is None or not latest.found.omitted:
+    if latest is None or not latest.found.occluded:
         st.markdown("The correlations appear once the first token is removed.")
         return
-    counted = chosen.counted(latest.found)
-    rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, counted)
+    ranked = chosen.ranked(latest.found)
+    rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)
     st.table(
         {
             "measure": [measure_name(row.measure, chosen.name) for row in _compared(rows)],
@@ -31,7 +31,7 @@ def draw(chosen: TokenSelection) -> None:
         },
         width="content",
     )
-    st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
+    st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
 
 
 def _compared(rows: Sequence[Row]) -> list[Row]:
@@ -49,8 +49,8 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
     compared = len(_compared(rows))
     bound = critical_value(count, max(1, compared))
     if bound is None or not compared:
-        return f"{plural(count, 'token')} ranked: too few to compare two orders."
+        return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
         f"Chance level for {plural(compared, 'measure')} of {count} tokens: |ρ| = {rounded_up(bound)} "
-        f"(p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
+        f"(p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
     )

@@ -16,22 +16,22 @@ from attnviz.trace import Kind, Mask
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """The chosen token, among all tokens.
+    """The selected token.
 
     The layers are the encoder's, or the decoder's of a model without an encoder.
     """
 
     def shown(self) -> tuple[int, ...]:
-        """The positions of the shown tokens: no special tokens, except the chosen one."""
+        """Return the positions of the shown tokens: no special tokens, except the chosen one."""
         places = enumerate(self.queries)
-        return tuple(place for place, group in places if not group.special or place == self.query)
+        return tuple(at for at, group in places if not group.special or at == self.query)
 
-    def counted(self, found: MeasuredToken) -> Mask:
-        """[token], True for ranked tokens: those shown and not masked, without the chosen one."""
-        counted = np.zeros(len(self.queries), dtype=np.bool_)
-        counted[list(self.shown())] = True
-        counted[self.query] = False
-        return np.asarray(counted & found.seen)
+    def ranked(self, found: MeasuredToken) -> Mask:
+        """Return a mask, [token], True for ranked tokens: shown, not masked, and not the chosen one."""
+        ranked = np.zeros(len(self.queries), dtype=np.bool_)
+        ranked[list(self.shown())] = True
+        ranked[self.query] = False
+        return np.asarray(ranked & found.visible)
 
 
 def choose() -> TokenSelection:
@@ -45,9 +45,9 @@ def choose() -> TokenSelection:
     given = ModelInput(text)
     groups, _ = choosing.groups(entry, given, kind)
     with beside:
-        place = controls.token(groups, given, "Token")
+        query = controls.token(groups, given, "Token")
     with numbers:
         layer, head = choosing.head(entry, kind)
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. This page shows the encoder.")
-    return TokenSelection(entry, kind, layer, head, given, groups, groups, place)
+    return TokenSelection(entry, kind, layer, head, given, groups, groups, query)

@@ -12,7 +12,7 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.explained import HEADING, measure_name
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN
@@ -37,7 +37,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the measures while they are computed."""
     show_job(
         job_of(chosen),
-        counted("Measuring", "steps"),
+        progress_text("Measuring", "steps"),
         lambda progress: _draw(chosen, progress.found),
         key="beyond weights",
     )
@@ -56,33 +56,33 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
 
 
 def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
-    counted = chosen.counted(found)
-    rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
+    ranked = chosen.ranked(found)
+    rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
         "most. *Occlusion* removes one token at a time; the other rows are sorted by agreement with it."
     )
-    _measures(chosen, found, rows, counted)
-    st.markdown(_followed(chosen, found))
-    for what, reason in found.missing.items():
-        name = measure_name(what, chosen.name)
+    _measures(chosen, found, rows, ranked)
+    st.markdown(_measured_outcome(chosen, found))
+    for measure, reason in found.missing.items():
+        name = measure_name(measure, chosen.name)
         st.info(f"**{name}** is not available. {markdown.plain(reason)}", icon=":material/block:")
 
 
-def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row], counted: Mask) -> None:
+def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row], ranked: Mask) -> None:
     """Draw the rows, occlusion first, coloured from 0 to the row's largest value among ranked tokens."""
     places = list(chosen.shown())
-    values = np.array([np.where(counted, row.values, np.nan)[places] for row in rows], np.float32)
+    values = np.array([np.where(ranked, row.values, np.nan)[places] for row in rows], np.float32)
     largest = np.nanmax(values, axis=1, keepdims=True, initial=np.finfo(np.float32).tiny)
     texts, printed = [], []
     for row in rows:
         for place in places:
-            rank = f"rank {row.ranks[place]:g} of {counted.sum()}"
+            rank = f"rank {row.ranks[place]:g} of {ranked.sum()}"
             if not row.ranks[place]:
-                rank = "the token itself, not ranked" if found.seen[place] else "masked"
+                rank = "the token itself, not ranked" if found.visible[place] else "masked"
             texts.append(f"{_number(row.measure, float(row.values[place]))}, {rank}")
             printed.append(f"{row.ranks[place]:g}" if row.ranks[place] else "")
-    names = [measure_name(row.way or row.measure, chosen.name) for row in rows]
+    names = [measure_name(row.method or row.measure, chosen.name) for row in rows]
     named = [row.measure for row in rows]
     at = named.index(open_now) if (open_now := MEASURE.get(OCCLUSION)) in named else 0
     title = f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”"
@@ -101,16 +101,16 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
     )
 
 
-def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
+def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     """Return the outcome measured by occlusion, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
-    if not found.omitted:
+    if not found.occluded:
         return "Each token is removed in turn …"
-    if found.followed is None:
+    if found.target is None:
         return f"Measured outcome: the output of {chosen.token}, as 1 − cosine."
-    likely = f"{markdown.code(found.followed.text)} ({percent(found.followed.probability, 1)})"
-    where = "in place of" if found.followed.kind == "masked" else "after"
+    likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
+    where = "in place of" if found.target.kind == "masked" else "after"
     return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
 
 

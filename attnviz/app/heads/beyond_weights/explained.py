@@ -20,7 +20,7 @@ from attnviz.experiments.beyond_weights import (
     OCCLUSION,
 )
 
-# Without it, a tall formula has its own scroll bar, which the keyboard cannot reach.
+# Otherwise a tall formula gets its own scroll bar, which the keyboard cannot reach.
 _STYLE = """
 <style>
 .stMain .katex-display { overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.2em 0; }
@@ -29,7 +29,7 @@ _STYLE = """
 
 
 EXPLAINED = markdown.parts(Path(__file__).with_suffix(".md"))
-"""Help on the picture; and the definition, formulas, limits and references of each measure."""
+"""Help on the picture, and the definition, formulas, limits and references of each measure."""
 
 
 def measure_name(measure: str, head: str) -> str:
@@ -39,7 +39,7 @@ def measure_name(measure: str, head: str) -> str:
     """
     layer = head.split("-", maxsplit=1)[0]
     names: dict[str, str] = {
-        **{way: f"{OCCLUSION}: {way}" for way in OCCLUSION_METHODS},
+        **{method: f"{OCCLUSION}: {method}" for method in OCCLUSION_METHODS},
         HEAD_WEIGHTS: f"Weights of head {head}",
         LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
         HEAD_NORMS: f"Norms of head {head}",

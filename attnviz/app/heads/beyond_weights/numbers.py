@@ -15,7 +15,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the numbers computed so far, for all of the model's tokens."""
     latest = job_of(chosen).latest
     if latest is None:
-        st.markdown("The numbers appear with the first measures.")
+        st.markdown("The numbers appear when the first measure is computed.")
         return
     table = columns(chosen, latest.found)
     st.dataframe(
@@ -33,7 +33,7 @@ def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str]
     Occlusion has a column for each method; NaN where it cannot remove the token.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
-    table |= {way: values.tolist() for way, values in found.omitted.items()}
+    table |= {method: values.tolist() for method, values in found.occluded.items()}
     for measure in MEASURES:
         if (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:
             table[measure_name(measure, chosen.name)] = values.tolist()

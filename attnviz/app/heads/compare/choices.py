@@ -37,14 +37,14 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     """
     with bar():
         texts = st.container()
-        ways, *places = st.columns([6, 4, 3], vertical_alignment="center")
-    with ways, st.container(horizontal=True, vertical_alignment="center"):
+        buttons, *places = st.columns([6, 4, 3], vertical_alignment="center")
+    with buttons, st.container(horizontal=True, vertical_alignment="center"):
         beside = st.container(width="content"), st.container(width="content")
     return _two_sentences(texts, *beside), places
 
 
-def counts_one_word() -> bool:
-    """Draw what counts; return whether it is the chosen word alone."""
+def choose_one_word() -> bool:
+    """Draw the choice of the words to compare; return True for the chosen word alone."""
     return ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD)) == ONE_WORD
 
 
@@ -53,7 +53,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with beside:
         entry = controls.reading_model(offer_own=False)
     offered = [example for example in examples_of(entry, together=False) if example.other]
-    _begin_with_an_example(entry, offered)
+    _fill_with_example(entry, offered)
     with second:
         other = OTHER.draw(
             "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
@@ -88,8 +88,8 @@ def _wait(missing: str) -> None:
     link.postpone()
 
 
-def _begin_with_an_example(entry: Entry, offered: Sequence[Example]) -> None:
-    """Fill boxes that neither the visitor nor a link has set with an example."""
+def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
+    """Fill the boxes with an example if neither the visitor nor a link has set them."""
     if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
     if partner := _partner(entry):
@@ -98,7 +98,7 @@ def _begin_with_an_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 def _partner(entry: Entry) -> str:
     """Return the second sentence of the first one's example if none is set; else ""."""
-    return choosing.partner(entry, link.current(TEXT)) if controls.left_empty(OTHER) else ""
+    return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:
@@ -121,13 +121,13 @@ def _open(example: Example) -> None:
 
 
 def choose_word(compared: Comparison, grid: Grid) -> int:
-    """Draw the choice; return which of the shared rows it is. A word that occurs twice has two entries."""
+    """Draw the choice of a word; return its index in the shared rows. A repeated word has several entries."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
     example = example_of(compared.model, compared.first.text, compared.second.text)
-    wanted = example.query if example else "it"
+    initial = example.query if example else "it"
     labels = [group.label.split(" → ")[0].strip() for group in groups]
     words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
-    begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
-    of = (compared.model.name, compared.kind, compared.first, compared.second)
-    return options.index(QUERY.draw("From (query)", options, options[begin], of))
+    default = labels.index(initial) if initial in labels else words[-1] if words else 0
+    scope = (compared.model.name, compared.kind, compared.first, compared.second)
+    return options.index(QUERY.draw("From (query)", options, options[default], scope))

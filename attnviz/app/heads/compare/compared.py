@@ -43,7 +43,7 @@ def aligned(compared: Comparison) -> Grid:
     heads = weights(compared, "first").shape[0] * compared.model.heads
     if (cells := len(both.rows) * len(both.columns) * heads) > traces.MAX_WEIGHTS:
         raise AttnvizError(
-            f"Side by side, the two have {len(both.rows)} × {len(both.columns)} words in {heads} "
+            f"Together, the sentences have {len(both.rows)} × {len(both.columns)} words in {heads} "
             f"heads: {cells:,} weights, more than this page can show ({traces.MAX_WEIGHTS:,}). Shorten them."
         )
     return both
@@ -54,7 +54,7 @@ def weights(compared: Comparison, side: Side) -> Floats:
     return traces.weights(compared.model, compared.given(side), compared.kind, False, True)
 
 
-def placed(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
+def aligned_weights(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
     """Return one head's weights on the grid, [row, column]; NaN for missing words and masked cells."""
     block = traces.trace(compared.model, compared.given(side)).of_kind(compared.kind)[layer]
     seen = shown_mask(block.mask, *_shown(compared, side))
@@ -63,7 +63,7 @@ def placed(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
 
 
 @cached()
-def moved(compared: Comparison) -> Floats:
+def distances(compared: Comparison) -> Floats:
     """Return the total variation of each head's rows, [layer, head, shared row].
 
     A word that only one text has counts with weight 0 in the other.
@@ -72,7 +72,7 @@ def moved(compared: Comparison) -> Floats:
 
 
 @cached()
-def largest(compared: Comparison) -> float:
+def largest_change(compared: Comparison) -> float:
     """Return the largest change of a weight in any head."""
     return max(float(np.nanmax(np.abs(new - old), initial=0.0)) for old, new in _layers(compared))
 

@@ -1,4 +1,4 @@
-"""First, second and difference side by side, on one grid of words."""
+"""First sentence, second sentence and difference side by side, on one grid of words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attnviz.analysis.aligned import Grid
 from attnviz.analysis.picture import Picture, diverging, sequential
 from attnviz.app.components.head_view import head_view
 from attnviz.app.components.store import publish
-from attnviz.app.heads.compare.compared import Comparison, largest
+from attnviz.app.heads.compare.compared import Comparison, largest_change
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
@@ -20,11 +20,11 @@ from attnviz.widgets.tokens import shown_tokens
 _NOTE = (
     "The weights of both sentences share one colour scale, 0 to 100 %. The scale of the difference ends at "
     "the largest change in any head. Colours follow the square root, so that small numbers are visible: "
-    "half the colour is a quarter of the number. − and +: a word of only the first or only the second "
+    "half the intensity is a quarter of the number. − and +: a word of only the first or only the second "
     "sentence; hatched: nothing to compare, or masked. Points are percentage points. The pieces of a word "
     "are merged."
 )
-_CAPTION = 300  # maximum characters of a sentence in a caption
+_MAX_QUOTE = 300  # maximum characters of a sentence in a caption
 _MIN_VISIBLE = 5e-4  # smaller changes are shown as "0.0 points"
 
 
@@ -40,16 +40,16 @@ def draw(
         row: The chosen row.
         compared: The comparison.
     """
-    high = largest(compared)
+    high = largest_change(compared)
     if high < _MIN_VISIBLE:
         high = 1.0  # rounding errors must not look like changes
     difference = second - first
-    shown = (
+    pictures = (
         ("first", "first sentence", _weights(first), first),
         ("second", "second sentence", _weights(second), second),
         ("difference", "second − first", diverging(difference, end=high), difference),
     )
-    for place, (name, title, picture, values) in zip(st.columns(3), shown, strict=True):
+    for place, (name, title, picture, values) in zip(st.columns(3), pictures, strict=True):
         heads, facts = [[1, 1]], {"high": [float(picture.high)]}
         heading = f"Head {head_name(*head)}, {title}"
         with place:
@@ -71,7 +71,7 @@ def draw(
                 unit="signed percent" if name == "difference" else "percent",
                 caption=_caption(compared),
                 filename=f"{file_name_of(compared.model.name)}-head{head_name(*head)}-two-sentences-{name}",
-                on_pick=lambda query, _: _choose(grid, query),
+                on_pick=lambda query, _: _select(grid, query),
             )
     st.markdown(f":small[{_NOTE}]")
 
@@ -80,8 +80,8 @@ def _weights(values: Floats) -> Picture:
     return sequential(np.nan_to_num(values), mask=np.isfinite(values))
 
 
-def _choose(grid: Grid, row: int | None) -> None:
-    """Choose the word of a row that both sides have."""
+def _select(grid: Grid, row: int | None) -> None:
+    """Select the word of a row if both sentences have it."""
     if row is not None and grid.rows[row].shared:
         QUERY.pick(grid.queries[row])
 
@@ -89,7 +89,7 @@ def _choose(grid: Grid, row: int | None) -> None:
 def _caption(compared: Comparison) -> str:
     """Return the caption of saved pictures."""
     first, second = (
-        f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
+        f"“{isolated(text if len(text) <= _MAX_QUOTE else text[:_MAX_QUOTE] + '…')}”"
         for text in (compared.first.text, compared.second.text)
     )
-    return f"{first} → {second} · {lookup.called(compared.model)}"
+    return f"{first} → {second} · {lookup.display_name(compared.model)}"

@@ -11,12 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.aligned import Grid
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.sentence import moves
+from attnviz.analysis.sentence import changed_keys
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
-from attnviz.app.heads.compare.compared import Comparison, aligned, moved, placed
+from attnviz.app.heads.compare.compared import Comparison, aligned, aligned_weights, distances
 from attnviz.app.references import cited_markdown
 from attnviz.text import head_name, ordinal, percent, points
 from attnviz.trace import Floats
@@ -29,7 +29,7 @@ Head = tuple[int, int]
 
 
 def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
-    """Draw the ranking of all heads, and the selected one twice; in `places`, the head and the word.
+    """Draw the ranking of all heads, the selected head in both sentences, and its choice in `places`.
 
     Raises:
         AttnvizError: the sentences share too few words, or are too long.
@@ -38,19 +38,21 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
     overview, beside = st.columns([5, 7], gap="medium")
     with beside:
         finding, listed = st.container(), st.container()
-        one_word = choices.counts_one_word()
+        one_word = choices.choose_one_word()
     with places[0]:
         head = choosing.head(compared.model, compared.kind)
     with places[1]:
         word = choices.choose_word(compared, grid)
-    rows = moved(compared)
+    rows = distances(compared)
     values = rows[..., word] if one_word else rows.mean(axis=-1)
     order = ranked(values)
-    first, second = placed(compared, "first", *head), placed(compared, "second", *head)
+    first, second = aligned_weights(compared, "first", *head), aligned_weights(compared, "second", *head)
     row = grid.shared[word]
     with overview:
         _map(values, head)
-    finding.markdown(f"{_place(values, order, head, one_word)} {row_moves(grid, second - first, row)}")
+    finding.markdown(
+        f"{_describe_rank(values, order, head, one_word)} {describe_change(grid, second - first, row)}"
+    )
     with listed:
         offered = {f"{head_name(*at)} · {percent(float(values[at]))}": at for at in order[:_LISTED]}
         controls.buttons(
@@ -59,20 +61,20 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
     pictures.draw(grid, first, second, head, row, compared)
 
 
-def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
+def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
     """Return the rank of the selected head among all heads, and the value of the median head."""
     where = " for the chosen word" if one_word else ""
     if float(values.max()) < _MIN_VISIBLE:
         return f"None of the {values.size} heads changes{where}."
     place = f"{ordinal(order.index(head) + 1)}most"
-    number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
+    number, median = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
         f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: {number} of its weight "
-        f"moves ({middle} in the median head)."
+        f"moves ({median} in the median head)."
     )
 
 
-def row_moves(grid: Grid, change: Floats, row: int) -> str:
+def describe_change(grid: Grid, change: Floats, row: int) -> str:
     """Describe the change of a row: "`it` gives `dog` **36 percentage points less** and `road` …".
 
     Args:
@@ -81,7 +83,7 @@ def row_moves(grid: Grid, change: Floats, row: int) -> str:
         row: Row of the grid, for a word of both sides.
     """
     name = markdown.token(row, grid.queries)
-    moved = moves(change, row, grid.queries, grid.keys)
+    moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
         f"{markdown.code(key)} **{points(size)} {'more' if size > 0 else 'less'}**"
         for key, size in filter(None, (moved.loss, moved.gain))
@@ -90,14 +92,14 @@ def row_moves(grid: Grid, change: Floats, row: int) -> str:
 
 
 def _map(values: Floats, head: Head) -> None:
-    most = max(float(values.max()), _MIN_VISIBLE)
+    highest = max(float(values.max()), _MIN_VISIBLE)
     head_map(
         "changes",
         title="How much each head changes: total variation",
         values=values,
         texts=[percent(float(value)) for value in values.ravel()],
         low=(0.0, "0"),
-        high=(most, percent(most)),
+        high=(highest, percent(highest)),
         printed=[f"{100 * value:.0f}" for value in values.ravel()],
         selected=head,
         on_pick=controls.open_head,

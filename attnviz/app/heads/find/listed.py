@@ -50,7 +50,7 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
     spans = [(Span(tokens[place].start, tokens[place].end), sign) for place, sign in marks.items()]
     st.markdown(_marked(found.sentence, [each for each in spans if each[0].start < each[0].end]))
     query, key = (markdown.token(place, groups) for place in (found.place, found.attends_to))
-    there = {
+    parameters = {
         MODEL.name: chosen.entry.name,
         TEXT.name: found.sentence,
         **({KIND.name: chosen.kind} if len(chosen.entry.kinds) > 1 else {}),
@@ -64,7 +64,7 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
             f"**{decimal(found.similarity)}**]"
         )
         st.page_link(
-            "pages/explore.py", label="Open on Explore", icon=":material/grid_view:", query_params=there
+            "pages/explore.py", label="Open in Explore", icon=":material/grid_view:", query_params=parameters
         )
 
 

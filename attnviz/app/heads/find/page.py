@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.heads import choosing, texts
 from attnviz.app.heads.find import listed
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.app.state.choices import COUNT, SOURCE, VECTOR
 from attnviz.capture.model import ModelInput
@@ -42,16 +42,16 @@ class TokenSelection(choosing.QueryInHead):
     count: int
 
     @property
-    def wanted(self) -> str:
+    def vector_plural(self) -> str:
         """Plural of the compared vector: "queries"."""
         return _PLURAL[self.vector]
 
 
 def choose() -> tuple[TokenSelection, Corpus | None]:
-    """Draw all choices; the text is None as long as the visitor has not entered one.
+    """Draw all choices; the text is None until the visitor enters one.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or records weights only; or the text is too long.
+        AttnvizError: the model cannot read the sentence, or records only weights; or the text is too long.
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
@@ -62,13 +62,13 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     with beside:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
-        with _together():
+        with _one_line():
             st.markdown("Compare its")
             vector = VECTOR.segments("Vector", get_args(Vector))
-        with _together():
+        with _one_line():
             st.markdown("and list the most similar")
             count = COUNT.segments("Number of results", _COUNTS)
-        with _together():
+        with _one_line():
             st.markdown("in the sentences")
             source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED))
         corpus = texts.corpus(source, max_lines=MAX_SENTENCES) if source == texts.BUNDLED else None
@@ -77,40 +77,40 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     return TokenSelection(entry, kind, layer, head, given, queries, keys, query, vector, count), corpus
 
 
-def _together() -> DeltaGenerator:
-    """Return a container for a choice and its label, between which no line breaks."""
+def _one_line() -> DeltaGenerator:
+    """Return a container that keeps a choice and its label on one line."""
     return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
 def show(chosen: TokenSelection, corpus: Corpus) -> None:
     """Draw the most similar tokens as a list, and as a map beside it, once the text is read."""
     job = listed.vectors_job(chosen, corpus)
-    progress = show_job(job, counted("Reading the sentences", "lines"), key="find")
+    progress = show_job(job, progress_text("Reading the sentences", "lines"), key="find")
     if not progress or not progress.found:
         return
     text = progress.found
     texts.show_skipped(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
     place = chosen.queries[chosen.query].positions[0]
-    wanted = vector_of(chosen.block, chosen.head, chosen.vector, place)
-    results = text.nearest(chosen.head, chosen.vector, wanted, chosen.count, chosen.given.text)
+    vector = vector_of(chosen.block, chosen.head, chosen.vector, place)
+    results = text.nearest(chosen.head, chosen.vector, vector, chosen.count, chosen.given.text)
     if not results:
         st.info("Enter a sentence other than the one above.", icon=":material/edit:")
         return
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.header(f"The {len(results)} most similar {chosen.wanted}", anchor=False)
+        st.header(f"The {len(results)} most similar {chosen.vector_plural}", anchor=False)
         for _, found in results:
             with st.container(border=True, gap="xxsmall"):
                 listed.draw(chosen, found, chosen.vector)
     with right:
-        _map(chosen, text, results, wanted)
+        _map(chosen, text, results, vector)
 
 
 def _map(
-    chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, Neighbour]], wanted: Floats
+    chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, Neighbour]], vector: Floats
 ) -> None:
     """Draw the vectors of all tokens of the text by their principal components."""
-    # Importing Plotly takes a second; other pages do not wait for it.
+    # Imported on demand: importing Plotly takes a second.
     from attnviz.export.heatmap import config
     from attnviz.export.vector_map import MapToken, vector_map
 
@@ -118,21 +118,22 @@ def _map(
     found, similarities = zip(*((token, near.similarity) for token, near in results), strict=True)
     label = chosen.queries[chosen.query].label
     figure = vector_map(
-        text.vectors(chosen.head, chosen.vector), tokens, found, similarities, wanted, label, chosen.vector
+        text.vectors(chosen.head, chosen.vector), tokens, found, similarities, vector, label, chosen.vector
     )
     first, second = (figure.layout[axis].title.text for axis in ("xaxis", "yaxis"))
-    what = f"{len(tokens):,} {chosen.wanted} of head {chosen.name}"
+    description = f"{len(tokens):,} {chosen.vector_plural} of head {chosen.name}"
     st.plotly_chart(
         figure,
         theme="streamlit",
         config=config(
             with_sentence(f"{file_name_of(chosen.entry.name)}-head{chosen.name}-{chosen.vector}-map")
         ),
-        alt=f"Map of {what} by principal components: {first} across, {second} up. The list has those found.",
+        alt=f"Map of {description} by principal components: {first} across, {second} up.",
         key="map",
     )
     st.markdown(
-        f"The {what} in {plural(len(text.sentences), 'sentence')}, projected onto their first two principal "
-        "components (Pearson 1901). The list compares whole vectors by their cosine (Hoover et al. 2020), so "
-        "tokens that are close on the map need not be similar. Hover over a token to read its sentence."
+        f"The {description} in {plural(len(text.sentences), 'sentence')}, projected onto their first two "
+        "principal components (Pearson 1901). The list compares full vectors by their cosine (Hoover et al. "
+        "2020), so tokens that are close on the map need not be similar. Hover over a token to read its "
+        "sentence."
     )

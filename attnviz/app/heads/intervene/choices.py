@@ -27,9 +27,9 @@ _MAX_LISTED = 8
 
 _FIRST = "the edit that Intervene opened with, and its model"
 _HELP = (
-    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10; “encoder 4-2 10 >8” "
-    "moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” moves "
-    "the row’s weight on token 3 to token 8."
+    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
+    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
+    "moves the row’s weight on token 3 to token 8."
 )
 
 
@@ -40,16 +40,16 @@ class Intervention(choosing.QueryInHead):
     edits: tuple[Edit, ...]
 
     @property
-    def written(self) -> tuple[str, ...]:
+    def edit_texts(self) -> tuple[str, ...]:
         """The edits as in links; a cache key."""
         return tuple(str(edit) for edit in self.edits)
 
 
 def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
-    """Draw the choice of a sentence, a model, a head and a token in one line, and below it that of changes.
+    """Draw the choice of a sentence, a model, a head and a token in one row, and the changes below it.
 
     Returns:
-        The choices, the container of the picture, and that of the text beside it.
+        The choices, the container for the picture, and the container for the text beside it.
 
     Raises:
         AttnvizError: the model cannot read the sentence, or is no longer usable.
@@ -57,7 +57,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
     traces.need_vectors(entry, given)
-    buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
+    buttons, changes = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, beside = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
@@ -66,7 +66,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     with numbers:
         layer, head = choosing.head(entry, kind)
     _ablate_first(entry, Edit(kind, layer, head))
-    edits = _edits(entry, given, made, beside)  # first, because the buttons show existing edits
+    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
     with word:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
@@ -75,7 +75,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
         with st.popover("Other changes", icon=":material/tune:"):
             row = Edit(kind, layer, head, query)
             _button(f"Ablate its row of {chosen.token}", row, ":material/voice_over_off:")
-            _point(chosen)
+            _redirect(chosen)
             st.markdown(f":small[{_HELP}]")
     return chosen, figure, beside
 
@@ -89,41 +89,41 @@ def _ablate_first(entry: Entry, edit: Edit) -> None:
         memory.put(_FIRST, (entry.name, str(edit)))
 
 
-def _point(chosen: Intervention) -> None:
-    """Draw the choice of a token, and the button that gives it all weight of the row.
+def _redirect(chosen: Intervention) -> None:
+    """Draw the choice of a key token, and the button that redirects the row to it.
 
-    At first it is the ordinary token with the second largest weight.
+    The default is the ordinary token with the second largest weight.
     """
     if chosen.entry.family in ONLY_ABLATED:
         st.markdown(
             ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )
         return
-    aims = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
+    targets = np.flatnonzero(chosen.block.mask[chosen.query]).tolist()
     row = chosen.block.weights[chosen.head, chosen.query]
-    falling = sorted(aims, key=lambda aim: (chosen.keys[aim].special, -row[aim]))
-    begin = aims.index(falling[min(1, len(aims) - 1)])
-    keys, what = [chosen.keys[aim] for aim in aims], (chosen.given, chosen.kind)
-    aim = aims[controls.token(keys, what, "… or let it attend to", POINTS_AT, begin)]
-    label = f"Let {chosen.token} attend only to {markdown.token(aim, chosen.keys)}"
-    edit = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query, target=aim)
+    ranked = sorted(targets, key=lambda target: (chosen.keys[target].special, -row[target]))
+    default = targets.index(ranked[min(1, len(targets) - 1)])
+    keys, context = [chosen.keys[target] for target in targets], (chosen.given, chosen.kind)
+    target = targets[controls.token(keys, context, "… or let it attend to", POINTS_AT, default)]
+    label = f"Let {chosen.token} attend only to {markdown.token(target, chosen.keys)}"
+    edit = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query, target=target)
     _button(label, edit, ":material/my_location:")
 
 
 def toggle(edit: Edit) -> None:
-    """Append this edit, or remove it."""
+    """Add this edit, or remove it if it is there."""
     edits, written = list(EDITS.get([])), str(edit)
     EDITS.set([each for each in edits if each != written] if written in edits else [*edits, written])
 
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
-    """Draw a button that makes a change, or takes it back where it is made already."""
-    made = str(edit) in EDITS.get([])
+    """Draw a button that applies an edit, or undoes it if it is already applied."""
+    is_applied = str(edit) in EDITS.get([])
     st.button(
-        f"Undo: {label[0].lower()}{label[1:]}" if made else label,
+        f"Undo: {label[0].lower()}{label[1:]}" if is_applied else label,
         key=f"make {edit}",
-        type="primary" if primary and not made else "secondary",
-        icon=":material/undo:" if made else icon,
+        type="primary" if primary and not is_applied else "secondary",
+        icon=":material/undo:" if is_applied else icon,
         on_click=toggle,
         args=(edit,),
     )
@@ -133,35 +133,35 @@ def _edits(
     entry: Entry, given: ModelInput, place: DeltaGenerator, beside: DeltaGenerator
 ) -> tuple[Edit, ...]:
     """Draw the changes, and describe them; return the valid ones."""
-    every = [
+    ablations = [
         str(Edit(kind, layer, head))
         for kind in entry.kinds
         for layer in entry.numbers_of(kind)
         for head in range(entry.heads)
     ]
     with place:
-        made = EDITS.draw(
-            "What is changed",
-            every,
+        texts = EDITS.draw(
+            "Changes",
+            ablations,
             accept_new_options=True,
-            placeholder="Nothing is changed",
+            placeholder="No changes",
             label_visibility="collapsed",
         )
     with beside:
-        return _described(made, entry, given)
+        return _valid_edits(texts, entry, given)
 
 
-def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Describe the changes; return the valid ones."""
     found: dict[Edit, None] = {}
     problems: dict[str, None] = {}
-    for written in made[:MAX_EDITS]:
+    for written in texts[:MAX_EDITS]:
         try:
-            found[_fitting(written, entry, given)] = None
+            found[_parsed(written, entry, given)] = None
         except InvalidEdit as error:
             problems[markdown.plain(str(error))] = None
-    if len(made) > MAX_EDITS:
-        problems[f"There are {len(made):,} changes; the first {MAX_EDITS} are applied."] = None
+    if len(texts) > MAX_EDITS:
+        problems[f"There are {len(texts):,} changes; the first {MAX_EDITS} are applied."] = None
     edits = tuple(found)
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
@@ -184,19 +184,19 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {head_name(edit.layer, edit.head)}"
-    who = "every token" if edit.query is None else markdown.token(edit.query, queries)
+    tokens = "every token" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
         return f"{head} is ablated"
     if edit.target is None:
-        return f"in {head}, the row of {who} is ablated"
+        return f"in {head}, the row of {tokens} is ablated"
     target = markdown.token(edit.target, keys)
     if edit.source is None:
-        return f"in {head}, {who} attends only to {target}"
-    return f"in {head}, the weight of {who} on {markdown.token(edit.source, keys)} moves to {target}"
+        return f"in {head}, {tokens} attends only to {target}"
+    return f"in {head}, the weight of {tokens} on {markdown.token(edit.source, keys)} moves to {target}"
 
 
-def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
-    """Return the edit.
+def _parsed(written: str, entry: Entry, given: ModelInput) -> Edit:
+    """Parse an edit and check that it applies to this sentence.
 
     Raises:
         InvalidEdit: the text is not an edit, or the model or sentence has no such place.

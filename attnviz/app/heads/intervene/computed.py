@@ -10,19 +10,19 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.server.cache import cached
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.ablation import OutcomeDistances, moved
+from attnviz.experiments.ablation import OutcomeDistances, outcome_distances
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
-_MAX_TOKENS = 5  # of the likeliest tokens before, and of those after
+_MAX_TOKENS = 5  # number of most likely tokens before the edits, and after them
 
 
 @dataclass(frozen=True)
 class LikelyToken:
     """A possible next token, with its probability before and after the edits.
 
-    `place` is its rank before the edits, from 1; None if it was not among the likeliest.
+    `place` is its rank before the edits, from 1; None if it was not among the most likely.
     """
 
     label: str
@@ -33,12 +33,12 @@ class LikelyToken:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """Changes of all outputs, for one variant, and the likeliest tokens.
+    """Changes of all outputs, for one variant, and the most likely tokens.
 
-    The likeliest tokens before the edits come first, then new ones; empty without a prediction.
+    The most likely tokens before the edits come first, then new ones; empty without a prediction.
     """
 
-    moved: OutcomeDistances
+    distances: OutcomeDistances
     likely: tuple[LikelyToken, ...]
 
 
@@ -48,7 +48,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
     Raises:
         AttnvizError: the model does not support these edits.
     """
-    return _effect(chosen.entry, chosen.given, chosen.written, place)
+    return _effect(chosen.entry, chosen.given, chosen.edit_texts, place)
 
 
 def weights(chosen: Intervention) -> Floats | None:
@@ -60,21 +60,21 @@ def weights(chosen: Intervention) -> Floats | None:
     Raises:
         AttnvizError: the model does not support these edits.
     """
-    same = ModelInput(chosen.given.text, target=traces.trace(chosen.entry, chosen.given).target)
-    found = _weights(chosen.entry, same, chosen.written, chosen.kind, chosen.layer)
+    unchanged = ModelInput(chosen.given.text, target=traces.trace(chosen.entry, chosen.given).target)
+    found = _weights(chosen.entry, unchanged, chosen.edit_texts, chosen.kind, chosen.layer)
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
-_running = cached("Running the model …")
+_cached_run = cached("Running the model …")
 
 
-@_running
+@_cached_run
 def prediction_positions(model: Entry, given: ModelInput) -> tuple[int, ...]:
-    """Return the tokens at which the model predicts."""
+    """Return the positions at which the model predicts."""
     return loading.opened(model).prediction_positions(given)
 
 
-@_running
+@_cached_run
 def _effect(model: Entry, given: ModelInput, edits: Sequence[str], place: int | None) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
     before = loading.opened(model).outcomes(given, [()], place)
@@ -90,10 +90,10 @@ def _effect(model: Entry, given: ModelInput, edits: Sequence[str], place: int | 
                 zip(ids, loading.opened(model).words(ids), strict=True), start=1
             )
         ]
-    return Effect(moved(before, after), tuple(likely))
+    return Effect(outcome_distances(before, after), tuple(likely))
 
 
-@_running
+@_cached_run
 def _weights(model: Entry, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
     return (
         loading.opened(model)
@@ -103,7 +103,7 @@ def _weights(model: Entry, given: ModelInput, edits: Sequence[str], kind: Kind, 
     )
 
 
-@_running
+@_cached_run
 def target(model: Entry, given: ModelInput, edits: Sequence[str]) -> str:
     """Return the text that an encoder–decoder generates with the edits.
 

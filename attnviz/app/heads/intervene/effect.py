@@ -34,14 +34,14 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
         with figure:
             picture.draw(chosen)
         return place
-    found = computed.effect(chosen, place)
+    effect = computed.effect(chosen, place)
     with beside:
         if len(chosen.entry.kinds) > 1:
             words.written(chosen)
         if place is not None:
-            st.markdown(words.in_short(chosen, found, place))
+            st.markdown(words.summary(chosen, effect, place))
         else:
-            outputs.show(chosen, found)
+            outputs.show(chosen, effect)
             if mask := lookup.mask_token(chosen.entry):
                 st.markdown(
                     f":small[This model can predict a masked word: type {markdown.code(mask)} in place of a "
@@ -49,9 +49,9 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
                 )
     with figure:
         if place is None:
-            outputs.every_token(chosen, found)
+            outputs.bars(chosen, effect)
         else:
-            words.expected(chosen, found, place)
+            words.expected(chosen, effect, place)
     return place
 
 

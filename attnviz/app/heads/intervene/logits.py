@@ -34,13 +34,13 @@ _LISTED = 12  # parts
 
 @dataclass(frozen=True, eq=False)
 class _Likely:
-    """The likeliest tokens at a position, and their probabilities after each layer.
+    """The most likely tokens at a position, and their probabilities after each layer.
 
     Attributes:
-        ids: Token ids, likeliest first.
+        ids: Token ids, most likely first.
         labels: Label of each token.
         after: [layer + 1, token], probabilities, starting with the embeddings.
-        best: Likeliest token after each layer.
+        best: Most likely token after each layer.
     """
 
     ids: tuple[int, ...]
@@ -90,14 +90,14 @@ def draw(chosen: Intervention, place: int) -> None:
         other = names[LOGIT_AGAINST.select("Against", others)]
     found, bias = _parts(chosen.entry, chosen.given, place, likely.ids[one], likely.ids[other])
     first, second = (markdown.code(likely.labels[at]) for at in (one, other))
-    whole = found.total + bias
-    where = words.where(chosen, place)
+    difference = found.total + bias
+    position = words.position_text(chosen, place)
     cited_markdown(
-        f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
-        f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is the sum of the "
+        f"{position[0].upper()}{position[1:]}, {first} has a logit that is **{decimal(abs(difference))}** "
+        f"{'higher' if difference >= 0 else 'lower'} than that of {second}. The difference is the sum of the "
         "contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). All norms are "
-        "held fixed. The changes chosen above are not applied here. The effect of a part through later parts "
-        "counts as theirs; patching shows its total effect."
+        "held fixed. The changes chosen above are not applied here. An effect that passes through later "
+        "parts is attributed to those; patching shows a head’s total effect."
     )
     keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
@@ -148,15 +148,15 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
     """Draw the total contribution of each head of a kind; a click selects a head."""
     kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
     values = found.attention[kind].sum(axis=2)
-    most = float(np.abs(values).max()) or 1.0
+    limit = float(np.abs(values).max()) or 1.0
     head_map(
         "logit heads",
         title=f"contribution of each {kind} head to that difference, summed over all key tokens",
         values=values,
         texts=[f"{decimal(value, 4)} of the difference" for value in values.ravel().tolist()],
         printed=[decimal(value, 2) for value in values.ravel().tolist()],
-        low=(-most, decimal(-most)),
-        high=(most, decimal(most)),
+        low=(-limit, decimal(-limit)),
+        high=(limit, decimal(limit)),
         kind="diverging",
         selected=(chosen.layer, chosen.head) if kind == chosen.kind else None,
         on_pick=controls.open_head,
@@ -169,7 +169,7 @@ def _lens(likely: _Likely, one: int) -> None:
     token_bars(
         "logit lens",
         title=f"probability of “{isolated(likely.labels[one])}”, decoded after each layer; "
-        "beside the layer, the likeliest token",
+        "beside the layer, the most likely token",
         bars=[
             {
                 "number": layer,

@@ -12,24 +12,24 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # tokens of a long text, those with the largest change
+_MAX_BARS = 24  # if there are more tokens, those with the largest change
 
 
 def show(chosen: Intervention, found: Effect) -> None:
-    """Draw the change of the selected token's output, beside the baseline."""
-    cosine_change = float(ranking.turned(chosen, found.moved)[0, chosen.query])
-    how_far = "does not change"
+    """Draw the change of the selected token's output, with the baseline."""
+    cosine_change = float(ranking.cosine_changes(chosen, found.distances)[0, chosen.query])
+    change = "does not change"
     if cosine_change:
-        how_far = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
-    st.markdown(f"With these changes, the output of {chosen.token} {how_far}. {_median_head(chosen)}")
+        change = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
+    st.markdown(f"With these changes, the output of {chosen.token} {change}. {_median_head(chosen)}")
 
 
-def every_token(chosen: Intervention, found: Effect) -> None:
+def bars(chosen: Intervention, found: Effect) -> None:
     """Draw the angles of all outputs as bars."""
-    moved = ranking.turned(chosen, found.moved)[0]
+    moved = ranking.cosine_changes(chosen, found.distances)[0]
     shown = sorted(range(len(moved)), key=lambda at: (at != chosen.query, -moved[at]))[:_MAX_BARS]
     sizes = angles(moved) / (angles(moved.max()) or 1.0)
-    bars: list[Bar] = [
+    rows: list[Bar] = [
         {
             "number": chosen.queries[at].number,
             "label": chosen.queries[at].label,
@@ -41,13 +41,13 @@ def every_token(chosen: Intervention, found: Effect) -> None:
         for at in sorted(shown)
     ]
     some = f"; the {len(shown)} of {len(moved)} with the largest change" if len(shown) < len(moved) else ""
-    token_bars("moved", title=f"Change of each token’s output (angle){some}", bars=bars)
+    token_bars("moved", title=f"Change of each token’s output (angle){some}", bars=rows)
 
 
 def _median_head(chosen: Intervention) -> str:
-    """Return the baseline: the median change of that output over all heads, each ablated alone."""
-    alone = ranking.job(chosen, None).latest
-    if alone is None or not alone.finished:
+    """Return a sentence with the baseline: the median change over all heads, each ablated alone."""
+    latest = ranking.job(chosen, None).latest
+    if latest is None or not latest.finished:
         return ""
-    size = ranking.sizes(chosen, alone.found.moved)
+    size = ranking.sizes(chosen, latest.found.distances)
     return f"Median of {len(size)} heads, each ablated alone: **{angle(float(np.median(size)))}**."

@@ -13,7 +13,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import ranking, words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.ranking import angle
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import PATCHED_WITH
@@ -28,17 +28,17 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class _Patch:
-    """The two inputs of a patching, and the position of the outcome: "after `car`"."""
+class _Request:
+    """The two inputs, and the position of the measured outcome, also in words: "after `car`"."""
 
     clean: ModelInput
     corrupted: str
     place: int
-    where: str
+    position_text: str
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
-    """Draw the choice of a second sentence, and the effect of patching each head, or the reason for none.
+    """Draw the choice of a second sentence, and the effect of patching each head.
 
     Args:
         chosen: The model, the first sentence and the selected head.
@@ -47,101 +47,101 @@ def draw(chosen: Intervention, place: int | None) -> None:
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by that for the first (activation patching: Vig et al. 2020; Heimersheim & "
-        "Nanda 2024). How much of the difference does this head alone restore? Exchange the sentences to see "
+        "Nanda 2024). How much of the difference does this head alone restore? Swap the sentences to see "
         "how much is lost without the head. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
     other = controls.sentence("Second sentence", opening, PATCHED_WITH)
     try:
-        asked = _asked(chosen, other, place)
+        request = _request(chosen, other, place)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)), icon=":material/edit:")
         return
     show_job(
-        _job(chosen, asked),
-        counted("Patching every head", "heads"),
-        lambda progress: _heads(chosen, asked, progress),
+        _job(chosen, request),
+        progress_text("Patching every head", "heads"),
+        lambda progress: _heads(chosen, request, progress),
         starts=False,
         button="Patch every head",
         key="patching",
     )
 
 
-def _asked(chosen: Intervention, other: str, place: int | None) -> _Patch:
-    """Return the patching to run.
+def _request(chosen: Intervention, other: str, place: int | None) -> _Request:
+    """Check the input of the patching and return it.
 
     Raises:
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
     """
     model, given = chosen.entry, chosen.given
-    written = traces.trace(model, given)
-    first = with_target(given, written)
+    generated = traces.trace(model, given)
+    first = with_target(given, generated)
     read = traces.trace(model, first)
-    if _ids(read) != _ids(written):
+    if _ids(read) != _ids(generated):
         raise AttnvizError(
-            "The generated text for the first sentence has other tokens when tokenized again, so it cannot "
-            "be patched. Choose another sentence."
+            "The text generated for the first sentence has different tokens when tokenized again, so it "
+            "cannot be patched. Choose another sentence."
         )
     at = chosen.query if place is None else place
     refuse_unaligned(read, traces.trace(model, replace(first, text=other)), at)
-    return _Patch(first, other, at, chosen.token if place is None else words.where(chosen, place))
+    return _Request(first, other, at, chosen.token if place is None else words.position_text(chosen, place))
 
 
 def _ids(trace: Trace) -> list[int]:
-    """Return the tokens of the outcome: the decoder's, if there is one."""
+    """Return the token ids of the text that the outcome belongs to: the decoder's, if there is one."""
     return [token.id for token in trace.blocks[-1].query_tokens]
 
 
-def _job(chosen: Intervention, asked: _Patch) -> Job[Patching]:
-    name, (clean, corrupted, place) = chosen.entry.name, (asked.clean, asked.corrupted, asked.place)
+def _job(chosen: Intervention, request: _Request) -> Job[Patching]:
+    name, (clean, corrupted, place) = chosen.entry.name, (request.clean, request.corrupted, request.place)
     key = ("patching", chosen.entry, clean, corrupted, place)
     return JOBS.find(key, lambda: patch(name, clean, corrupted, place))
 
 
-def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) -> None:
+def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]) -> None:
     found = progress.found
     order = np.argsort(-np.abs(found.shares), kind="stable")
-    written = [signed_share(share) for share in found.shares]
-    st.markdown(_outcome(asked, found))
+    texts = [signed_share(share) for share in found.shares]
+    st.markdown(_outcome(request, found))
     if found.together is not None:
         st.markdown(
             f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
-            "build on each other, and two can have the same effect. A negative share moves the outcome away. "
-            f"The outputs of all heads, patched at once, restore {signed_share(found.together)}.]"
+            "build on each other, and two can have the same effect. A negative share moves the outcome "
+            f"further away. Patching all heads together restores {signed_share(found.together)}.]"
         )
-    furthest = float(np.abs(found.shares).max()) or 1.0
+    limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
         "patching map",
         chosen,
         found.patched,
         found.shares,
         title="share of the difference that the head restores",
-        texts=written,
+        texts=texts,
         printed=[decimal(100 * share, 0) for share in found.shares],
-        low=(-furthest, signed_share(-furthest)),
-        high=(furthest, signed_share(furthest)),
+        low=(-limit, signed_share(-limit)),
+        high=(limit, signed_share(limit)),
         kind="diverging",
     )
     strongest: Sequence[int] = order[:_SHOWN].tolist()
     ranking.offer(
-        chosen, "patched most", [found.patched[at] for at in strongest], [written[at] for at in strongest]
+        chosen, "patched most", [found.patched[at] for at in strongest], [texts[at] for at in strongest]
     )
 
 
-def _outcome(asked: _Patch, found: Patching) -> str:
+def _outcome(request: _Request, found: Patching) -> str:
     """Describe the outcomes of both sentences, and the measure of a head's share, in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {asked.where} after the last layer changes by **{angle(found.whole)}** between "
-            "the two sentences. A head’s share is the part of that difference (1 − cosine) that patching its "
-            "output removes."
+            f"The output of {request.position_text} after the last layer changes by "
+            f"**{angle(found.difference)}** between the two sentences. A head’s share is the part of that "
+            "difference (1 − cosine) that patching its output removes."
         )
     one, other = found.expected
     return (
-        f"The first sentence makes {markdown.code(one.text)} more likely {asked.where} "
+        f"The first sentence makes {markdown.code(one.text)} more likely {request.position_text} "
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), the second "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
         "no other token’s probability differs more in the same direction. A head’s share is the part of the "
-        "difference of their log odds that its output restores."
+        "difference in their log odds that its output restores."
     )

@@ -1,4 +1,4 @@
-"""The chosen head, without and with the edits."""
+"""The selected head, with and without the edits."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NOTE = "one colour scale for all heads, unchanged and changed"
 
 
 def draw(chosen: Intervention) -> None:
-    """Draw the head before and with the changes, and name what the token attends to in both."""
+    """Draw the head with and without the changes, and the token's largest weights in both."""
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    shown = f"{chosen.token} attends to {_described(chosen, before)}"
+    sentence = f"{chosen.token} attends to {_largest_weights(chosen, before)}"
     if after is not None:
-        shown += f"; with the changes, to {_described(chosen, after)}"
+        sentence += f"; with the changes, to {_largest_weights(chosen, after)}"
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
-    st.markdown(f"{shown}.")
+    st.markdown(f"{sentence}.")
     if not after.any():
         st.markdown("With the changes, the head is ablated: its output is 0. The picture shows it unchanged.")
         _picture("before", chosen, before, f"Head {name}, unchanged")
@@ -45,7 +45,7 @@ def draw(chosen: Intervention) -> None:
         _picture("after", chosen, after, f"Head {name}, with the changes")
 
 
-def _described(chosen: Intervention, weights: Floats) -> str:
+def _largest_weights(chosen: Intervention, weights: Floats) -> str:
     """Describe a token's largest weights, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
@@ -64,7 +64,7 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         heads=[chosen.head + 1],
         heading=heading,
         note=_NOTE,
-        caption=f"“{isolated(chosen.given.text)}” · {lookup.called(chosen.entry)} · {heading}",
-        filename=f"{file_name_of(lookup.called(chosen.entry))}-head{chosen.name}-{which}",
+        caption=f"“{isolated(chosen.given.text)}” · {lookup.display_name(chosen.entry)} · {heading}",
+        filename=f"{file_name_of(lookup.display_name(chosen.entry))}-head{chosen.name}-{which}",
         on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )

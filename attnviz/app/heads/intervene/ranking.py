@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND
@@ -31,24 +31,24 @@ def draw(chosen: Intervention, place: int | None) -> None:
     )
     show_job(
         job(chosen, place),
-        counted("Ablating every head", "heads"),
-        lambda progress: _ranked(chosen, progress),
+        progress_text("Ablating every head", "heads"),
+        lambda progress: _draw_ranking(chosen, progress),
         key="ranking",
     )
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
-    """Return the job, which visitors with the same request share."""
+    """Return the job, shared by visitors with the same request."""
     name, given = chosen.entry.name, chosen.given
     key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 
-def turned(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """Return 1 − cosine of the outputs, [variant, token], for the text of the chosen token."""
+def cosine_changes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
+    """Return 1 − cosine of the outputs, [variant, token], for the text of the selected token."""
     of_encoder = chosen.kind == "encoder" and moved.source is not None
     cosine_change = moved.source if of_encoder else moved.cosine_change
-    assert cosine_change is not None  # noqa: S101 - just looked; for the type checker
+    assert cosine_change is not None  # noqa: S101 - for the type checker
     return cosine_change
 
 
@@ -58,7 +58,7 @@ def sizes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
     The measure is the total variation of the prediction or, without a prediction, 1 − cosine of the
     chosen token's output.
     """
-    return turned(chosen, moved)[:, chosen.query] if moved.variation is None else moved.variation
+    return cosine_changes(chosen, moved)[:, chosen.query] if moved.variation is None else moved.variation
 
 
 def angle(cosine_change: float) -> str:
@@ -67,33 +67,34 @@ def angle(cosine_change: float) -> str:
     return "<0.1°" if text == "0.0°" and cosine_change > 0 else text
 
 
-def _ranked(chosen: Intervention, progress: Progress[Ablation]) -> None:
-    ablated, moved = progress.found.ablated, progress.found.moved
+def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
+    ablated, moved = progress.found.ablated, progress.found.distances
     size = sizes(chosen, moved)
     is_angle = moved.variation is None
-    parts: Callable[[float], str] = angle if is_angle else percent
+    formatted: Callable[[float], str] = angle if is_angle else percent
     shown = angles(size) if is_angle else 100 * size
     title = f"ablated alone, {'changes the token’s output by' if is_angle else 'moves this much probability'}"
-    here = Edit(chosen.kind, chosen.layer, chosen.head)
-    if here in ablated:
-        at = ablated.index(here)
+    selected = Edit(chosen.kind, chosen.layer, chosen.head)
+    if selected in ablated:
+        at = ablated.index(selected)
         rank = int((size > size[at]).sum()) + 1
-        st.markdown(
-            f"Head {called(chosen, here)}: **number {rank} of {len(ablated)}**, {parts(float(size[at]))}"
-        )
+        place = f"number {rank} of {len(ablated)}"
+        st.markdown(f"Head {head_label(chosen, selected)}: **{place}**, {formatted(float(size[at]))}")
     draw_map(
         "ablation map",
         chosen,
         ablated,
         shown,
         title=title,
-        texts=[parts(float(one)) for one in size],
+        texts=[formatted(float(one)) for one in size],
         printed=[f"{sign:.0f}" for sign in shown],
         low=(0.0, "0"),
-        high=(float(shown.max()) or 1.0, parts(float(size.max()))),
+        high=(float(shown.max()) or 1.0, formatted(float(size.max()))),
     )
     strongest = [at for at in np.argsort(-size, kind="stable")[:_SHOWN] if size[at] > 0]
-    offer(chosen, "ranked", [ablated[at] for at in strongest], [parts(float(size[at])) for at in strongest])
+    offer(
+        chosen, "ranked", [ablated[at] for at in strongest], [formatted(float(size[at])) for at in strongest]
+    )
 
 
 def draw_map(
@@ -119,19 +120,19 @@ def draw_map(
     """
     layers = chosen.entry.layers_of(chosen.kind)
     grid = np.full((layers, chosen.entry.heads), np.nan, dtype=np.float32)
-    parts = np.full(grid.shape, "not tried yet", dtype=object)
-    for layer, what in chosen.entry.without_weights:
-        parts[layer] = f"{what}, no attention weights"
+    descriptions = np.full(grid.shape, "not computed yet", dtype=object)
+    for layer, name in chosen.entry.without_weights:
+        descriptions[layer] = f"{name}, no attention weights"
     signs = np.full(grid.shape, "", dtype=object)
-    for edit, *one in zip(heads, values, texts, printed, strict=True):
+    for edit, *numbers in zip(heads, values, texts, printed, strict=True):
         if edit.kind == chosen.kind:
             at = edit.layer, edit.head
-            grid[at], parts[at], signs[at] = one
+            grid[at], descriptions[at], signs[at] = numbers
     head_map(
         key,
         title=f"{title} ({chosen.kind} heads)" if len(chosen.entry.kinds) > 1 else title,
         values=grid,
-        texts=parts.ravel().tolist(),
+        texts=descriptions.ravel().tolist(),
         printed=signs.ravel().tolist(),
         selected=(chosen.layer, chosen.head),
         on_pick=_open,
@@ -139,13 +140,15 @@ def draw_map(
     )
 
 
-def offer(chosen: Intervention, key: str, heads: Sequence[Edit], parts: Sequence[str]) -> None:
+def offer(chosen: Intervention, key: str, heads: Sequence[Edit], formatted: Sequence[str]) -> None:
     """Draw the strongest heads, of any kind, as buttons that open them."""
-    names = {f"{called(chosen, edit)} · {size}": edit for edit, size in zip(heads, parts, strict=True)}
+    names = {
+        f"{head_label(chosen, edit)} · {size}": edit for edit, size in zip(heads, formatted, strict=True)
+    }
     controls.buttons("The strongest", names, key, _open_edit)
 
 
-def called(chosen: Intervention, edit: Edit) -> str:
+def head_label(chosen: Intervention, edit: Edit) -> str:
     """Return a head's name, with its kind if the model has several: "encoder 2-1"."""
     of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
     return f"{of_kind}{head_name(edit.layer, edit.head)}"

@@ -22,9 +22,10 @@ _PRONOUNS = ("il", "elle")
 
 
 def place(chosen: Intervention) -> int | None:
-    """Draw the choice of the token at which the model predicts; return it, from 0.
+    """Draw the choice of the token at which the model predicts.
 
-    None if the model does not predict.
+    Returns:
+        Its position, from 0; None if the model does not predict.
     """
     places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:
@@ -32,29 +33,29 @@ def place(chosen: Intervention) -> int | None:
     groups = _groups(chosen)
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "Prediction after"
-    begin = 0 if masked else _opening(groups, places)
+    default = 0 if masked else _default_index(groups, places)
     return places[
-        controls.token([groups[place] for place in places], chosen.given, label, EXPECTED_AT, begin)
+        controls.token([groups[place] for place in places], chosen.given, label, EXPECTED_AT, default)
     ]
 
 
-def in_short(chosen: Intervention, found: Effect, place: int) -> str:
-    """Return how the probability of the most likely token changes, and the most likely one then."""
+def summary(chosen: Intervention, found: Effect, place: int) -> str:
+    """Describe the change of the most likely token's probability, and the new most likely token."""
     best = found.likely[0]
-    now = max(found.likely, key=lambda likely: likely.after)
+    new_best = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
     changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
-    shown = f"Prediction {where(chosen, place)}: {markdown.code(best.label)} {changed}"
-    if now is best:
+    shown = f"Prediction {position_text(chosen, place)}: {markdown.code(best.label)} {changed}"
+    if new_best is best:
         return f"{shown}."
-    return f"{shown}; most probable now: {markdown.code(now.label)}, **{percent(now.after, 1)}**."
+    return f"{shown}; most probable now: {markdown.code(new_best.label)}, **{percent(new_best.after, 1)}**."
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
-    """Draw the prediction there, before and with the changes."""
+    """Draw the prediction at this position, before and with the changes."""
     share_table(
         "expected",
-        title=f"Prediction {_where(chosen)} {name_of(place, _groups(chosen))}",
+        title=f"Prediction {_preposition(chosen)} {name_of(place, _groups(chosen))}",
         columns=["before", "with the changes"],
         rows=[
             {"label": one.label, "place": str(one.place or "…"), "shares": [one.before, one.after]}
@@ -66,7 +67,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 def written(chosen: Intervention) -> None:
     """Draw the text that an encoder–decoder generates before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
-    after = computed.target(chosen.entry, chosen.given, chosen.written)
+    after = computed.target(chosen.entry, chosen.given, chosen.edit_texts)
     if before == after:
         st.markdown(f"The output text does not change: {markdown.code(before)}.")
     else:
@@ -81,17 +82,17 @@ def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
 
 
-def where(chosen: Intervention, place: int) -> str:
-    """Return the place of the prediction, in Markdown: "after `car`"."""
-    return f"{_where(chosen)} {markdown.token(place, _groups(chosen))}"
+def position_text(chosen: Intervention, place: int) -> str:
+    """Return the position of the prediction, in Markdown: "after `car`"."""
+    return f"{_preposition(chosen)} {markdown.token(place, _groups(chosen))}"
 
 
-def _where(chosen: Intervention) -> str:
+def _preposition(chosen: Intervention) -> str:
     return "at" if chosen.entry.expects == "masked" else "after"
 
 
-def _opening(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:
-    """Return the position at which a French pronoun is chosen; else the last position."""
+def _default_index(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:
+    """Return the index of the position that predicts a French pronoun, else of the last one."""
     for at, place in enumerate(places[1:]):
         if groups[place].label in _PRONOUNS:
             return at

@@ -18,8 +18,8 @@ from attnviz.experiments.head_tests import TESTS
 from attnviz.experiments.scoring import HeadTest
 from attnviz.experiments.sentences import self_attention
 
-OPENING = "pronoun to noun"
-"""The first test: Explore opens with a head that passes it."""
+DEFAULT_TEST = "pronoun to noun"
+"""The default test; the head that Explore opens first does well in it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def choose() -> TestedHead:
         first, second, third = st.columns([5, 3, 4])
         below = st.container(horizontal=True, vertical_alignment="center")
     with first:
-        test = TESTS[TEST.select("Test", list(TESTS), OPENING)]
+        test = TESTS[TEST.select("Test", list(TESTS), DEFAULT_TEST)]
     with second:
         entry = controls.reading_model(offer_own=False)
     kind = self_attention(entry)
@@ -50,7 +50,7 @@ def choose() -> TestedHead:
         source = SOURCE.segments("Examples", texts.SOURCES)
         corpus = texts.corpus(source, test.source) if source == texts.BUNDLED else None
     if corpus is None:
-        begin = link.current(TEXT) if test.source is SENTENCES else test.source.example
-        corpus = texts.corpus(source, test.source, begin)
+        initial = link.current(TEXT) if test.source is SENTENCES else test.source.example
+        corpus = texts.corpus(source, test.source, initial)
     TEXT.keep()
     return TestedHead(entry, kind, layer, head, test, corpus)

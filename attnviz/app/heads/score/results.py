@@ -14,13 +14,13 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import texts
 from attnviz.app.heads.score.choices import TestedHead
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
-from attnviz.experiments.head_tests import beside
+from attnviz.experiments.head_tests import tests_of_source
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
@@ -29,29 +29,29 @@ _INTERVAL = f"{100 * CONFIDENCE:g} % interval"
 
 
 def draw(chosen: TestedHead) -> None:
-    """Draw the scores; while the examples are read, the map shows what was found so far."""
+    """Draw the scores; while the examples are read, the map shows the scores so far."""
     job = scores_of(chosen)
 
     def stream(progress: Progress[Found]) -> None:
-        _map(chosen, progress.found[chosen.test.name], still=False)
+        _map(chosen, progress.found[chosen.test.name], final=False)
 
-    words = counted("Reading the examples", f"{chosen.test.source.unit}s")
+    status = progress_text("Reading the examples", f"{chosen.test.source.unit}s")
     st.markdown(f"{markdown.plain(chosen.test.question)}.")
-    latest = show_job(job, words, stream, key="scores", only_running=True)
+    latest = show_job(job, status, stream, key="scores", only_running=True)
     if latest is None:
         return
     scores = latest.found[chosen.test.name]
     if scores.examples:
         left, right = st.columns([7, 5], gap="large")
         with left:
-            _map(chosen, scores, still=True)
+            _map(chosen, scores, final=True)
             _link(chosen)
         with right:
             _best(chosen, scores)
             _skipped(scores)
         _table(chosen, scores)
     else:
-        st.info("No example counts for this test and this model.", icon=":material/edit:")
+        st.info("No example is suitable for this test and this model.", icon=":material/edit:")
         _skipped(scores)
 
 
@@ -62,16 +62,16 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
         AttnvizError: the examples have an invalid format.
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
-    corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
+    corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
     chosen.test.source.parse(corpus)  # here, because the job would offer a retry
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
-def _map(chosen: TestedHead, scores: Scores, *, still: bool) -> None:
+def _map(chosen: TestedHead, scores: Scores, *, final: bool) -> None:
     """Draw the map; heads can be picked only while nothing is being computed."""
     mean, (low, high), (strategy, baseline) = scores.mean, scores.interval, scores.baseline
-    most = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
+    highest = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
     head_map(
         "score map",
         title=f"{chosen.test.name}: score of each head",
@@ -81,10 +81,10 @@ def _map(chosen: TestedHead, scores: Scores, *, still: bool) -> None:
             for *each, chance in np.stack([mean, low, high, baseline], axis=-1).reshape(-1, 4).tolist()
         ],
         low=(0.0, number(0.0)),
-        high=(most, number(most)),
+        high=(highest, number(highest)),
         printed=[number(each).strip("–%").replace(" ", "") for each in mean.ravel().tolist()],
         selected=(chosen.layer, chosen.head),
-        on_pick=controls.open_head if still else None,
+        on_pick=controls.open_head if final else None,
     )
 
 
@@ -93,7 +93,7 @@ def _link(chosen: TestedHead) -> None:
         "pages/explore.py",
         label=f"Open head {chosen.name} in Explore",
         icon=":material/grid_view:",
-        query_params=link.along(MODEL, TEXT, LAYER, HEAD),
+        query_params=link.parameters(MODEL, TEXT, LAYER, HEAD),
     )
 
 
@@ -109,8 +109,8 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
         )
     at = chosen.layer, chosen.head
     score = with_interval(scores.mean[at], low[at], high[at])
-    here = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
-    st.markdown("\n".join([*lines, f"| {here} | {score} | {number(baseline[at])} |"]))
+    selected = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
+    st.markdown("\n".join([*lines, f"| {selected} | {score} | {number(baseline[at])} |"]))
     every = ""
     if scores.unfiltered is not None:
         every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."
@@ -128,7 +128,7 @@ def _skipped(scores: Scores) -> None:
 
 
 def _table(chosen: TestedHead, scores: Scores) -> None:
-    """Draw all heads, the largest score first, and the button that saves them."""
+    """Draw a table of all heads, the largest score first, and the button that saves it."""
     shares = ["score", "low", "high", "baseline score", "attention weight"]
     shares += ["score without exclusions"] if scores.unfiltered is not None else []
     table = [
@@ -160,7 +160,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.display_name(chosen.entry))}-scores-{test}.csv"
 
 
 def number(score: float) -> str:

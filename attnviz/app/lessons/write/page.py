@@ -10,9 +10,9 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown, traces
 from attnviz.app.explore.continuation import pieces
-from attnviz.app.explore.expected import alters, bars
+from attnviz.app.explore.expected import bars, changes_probabilities
 from attnviz.app.explore.passage import passage
-from attnviz.app.explore.sentences import how_it_chooses
+from attnviz.app.explore.sentences import sampling_options
 from attnviz.app.lessons import story
 from attnviz.app.lessons.computed import cached_storyteller
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -148,7 +148,7 @@ def _writing(page: LessonPage, text: str, model: str) -> Story:
     """Draw the text, the probabilities and the heads of one word, and the settings of writing."""
     written_text, buttons, pictures = st.container(), st.container(horizontal=True), st.container()
     with st.container(horizontal=True, key="writing"):
-        how = how_it_chooses(WRITE.draw(page.label("words"), default=DEFAULT_WORDS))
+        how = sampling_options(WRITE.draw(page.label("words"), default=DEFAULT_WORDS))
     written = Story(ModelInput(text, writing=how), model)
     done, count = written.ended or written.full, written.trace.written
     with buttons:
@@ -198,7 +198,7 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
         st.header(title, anchor=False)
         expected = drawn.expected[drawn.row]
         likeliest = replace(expected, candidates=expected.candidates[:NUM_OPTIONS])
-        bars("story expected", title, likeliest, "taken", alters(how))
+        bars("story expected", title, likeliest, "taken", changes_probabilities(how))
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:
