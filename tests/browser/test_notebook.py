@@ -60,7 +60,7 @@ def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path
     outputs = code_cells(folder / "executed.ipynb")
     assert not [output for given in outputs.values() for output in given if output.get("name") == "stderr"]
     check_what_it_finds(outputs)
-    assert "it-looks-at-the-dog.html" in {file.name for file in folder.iterdir()}
+    assert "it-attends-to-the-dog.html" in {file.name for file in folder.iterdir()}
     check_its_figures(outputs, context, faults, folder / "cells.html")
 
 
