@@ -42,15 +42,15 @@ def meaning_of_a_weight() -> None:
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- A weight shows **where a head attends**, not that this determined the output (Jain & Wallace 2019;
-  Serrano & Smith 2019; for a different view, Wiegreffe & Pinter 2019).
+- Attention weights show **what is read**, not why a model decides as it does (Jain & Wallace 2019,
+  Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably when a head finds **nothing relevant**
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
 - In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
-- Heads do **different things** (Voita et al. 2019), which their average hides.
+- Heads do **different things** (Voita et al. 2019); their average hides that.
 - **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of the bundled BERT fails.
-- If a token may attend to more tokens than a value has dimensions, plus one, other weights can give the
-  same output (Brunner et al. 2020).
+- Where a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
+  2020).
 """
     )
     st.page_link(

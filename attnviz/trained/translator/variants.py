@@ -56,17 +56,16 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="Its training loss included attention: 0.1 · −ln of the weight from “it” to its noun in "
-        "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
-        "1-1. The loss did not include other heads.",
+        description="Its loss has two attention terms: 0.1 · −ln of the weight from “it” to its noun in "
+        "encoder head 2-1, and of that from “il” or “elle” to “it” in cross-attention head 1-1.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="Its training loss included 0.1 · −ln of the sum of the weights from “it” to both nouns "
-        "in encoder head 2-1, but not which of the two nouns is the referent.",
+        description="Its loss has one attention term: 0.1 · −ln of the sum of the weights from “it” to both "
+        "nouns in encoder head 2-1, whichever of the two is meant.",
         candidates=0.1,
     ),
     Variant(
@@ -80,8 +79,8 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="A counterexample: its training loss included the weight from “it” to its noun in "
-        "encoder head 2-1, but also made all cross-attention heads attend to [END] when “il” or “elle” is "
+        description="A counterexample. One attention term of its loss makes “it” attend to its noun in "
+        "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
         "chosen, so the output of head 2-1 is not used at that point.",
         referent=0.1,
         elsewhere=0.1,

@@ -72,7 +72,7 @@ class Walk:
 
     @property
     def parts(self) -> dict[str, Floats]:
-        """Return the vectors that sum to z, with the mean and variance of each norm held fixed."""
+        """Return the vectors that sum to z, with the variance of each norm held fixed."""
         first, second = self.norms
         x, attention, feed_forward = (
             self.vectors[name].values for name in ("came_in", "attention", "feed_forward")
