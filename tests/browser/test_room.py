@@ -112,7 +112,7 @@ def join(lesson: Lesson) -> None:
     invited.goto(f"{url}?room={code}")
     for page in lesson.students[1:]:
         page.goto(url)
-        box = page.get_by_role("textbox", name="Code of the room")
+        box = page.get_by_role("textbox", name="Room code")
         if page == lost:
             box.fill("abc 222")
             box.press("Enter")
