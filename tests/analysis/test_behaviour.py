@@ -60,9 +60,7 @@ def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
         ("separator", np.full(SIZE, SIZE - 1), 0.3),
     ],
 )
-def test_head_with_one_behaviour_is_found_only_for_it(
-    name: str, target: NDArray[np.int64], share: float
-) -> None:
+def test_head_with_one_behaviour_has_only_it(name: str, target: NDArray[np.int64], share: float) -> None:
     assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 

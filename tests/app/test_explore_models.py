@@ -233,9 +233,7 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
 
 
 @pytest.mark.usefixtures("long")
-def test_lines_of_a_long_text_are_around_the_selected_token(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_a_long_text_surround_the_token(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "AROUND", 1)
     monkeypatch.setattr(long_head, "TOP", 2)
     model, text = opened("gpt2"), "red dog " * 6
@@ -251,7 +249,7 @@ def test_lines_of_a_long_text_are_around_the_selected_token(
 
 
 @pytest.mark.usefixtures("long")
-def test_smaller_limit_applies_to_generation_and_remote_visitors(
+def test_limit_applies_to_generation_and_remote_visitors(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")

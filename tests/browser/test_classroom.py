@@ -13,9 +13,7 @@ from tests.browser.server import Server
 from tests.browser.visit import Faults, eventually
 
 
-def test_page_and_copied_link_work_by_host_name_without_https(
-    page: Page, server: Server, faults: Faults
-) -> None:
+def test_page_and_copied_link_work_without_https(page: Page, server: Server, faults: Faults) -> None:
     address = server.url.replace("127.0.0.1", chromium.CLASSROOM)
     faults.hosts.add(urlsplit(address).netloc)
     pupil = Explore(page, address)

@@ -119,9 +119,7 @@ PINCH = """cells => {
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_long_text_zooms_from_blocks_to_weights(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
-) -> None:
+def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
     """The file has all weights of a text of 300 tokens, or the 32 largest of each token."""
     trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
     if not whole:

@@ -65,9 +65,7 @@ def page_name(page: Page) -> str:
 
 
 @pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
-def test_remote_steps_through_lessons_in_large_type(
-    page: Page, server: Server, lessons: Sequence[Lesson]
-) -> None:
+def test_remote_steps_through_large_lessons(page: Page, server: Server, lessons: Sequence[Lesson]) -> None:
     """In a room, since the room bar reduces the space."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):

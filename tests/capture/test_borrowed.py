@@ -57,9 +57,7 @@ def assert_same_weights(found: Trace, expected: Trace) -> None:
 
 
 @pytest.mark.parametrize("family", families("objects", TEXTS))
-def test_weights_of_an_object_equal_eager_and_the_object_is_unchanged(
-    folder_of: FolderOf, family: str
-) -> None:
+def test_weights_of_an_object_equal_eager_and_leave_it_unchanged(folder_of: FolderOf, family: str) -> None:
     network = reference_model(folder_of(family)).train()
     next(network.parameters()).grad = torch.ones_like(next(network.parameters()))
     before = state(network)
@@ -307,9 +305,7 @@ def test_batched_pairs_equal_single_ones(folder_of: FolderOf, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])
-def test_model_gets_the_token_type_ids_of_its_tokenizer(
-    network: Any, tokenizer: Any, names: list[str]
-) -> None:
+def test_model_gets_token_type_ids_of_its_tokenizer(network: Any, tokenizer: Any, names: list[str]) -> None:
     tokenizer.model_input_names = names
     with torch.inference_mode():
         own = network(**tokenizer(*PAIR, return_tensors="pt"), output_attentions=True).attentions

@@ -113,9 +113,7 @@ def test_weights_of_similar_families_equal_eager_bit_for_bit(folder_of: FolderOf
 
 
 @pytest.mark.parametrize("family", families("hybrid", HYBRID))
-def test_hybrid_models_keep_layer_numbers_and_name_layers_without_weights(
-    folder_of: FolderOf, tmp_path: Path, family: str
-) -> None:
+def test_hybrid_models_name_layers_without_weights(folder_of: FolderOf, tmp_path: Path, family: str) -> None:
     folder = folder_of(family)
     traces = [
         cached_trace(folder),
@@ -308,9 +306,7 @@ def test_missing_record_is_reported(folder_of: FolderOf, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
-def test_model_with_unsupported_attention_gives_only_weights(
-    folder_of: FolderOf, tmp_path: Path, family: str
-) -> None:
+def test_unsupported_attention_gives_only_weights(folder_of: FolderOf, tmp_path: Path, family: str) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
     untrained(family, auto, **sizes).save_pretrained(tmp_path)
@@ -360,7 +356,7 @@ def test_weights_alone_equal_eager(folder_of: FolderOf, family: str, monkeypatch
             call()
 
 
-def test_model_that_does_not_return_weights_either_is_refused(
+def test_model_that_returns_no_weights_is_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", refuse)

@@ -37,9 +37,7 @@ def test_weights_equal_eager_bit_for_bit(minilm: Model, eager: PreTrainedModel, 
         assert np.array_equal(block.weights, weights)
 
 
-def test_weights_equal_eager_bit_for_bit_with_any_number_of_threads(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_weights_equal_eager_with_any_number_of_threads(minilm: Model, eager: PreTrainedModel) -> None:
     text = sentence(61)
     for threads in (1, 2, 4):
         torch.set_num_threads(threads)
@@ -47,9 +45,7 @@ def test_weights_equal_eager_bit_for_bit_with_any_number_of_threads(
             assert np.array_equal(block.weights, weights)
 
 
-def test_query_key_and_value_are_projections_of_the_hidden_states(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_query_key_and_value_are_projections_of_hidden_states(minilm: Model, eager: PreTrainedModel) -> None:
     trace = minilm.trace(sentence(19))
     ids = torch.tensor([[token.id for token in trace.blocks[0].query_tokens]])
     with torch.inference_mode():

@@ -321,9 +321,7 @@ def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_
         ("bart", "cross 1-1 3 >99", "there is no key 99"),
     ],
 )
-def test_edit_of_an_unknown_place_is_refused(
-    family: str, edit: str, message: str, folder_of: FolderOf
-) -> None:
+def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     for call in (attnviz.trace, attnviz.predictions):
         if call is attnviz.trace or "mask" not in message:

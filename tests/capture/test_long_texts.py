@@ -219,9 +219,7 @@ PADDING = torch.arange(40)[None] < 33
     ],
     ids=["padding", "prefix", "both ways"],
 )
-def test_mask_rules_equal_those_of_transformers(
-    rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mask_rules_equal_transformers(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_TILE", 300)
     arguments = {"batch_size": 1, "q_length": 40, "kv_length": 40, "q_offset": 0, "device": "cpu", **rule}
     mask = eager_mask(**arguments, dtype=torch.float32)

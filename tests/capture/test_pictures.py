@@ -220,9 +220,7 @@ def test_processor_config_takes_precedence(copy_of: FolderOf) -> None:
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip"])
-def test_vision_part_alone_equals_the_complete_model(
-    family: str, folder_of: FolderOf, tmp_path: Path
-) -> None:
+def test_vision_encoder_equals_the_complete_model(family: str, folder_of: FolderOf, tmp_path: Path) -> None:
     complete, alone = folder_of(family), tmp_path / "alone"
     part = reference_model(complete)
     part.save_pretrained(alone)

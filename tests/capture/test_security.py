@@ -244,9 +244,7 @@ def test_public_server_gives_the_same_error_for_all_other_names(public: str) -> 
         assert public not in str(answers)
 
 
-def test_existing_and_missing_paths_give_the_same_error(
-    public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_does_not_reveal_paths(public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path)
     existing = {public, str(tmp_path), "there", "./there", str(MINILM.folder)}

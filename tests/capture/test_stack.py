@@ -89,9 +89,7 @@ def test_vision_model_is_refused(folder_of: FolderOf) -> None:
         stack_of(model, SENTENCE)
 
 
-def test_model_that_handles_embeddings_differently_is_refused(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_with_other_embeddings_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     model = loading.load(str(folder_of("bert")))
     assert isinstance(model, HuggingFaceModel)
     network, forward = model.network, model.network.forward

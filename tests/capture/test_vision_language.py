@@ -122,9 +122,7 @@ def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
 @pytest.mark.parametrize(
     "sizes", [[(240, 160)], [(100, 200)], [(160, 160), (240, 120)]], ids=["wide", "tall", "two"]
 )
-def test_brightened_patch_changes_the_token_at_its_row_and_column(
-    family: str, sizes: list[tuple[int, int]]
-) -> None:
+def test_brightened_patch_changes_the_token_at_its_place(family: str, sizes: list[tuple[int, int]]) -> None:
     pictures = [Image.new("RGB", size, (90, 110, 130)) for size in sizes]
     tokens = traced(family, *pictures, layers=0).tokens
     before = embeddings(family, *pictures)

@@ -159,7 +159,7 @@ def test_models_describes_a_model_without_loading_it(
         assert f" {fact}" in said
 
 
-def test_the_list_of_allowed_models_does_not_restrict_the_command_line(
+def test_the_list_of_allowed_models_applies_only_to_the_app(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(allowed.SETTING, "translator")
@@ -219,9 +219,7 @@ def test_help_does_not_import_torch() -> None:
 
 
 @pytest.mark.parametrize("command", ["trace", "report", "heads"])
-def test_every_command_that_runs_a_model_has_the_options_dtype_and_device(
-    command: str, refuse: Say, tmp_path: Path
-) -> None:
+def test_every_command_with_a_model_has_dtype_and_device(command: str, refuse: Say, tmp_path: Path) -> None:
     (tmp_path / "dog.txt").write_text("The dog slept.\n", "utf-8")
     more: dict[str, list[object]] = {
         "trace": ["Hi."],

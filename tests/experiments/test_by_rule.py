@@ -126,7 +126,7 @@ def naive_scores(
 
 @settings(max_examples=40)
 @given(batch())
-def test_scores_equal_a_loop_over_every_cell(
+def test_scores_equal_a_loop(
     examples: tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]],
 ) -> None:
     texts, tokens, weights, masks = examples

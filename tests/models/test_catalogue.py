@@ -90,7 +90,7 @@ def damageable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalog
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
-def test_error_of_a_changed_or_missing_file_gives_the_remedy(
+def test_error_of_a_damaged_file_gives_the_remedy(
     name: str, damageable: tuple[catalogue.Package, Path]
 ) -> None:
     package, folder = damageable

@@ -39,7 +39,7 @@ def test_other_lines_are_not_parsed(text: str) -> None:
     assert parse_line(text) is None
 
 
-def test_written_snapshots_are_read_back_and_files_are_reproducible(
+def test_snapshots_are_saved_reproducibly_and_read_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = {"variant": "guided", "seed": "3"}

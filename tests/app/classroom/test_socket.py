@@ -138,9 +138,7 @@ def redis_address() -> Iterator[str]:
         yield address
 
 
-def test_rooms_and_votes_are_shared_by_servers_and_survive_reconnection(
-    redis_address: str, lesson: Classroom
-) -> None:
+def test_servers_share_rooms_and_votes_after_reconnection(redis_address: str, lesson: Classroom) -> None:
     server = lesson.server(Redis(redis_address))
     teacher, room, key = lesson.teacher(server)
     teacher.do("poll", **POLL)
@@ -160,7 +158,7 @@ def test_rooms_and_votes_are_shared_by_servers_and_survive_reconnection(
     assert "closed" in teacher.error(fatal=True)
 
 
-def test_closed_clients_are_not_counted_and_an_ended_room_cannot_be_joined(
+def test_closed_clients_are_not_counted_and_ended_rooms_cannot_be_joined(
     lesson: Classroom, server: str
 ) -> None:
     teacher, room, _ = lesson.teacher(server)

@@ -28,9 +28,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://localhost:8501/classroom", "127.0.0.1", None),  # not reachable from other devices
     ],
 )
-def test_address_for_others_is_reachable_from_other_devices(
-    url: str, host: str | None, expected: str
-) -> None:
+def test_address_is_reachable_from_other_devices(url: str, host: str | None, expected: str) -> None:
     assert address._shared_url(url, host, local=True) == expected
 
 

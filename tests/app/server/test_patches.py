@@ -56,7 +56,7 @@ def test_session_keeps_all_its_files_without_the_patch() -> None:
     assert len(upload(patches._add_file, [7] * 1_000).file_storage["session"]) == 1_000
 
 
-def test_foreign_origin_triggers_an_external_request_without_the_patch(
+def test_foreign_origin_causes_an_external_request_without_the_patch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert net_util.get_external_ip() is None
