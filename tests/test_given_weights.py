@@ -27,11 +27,7 @@ def step(rows: Any, keys: int | None = None) -> Any:
 
 STEPS = {
     "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
-    "without a cache": [
-        step(PROMPT),
-        step([row[:3] for row in SQUARE[:3]]),
-        step(SQUARE),
-    ],
+    "without a cache": [step(PROMPT), step([row[:3] for row in SQUARE[:3]]), step(SQUARE)],
     "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
     "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
 }

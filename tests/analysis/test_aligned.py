@@ -3,14 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.aligned import (
-    Place,
-    Word,
-    align,
-    aligned_sentences,
-    place_labels,
-    place_weights,
-)
+from attnviz.analysis.aligned import Place, Word, align, aligned_sentences, place_labels, place_weights
 from attnviz.errors import AttnvizError
 from tests.analysis.texts import shown
 

@@ -4,14 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attnviz.analysis.picture import (
-    Kind,
-    Levels,
-    Scale,
-    diverging,
-    sequential,
-    thumbnails,
-)
+from attnviz.analysis.picture import Kind, Levels, Scale, diverging, sequential, thumbnails
 from attnviz.trace import Floats
 
 SHAPE = (2, 3, 5, 7)

@@ -86,8 +86,7 @@ def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "examples"),
-    [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)],
+    ("model", "examples"), [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)]
 )
 def test_every_example_opens_with_its_query(model: str, examples: tuple[Example, ...]) -> None:
     app = visit("explore", model=model)

@@ -8,12 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import (
-    assert_accessible,
-    type_into,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, type_into, visit, wait_idle
 
 SECOND = "It was too tired."
 

@@ -8,15 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.contents import LESSONS, Lesson
 from tests.browser.server import Server
-from tests.browser.visit import (
-    PROJECTOR,
-    axe,
-    leading,
-    menu,
-    press,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import PROJECTOR, axe, leading, menu, press, visit, wait_idle
 
 MIN_FONT_SIZE = 24  # in pixels, readable from a distance
 SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"

@@ -77,10 +77,7 @@ def test_widgets_are_accessible_and_safe(
         assert all(isinstance(event, list) for event in alone.events()), name
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["lines", "matrix", *ON_PAGE],
-)
+@pytest.mark.parametrize("name", ["lines", "matrix", *ON_PAGE])
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_saved_picture_is_complete_light_and_escaped(widgets: Widgets, name: str, tmp_path: Path) -> None:
     DRAW[name](widgets, 700)

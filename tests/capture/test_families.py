@@ -467,10 +467,7 @@ def legacy_bert(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize(("family", "change"), [("gpt2", legacy_gpt2), ("bert", legacy_bert)])
 def test_legacy_files_are_read(
-    folder_of: FolderOf,
-    tmp_path: Path,
-    family: str,
-    change: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+    folder_of: FolderOf, tmp_path: Path, family: str, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]
 ) -> None:
     folder = save_changed(folder_of(family), tmp_path / family, change)
     for one, other in zip(cached_trace(folder).blocks, cached_trace(folder_of(family)).blocks, strict=True):

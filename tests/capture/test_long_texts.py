@@ -185,9 +185,7 @@ def test_auto_stores_weights_that_fit() -> None:
     assert not isinstance(vars(one.blocks[0])["weights"], Tensor)
 
 
-def test_family_without_mask_rules_must_store_its_weights(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(custom_attention._FAST, "mpnet")
     network = model("mpnet")
     more: dict[str, Any]

@@ -171,8 +171,5 @@ def test_unsupported_inputs_are_refused() -> None:
     config.decoder_start_token_id = 2
     with pytest.raises(ModelNotSupported, match="family “beit”"):
         attnviz.trace(
-            TEXT,
-            library.VisionEncoderDecoderModel(config).eval(),
-            images=[WIDE],
-            processor=built("trocr")[1],
+            TEXT, library.VisionEncoderDecoderModel(config).eval(), images=[WIDE], processor=built("trocr")[1]
         )

@@ -46,8 +46,7 @@ def sum_of(parts: tuple[Part, ...]) -> Floats:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)],
+    "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)]
 )
 def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
     model, model_input = opened(name, folder_of)

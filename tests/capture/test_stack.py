@@ -21,14 +21,7 @@ ACCEPT_EMBEDDINGS = tuple(family for family in TEXTS if family not in TEXT_TOWER
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "minilm",
-        "minilm-scratch",
-        "translator",
-        *SIZES,
-        *families("word vectors", ACCEPT_EMBEDDINGS),
-    ],
+    "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("word vectors", ACCEPT_EMBEDDINGS)]
 )
 def test_weights_equal_those_of_the_trace(name: str, folder_of: FolderOf) -> None:
     text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)

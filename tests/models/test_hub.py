@@ -254,9 +254,7 @@ def test_memory_limit_applies_to_float32_weights(fake_hub: FakeHub, monkeypatch:
     assert fake_hub.files().count("model.safetensors") == 1, "only its header"
 
 
-def test_bundled_models_work_without_a_network(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bundled_models_work_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     lookups = []
 
     def no_network(*host: object, **_: object) -> None:

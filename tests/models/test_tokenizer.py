@@ -70,9 +70,7 @@ def test_text_longer_than_the_limit_is_refused() -> None:
     assert (caught.value.tokens, caught.value.limit) == (513, 512)
 
 
-def test_too_many_characters_are_refused_before_tokenization(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_many_characters_are_refused_before_tokenization(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a" * MAX_LONG_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)

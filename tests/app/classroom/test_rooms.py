@@ -24,13 +24,7 @@ NOW = 1_800_000_000.0
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 SENTENCE = "The dog ran over the road as it was free."
-POLL = {
-    "do": "poll",
-    "question": "What does it mean?",
-    "sentence": SENTENCE,
-    "options": OPTIONS,
-    "right": 0,
-}
+POLL = {"do": "poll", "question": "What does it mean?", "sentence": SENTENCE, "options": OPTIONS, "right": 0}
 POINT = {"words": "it", "picture": "slide-head", "place": "0.2.11"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 

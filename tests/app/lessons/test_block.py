@@ -6,10 +6,7 @@ from tests.app.shown import message_to, visit
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 # Rows of the table next to the picture, in order.
-ROWS = (
-    *("came_in", "attention", "first_sum", "attended"),
-    *("feed_forward", "second_sum", "came_out"),
-)
+ROWS = (*("came_in", "attention", "first_sum", "attended"), *("feed_forward", "second_sum", "came_out"))
 
 
 def test_picture_has_the_numbers_of_each_vector() -> None:

@@ -12,12 +12,7 @@ from torch import Tensor
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.translator import (
-    Sizes,
-    Translator,
-    build,
-    longest_translation,
-)
+from attnviz.trained.translator.translator import Sizes, Translator, build, longest_translation
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, PAD, START
