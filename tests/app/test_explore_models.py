@@ -43,9 +43,9 @@ ENGLISH = "The dog did not cross the road ."
 TOGETHER = "Read together with"
 
 
-def view(model: str, model_input: ModelInput, kind: Any = "decoder", **more: str) -> View:
+def view(model: str, model_input: ModelInput, kind: Any = "decoder", **options: str) -> View:
     return View(
-        lookup.entry(model), kind, model_input, None, "weights", "shared", hide=False, merge=False, **more
+        lookup.entry(model), kind, model_input, None, "weights", "shared", hide=False, merge=False, **options
     )
 
 
@@ -113,8 +113,8 @@ def test_layers_without_attention_weights_are_named(opened: Open) -> None:
     assert "No attention weights in layers 1, 3 and 5: recurrent (Mamba 2)." in page_text(app)
     assert head["layer"] == 2
     read = view(model, ModelInput(PROMPT))
-    own = attnviz.trace(PROMPT, model).stack("decoder")
-    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], own)
+    original = attnviz.trace(PROMPT, model).stack("decoder")
+    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], original)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(open_page(page, model=model, text=PROMPT, layer="3"))
 

@@ -56,8 +56,8 @@ CHECKED_ELSEWHERE = {
 
 
 def test_every_page_is_checked() -> None:
-    seen = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | CHECKED_ELSEWHERE
+    visited = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == visited | CHECKED_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -57,12 +57,12 @@ def test_weights_equal_eager_bit_for_bit(folder_of: FolderOf, family: str) -> No
 def expected_mask(family: str, block: Block) -> Mask:
     """Return the expected mask [query, key]: causal in decoders, and local in some layers."""
     queries, keys = (np.arange(len(tokens)) for tokens in (block.query_tokens, block.key_tokens))
-    back = queries[:, None] - keys
+    distance = queries[:, None] - keys
     windows = {"mistral": [5, 5], "gemma2": [5, 99], "gpt_oss": [5, 99], "gpt_neo": [99, 5]}
     window = windows.get(family, [99] * 3)[block.layer]
-    mask: Mask = (back >= 0) & (back < window)
+    mask: Mask = (distance >= 0) & (distance < window)
     if block.kind != "decoder":
-        mask = np.abs(back) <= (3 if family == "modernbert" and block.layer % 2 else 99)
+        mask = np.abs(distance) <= (3 if family == "modernbert" and block.layer % 2 else 99)
     return mask
 
 
@@ -181,8 +181,8 @@ def test_falcon_with_alibi_is_refused_since_implementations_differ() -> None:
     for implementation in ("eager", "sdpa"):
         torch.manual_seed(2)
         sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
-        more = {"alibi": True, "initializer_range": 0.5}
-        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **more)
+        settings = {"alibi": True, "initializer_range": 0.5}
+        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **settings)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # once they agree, it can be supported
@@ -316,8 +316,8 @@ def test_unsupported_attention_gives_only_weights(folder_of: FolderOf, tmp_path:
         trace = attnviz.trace(SENTENCE, tmp_path)
     ids = torch.tensor([[token.id for token in trace.tokens]])
     with torch.inference_mode():
-        own: Any = auto.from_pretrained(tmp_path, attn_implementation="eager")
-        expected = own.eval()(ids, output_attentions=True).attentions
+        network: Any = auto.from_pretrained(tmp_path, attn_implementation="eager")
+        expected = network.eval()(ids, output_attentions=True).attentions
     for block, weights in zip(trace.blocks, expected, strict=True):
         assert np.array_equal(block.weights, weights[0])
         assert block.weights_alone

@@ -55,8 +55,8 @@ def test_query_key_and_value_are_projections_of_hidden_states(minilm: Model, eag
                 module = eager.get_submodule(f"encoder.layer.{block.layer}.attention.self.{name}")
                 projected = module(state)[0].numpy()
                 for head in range(12):
-                    own = projected[:, head * 32 : head * 32 + 32]
-                    np.testing.assert_allclose(getattr(block, name)[head], own, atol=1e-6)
+                    head_slice = projected[:, head * 32 : head * 32 + 32]
+                    np.testing.assert_allclose(getattr(block, name)[head], head_slice, atol=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [13, 97])

@@ -129,11 +129,11 @@ def test_code_of_a_model_is_never_run(family: str, bert: Path, marker: Path) -> 
 @pytest.mark.parametrize("tokenizer", ["tokenizer.json", "vocab.txt"])
 def test_code_of_a_tokenizer_is_never_run(tokenizer: str, bert: Path, marker: Path) -> None:
     (bert / "own.py").write_text(code(marker))
-    own = {"AutoTokenizer": ["own.Own", "own.Own"]}
-    change(bert / "config.json", auto_map=own)
+    auto_map = {"AutoTokenizer": ["own.Own", "own.Own"]}
+    change(bert / "config.json", auto_map=auto_map)
     change(
         bert / "tokenizer_config.json",
-        auto_map=own,
+        auto_map=auto_map,
         tokenizer_class="Own",
         chat_template=f"{{{{ cycler.__init__.__globals__.os.system('touch {marker}') }}}}",
         tokenizer_file="/etc/passwd",

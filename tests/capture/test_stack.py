@@ -95,8 +95,8 @@ def test_model_with_other_embeddings_is_refused(folder_of: FolderOf, monkeypatch
     with pytest.raises(ModelNotSupported, match="computes different outputs from word embeddings"):
         stack_of(model, SENTENCE)
 
-    def without_embeddings(input_ids: torch.Tensor, **more: bool) -> object:
-        return forward(input_ids=input_ids, **more)
+    def without_embeddings(input_ids: torch.Tensor, **options: bool) -> object:
+        return forward(input_ids=input_ids, **options)
 
     monkeypatch.setattr(network, "forward", without_embeddings)
     with pytest.raises(ModelNotSupported, match="does not accept word embeddings"):

@@ -34,9 +34,9 @@ def noise(width: int, height: int) -> Image.Image:
 WIDE, TALL = noise(60, 40), noise(34, 50)
 
 
-def traced(family: str, *pictures: Image.Image, **more: Any) -> Trace:
+def traced(family: str, *pictures: Image.Image, **options: Any) -> Trace:
     network, processor = built(family)
-    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **more)
+    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **options)
 
 
 @contextmanager
@@ -155,9 +155,9 @@ def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
     if video is None:
         processor.video_processor = None
     found = attnviz.trace(TEXT, tmp_path, images=[WIDE])
-    own = traced(family, WIDE)
-    assert found.tokens == own.tokens
-    for one, other in zip(found.blocks, own.blocks, strict=True):
+    expected = traced(family, WIDE)
+    assert found.tokens == expected.tokens
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
         assert np.array_equal(one.weights, other.weights)
 
 

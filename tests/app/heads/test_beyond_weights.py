@@ -21,8 +21,8 @@ TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # index in the translator's tokens
 
 
-def open_and_finish(**more: str) -> AppTest:
-    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
+def open_and_finish(**parameters: str) -> AppTest:
+    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **parameters})))
 
 
 def selection() -> TokenSelection:

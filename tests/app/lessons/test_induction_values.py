@@ -48,8 +48,8 @@ def test_copying_is_less_accurate_after_the_start_token(model: str) -> None:
 
 
 def test_control_heads_have_no_role_and_are_in_the_layers_of_previous_word_heads() -> None:
-    whole = measured()
-    control = control_heads(whole)
-    assert {layer for layer, _ in control} == {layer for layer, _ in whole.previous_word_heads}
-    assert not {*control} & {*whole.previous_word_heads, *whole.induction_heads}
-    assert len(control) + len(whole.previous_word_heads) == 4
+    full = measured()
+    control = control_heads(full)
+    assert {layer for layer, _ in control} == {layer for layer, _ in full.previous_word_heads}
+    assert not {*control} & {*full.previous_word_heads, *full.induction_heads}
+    assert len(control) + len(full.previous_word_heads) == 4

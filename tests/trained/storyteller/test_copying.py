@@ -33,8 +33,8 @@ def test_scores_of_redirected_heads() -> None:
     """Redirect heads of a new model to the previous word, and to the word after its first occurrence."""
     untrained = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
     edits = tuple(
-        Edit("decoder", 0, head, row, None, row - back)
-        for head, back in ((1, 1), (2, NUM_REPEATED - 1))
+        Edit("decoder", 0, head, row, None, row - offset)
+        for head, offset in ((1, 1), (2, NUM_REPEATED - 1))
         for row in range(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
     )
     found = copying(untrained, edits, texts=2)
