@@ -179,7 +179,15 @@ def test_cross_attention(page: Page, server: Server) -> None:
     everybody_can_use(page)
 
 
-STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
+STEPS = (
+    "layer_input",
+    "attention",
+    "first_sum",
+    "after_attention",
+    "feed_forward",
+    "second_sum",
+    "layer_output",
+)
 
 
 def test_block(page: Page, server: Server) -> None:
@@ -198,9 +206,9 @@ def test_block(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_asked(page, stage_in_block="6")
     press(page, "ArrowDown")
-    expect(part("came_out")).to_be_visible()
+    expect(part("layer_output")).to_be_visible()
     wait_idle(page)
-    part("came_out").focus()
+    part("layer_output").focus()
     press(page, "Control+End")
     vectors = block.walk(HOSTILE, 4, labels(HOSTILE).index("it")).vectors
     shown = [value(main, f"{name}-result") for name in STEPS]

@@ -30,7 +30,7 @@ def shown(share: float, digits: int = 0) -> str:
 def test_the_pictures_and_the_table_have_the_measured_heads() -> None:
     app, found, roles = visit("induction"), repeated(tuple(OPENING.split())), measured()
     heads = (roles.previous_word_heads[0], roles.induction_heads[0])
-    expected = [found.back[heads[0]], found.match[heads[1]], found.right]
+    expected = [found.previous_word_weights[heads[0]], found.induction_weights[heads[1]], found.right]
     table = sent(app, "share_table")
     shown = [row["shares"] for row in table["rows"]]
     assert np.transpose(shown).tolist() == [each.tolist() for each in expected]
@@ -53,14 +53,14 @@ def test_own_words_and_another_of_them() -> None:
     assert (stripe["query"], previous["query"]) == (1 + len(WORDS) + 1, 3)
     head = measured().induction_heads[0]
     app.button_group(key="guess_induction").set_value("the word after its first occurrence").run()
-    assert f"**{shown(float(found.match[*head, 1]))}** on `map`" in words(app)
+    assert f"**{shown(float(found.induction_weights[*head, 1]))}** on `map`" in words(app)
 
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:
-    whole = measured()
-    names, induction = map(ablations, (whole.previous_word_heads, whole.induction_heads))
+    intact = measured()
+    names, induction = map(ablations, (intact.previous_word_heads, intact.induction_heads))
     told = text(visit("induction", edits=names, open=[]))
-    assert f"| all heads | **{shown(whole.right, 1)}** |" in told
+    assert f"| all heads | **{shown(intact.right, 1)}** |" in told
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
     assert f"| without {names[0]} | **{shown(measured(names).right, 1)}** |" in told
     assert f"[CHANT] | {shown(measured_after_start().right, 1)} |" in told

@@ -45,7 +45,7 @@ def test_a_word_has_its_probabilities_and_the_row_of_every_head() -> None:
     heads = sent(app, "head_view")
     assert labels(heads["query_tokens"]) == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert len(heads["key_tokens"]) == row + 1
-    weights = values.row_of_heads(trace, row)
+    weights = values.head_rows(trace, row)
     assert weights.shape == (2, 4, row + 1)
     assert weights[1, 2].tolist() == trace.blocks[1].weights[2, row, : row + 1].tolist()
 
@@ -79,7 +79,7 @@ def test_the_sections_show_the_computed_values() -> None:
     found = values.read(tuple(token.id for token in trace.blocks[0].query_tokens))
     shown = words(app)
     assert f"| rows computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
-    assert f"| weights | {scientific(found.weights_differ)} |" in shown
-    ways = (found.at_once, found.one_by_one, found.unmasked)
+    assert f"| weights | {scientific(found.weight_difference)} |" in shown
+    ways = (found.one_pass, found.stepwise, found.unmasked)
     last = " | ".join(percent(float(way[-1]), 1) for way in ways).replace("\u00a0", " ")
     assert f"`{trace.blocks[0].query_tokens[-1].text}` | {last} |" in shown
