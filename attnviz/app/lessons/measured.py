@@ -34,10 +34,10 @@ class HeldOut:
         pronoun: Fraction in which the correct one of *il* and *elle* is more probable.
         exact: Fraction of fully correct translations, by the new element of the sentence.
         subject, object: Fraction in which that head attends to the referent, by its role.
-        ablated, ablated_rest: With the head's row of "it" ablated: fraction with a correct pronoun, and with a
-            correct rest of the translation.
-        redirected, redirected_rest: With the row's weight on the referent moved to the other noun: fraction
-            with the other pronoun, and with a correct rest of the translation.
+        ablated, ablated_rest: Fraction with a correct pronoun, and with a correct rest of the translation, if
+            the row of "it" in that head is ablated.
+        redirected, redirected_rest: Fraction with the other pronoun, and with a correct rest of the
+            translation, if the row's weight on the referent is redirected to the other noun.
         sentences, num_near_duplicates: Number of sentences in these pairs, and of those that differ from a
             training sentence in at most one noun.
     """

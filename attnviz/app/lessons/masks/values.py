@@ -202,7 +202,7 @@ def replaced(text: str, place: int, replacement: str) -> str:
     if count != len(tokens):
         raise AttnvizError(
             f"With this word, the sentence has {count} tokens instead of {len(tokens)}, so its "
-            "outputs cannot be compared. Replace a complete word with a one-token word: narrow, old, red."
+            "outputs cannot be compared. Replace a whole word with a one-token word: narrow, old, red."
         )
     return edited
 
