@@ -258,7 +258,7 @@ def test_write(page: Page, server: Server) -> None:
     assert_asked(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()
     assert_asked(page, written_word="2")
-    expect(page.locator(".st-key-what-the-heads-read")).to_be_visible()
+    expect(page.locator(".st-key-heads-of-the-word")).to_be_visible()
     wait_idle(page)
     everybody_can_use(page)
 
