@@ -1,4 +1,4 @@
-"""See what attention does: any text, any transformer that can be shown exactly, every number its own."""
+"""Record and show the attention of transformers, with the model's exact numbers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def models() -> tuple[str, ...]:
     return catalogue.names()
 
 
-# The function hides the submodule's name, but `from attnviz.trace import …` still finds the submodule.
+# The function hides the submodule of this name, but `from attnviz.trace import …` still finds the submodule.
 def trace(
     text: Text,
     model: str | Path | Module = "minilm",
@@ -112,7 +112,7 @@ def trace(
     store: Store = "auto",
     max_weight_bytes: int = MAX_WEIGHT_BYTES,
 ) -> Trace:
-    """Run a model over a text and return its attention.
+    """Run a model on a text and return its attention.
 
     >>> trace("The dog slept.", model="minilm").stack("encoder").shape  # [layer, head, query, key]
     (6, 12, 6, 6)
@@ -120,15 +120,15 @@ def trace(
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> trace(tired, model="translator").target
     "Le chien n'a pas traversé la route car il était trop fatigué."
-    >>> "elle" in trace(tired, model="translator", edits=["encoder 2-1 9 2>7"]).target  # “it” reads the road
+    >>> "elle" in trace(tired, model="translator", edits=["encoder 2-1 9 2>7"]).target  # move a weight
     True
-    >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # silent
+    >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # ablated
     0.0
 
-    >>> of_it = trace(tired, layers=3, heads=[1, 5], queries=9).block("encoder", layer=3)
-    >>> of_it.weights.shape, of_it.query_tokens[0].text  # [head, query, key]
+    >>> it = trace(tired, layers=3, heads=[1, 5], queries=9).block("encoder", layer=3)
+    >>> it.weights.shape, it.query_tokens[0].text  # [head, query, key]
     ((2, 1, 15), 'it')
-    >>> of_it.top(head=1, k=2).keys  # numbers are the model's and the text's
+    >>> it.top(head=1, k=2).keys  # indices count from 0 in the model and in the text
     array([[2, 7]])
 
     If the attention cannot be decomposed, the trace has only the weights that transformers returns, as from
@@ -139,10 +139,9 @@ def trace(
             special tokens: a list, an array or a tensor, or the output of a transformers tokenizer. Tokens
             with an attention mask of 0 are removed, and positions count from the first remaining one.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
-            It runs in float32, whatever its stored dtype, and on the CPU. The first call with a name loads
-            the model, which takes some seconds.
-            Or a transformers model object, with or without peft adapters: it runs as it is, in `eval`
-            mode, on its device; see `borrowed`.
+            It runs in float32 on the CPU, whatever its stored dtype. The first call with a name loads the
+            model, which takes some seconds. Or a transformers model object, with or without peft adapters: it
+            runs as it is, in `eval` mode, on its device; see `borrowed`.
         second: a second sentence, for models like BERT that read pairs.
         target: the decoder's input in an encoder–decoder; None: the model generates it.
         writing: how a decoder continues the text; None: it does not.
@@ -156,8 +155,8 @@ def trace(
             both: "owner/name#bfloat16#cuda".
         images: one or several images for a vision-language model, each a file, the bytes of one, or a Pillow
             image. They are inserted at the placeholders of the model's processor in the text, or else before
-            it; no chat template is applied. `Token.patch` is a token's place in its image. TrOCR, Donut and
-            BLIP read one image; the text is their decoder's input, and "" lets them generate it.
+            it; no chat template is applied. `Token.patch` is a token's position in its image. TrOCR, Donut
+            and BLIP read one image; the text is their decoder's input, and "" lets them generate it.
         processor: the transformers processor (AutoProcessor) of a vision-language model object.
         layers, heads, queries: keep only these, by index from 0: one, several, or None for all. Queries are
             positions in the text (the source, in an encoder–decoder), or the texts of tokens that occur once.
@@ -176,25 +175,29 @@ def trace(
         ModelTooLarge: it takes more memory than the limit.
         ModelFilesDamaged: its files are missing or changed.
         ModelNotSupported: its attention cannot be recorded exactly, or it does not support this input.
-        InvalidEdit: an edit has the wrong form, or the model or the text has no place for it.
+        InvalidEdit: an edit cannot be parsed, or names a layer, head or token that does not exist.
         InvalidTrace: the model or the text has no such layer, head or query.
         TypeError: an argument has the wrong type, such as a list of texts.
     """
     if images:
         need_extra("pictures")
     given, changes = model_input(text, second, target, writing, images), _edits(edits)
-    several: list[SupportsIndex | str] = []
+    listed: list[SupportsIndex | str] = []
     if queries is not None:
-        several = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else [*queries]
-    numbers = [each for each in several if not isinstance(each, str)]
-    by_text = len(numbers) < len(several)
-    kept = selection(layers, heads, None if queries is None or by_text else numbers, store, max_weight_bytes)
+        listed = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else [*queries]
+    numbers = [each for each in listed if not isinstance(each, str)]
+    by_text = len(numbers) < len(listed)
+    selected = selection(
+        layers, heads, None if queries is None or by_text else numbers, store, max_weight_bytes
+    )
     with opened(model, processor or tokenizer, dtype, device) as name:
         loaded = _loaded(name)
         if by_text:
             tokens = loaded.tokens(given)
-            kept = replace(kept, queries=tuple(checked_place(each, tokens, "queries") for each in several))
-        return loaded.trace(given, edits=changes, selection=kept)
+            selected = replace(
+                selected, queries=tuple(checked_place(each, tokens, "queries") for each in listed)
+            )
+        return loaded.trace(given, edits=changes, selection=selected)
 
 
 def trace_many(
@@ -217,7 +220,7 @@ def trace_many(
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
     The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
-    from those of the text alone by the rounding of sums: about 1e-6 in float32, more for large scores. Texts
+    from a trace of one text by the rounding of sums: about 1e-6 in float32, more for large scores. Texts
     are traced one at a time for an encoder–decoder that generates its target, for a model with token types
     if a batch mixes pairs and single texts, and if vectors are stored. Traces are
     views of their batch, which stays in memory as long as any of them does.
@@ -234,11 +237,11 @@ def trace_many(
     """
     if whole(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
-    waiting, kept = inputs_of(texts), selection(layers, heads, queries, store, max_weight_bytes)
+    inputs, selected = inputs_of(texts), selection(layers, heads, queries, store, max_weight_bytes)
     with opened(model, tokenizer, dtype, device) as name:
         loaded = _loaded(name)
-        while batch := list(islice(waiting, batch_size)):
-            yield from loaded.traces(batch, kept)
+        while batch := list(islice(inputs, batch_size)):
+            yield from loaded.traces(batch, selected)
 
 
 def predictions(
@@ -261,8 +264,8 @@ def predictions(
 
     Returns:
         One prediction per position. Empty if the text has no masked token, or if the model has no
-        language-model head, such as "minilm" and text classifiers. Also empty for the bundled translators,
-        the probabilities of which are on the page Translate.
+        language-model head, such as "minilm" and text classifiers. Also empty for the bundled translators:
+        the page Translate shows their probabilities.
 
     Raises:
         AttnvizError, TypeError: as for `trace`.
@@ -337,7 +340,7 @@ def patching(
         place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
             decoder, if there is one.
         rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
-            one token at a time, in place of whole heads.
+            one token at a time, instead of complete heads.
 
     Returns:
         The patches, and the share of the difference that each one explains.
@@ -364,7 +367,7 @@ def look(
     dtype: str | torch.dtype | None = None,
     device: str | torch.device | None = None,
 ) -> Trace:
-    """Run a vision model over an image and return its attention; the tokens are the patches, row by row.
+    """Run a vision model on an image and return its attention; the tokens are the patches, row by row.
 
     Args:
         picture: a file, the bytes of one, or a Pillow image.
@@ -391,14 +394,14 @@ def look(
             "The picture must be the name of a file, the bytes of one or a Pillow image, not "
             f"{type(picture).__name__}."
         )
-    taken = Path(picture) if isinstance(picture, str) else picture
-    called = name or (taken.name if isinstance(taken, Path) else "picture")
-    with opened(model, processor, dtype, device) as called_model:
-        return loading.look(called_model, taken, called)
+    source = Path(picture) if isinstance(picture, str) else picture
+    title = name or (source.name if isinstance(source, Path) else "picture")
+    with opened(model, processor, dtype, device) as model_name:
+        return loading.look(model_name, source, title)
 
 
 def _loaded(name: str) -> Model:
-    """Return the model of that name; warn in the frame above the caller if it gives only its weights."""
+    """Return the model of that name; warn the caller's caller if only its weights can be recorded."""
     loaded = loading.load(name)
     if loaded.weights_alone is not None:
         warnings.warn(loaded.weights_alone, stacklevel=3)

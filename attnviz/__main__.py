@@ -1,4 +1,4 @@
-"""The command line: any model's attention in a file or on a page."""
+"""The command line of attnviz."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from attnviz.cli.output import written
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
-# In the order of the help. Each file in `cli` adds its commands to `app`, and imports torch only to run one.
+# In the order of the help. Each module adds its commands to `app`, and imports torch only to run them.
 MODULES = (
     "trace",
     "report",
@@ -33,15 +33,15 @@ MODULES = (
     "heads",
 )
 
-BROKEN_OFF = 130
-"""A shell's exit status of a command that Ctrl-C ended."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as in a shell."""
 
 
 class Commands(TyperGroup):
-    """All commands; errors are one sentence on standard error."""
+    """The group of all commands; it prints errors in one sentence on standard error."""
 
     def invoke(self, ctx: Any) -> None:
-        """Run the command that was chosen.
+        """Run the chosen command.
 
         Raises:
             typer.Exit: with 2 if the input does not exist or a file cannot be read or written; with 130
@@ -50,21 +50,21 @@ class Commands(TyperGroup):
         try:
             super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # `| head` has seen enough
+        except BrokenPipeError:  # as by `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
-            sys.stderr.write("\nBroken off.\n")
-            raise typer.Exit(BROKEN_OFF) from None
+            sys.stderr.write("\nInterrupted.\n")
+            raise typer.Exit(INTERRUPTED) from None
         except AttnvizError as error:
-            raise _refused(str(error)) from error
+            raise _failed(str(error)) from error
         except OSError as error:
             if error.filename is None and error.errno != errno.ENOSPC:
                 raise
-            raise _refused(f"{error.filename or 'What is printed here'}: {error.strerror}.") from error
+            raise _failed(f"{error.filename or 'standard output'}: {error.strerror}.") from error
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"attnviz {attnviz.__version__}\n")
         raise typer.Exit
 
@@ -77,25 +77,26 @@ def before(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """What every command begins with."""
+    """Remove the setting for servers before any other command."""
     if context.invoked_subcommand != "app":
-        os.environ.pop(allowed.SETTING, None)  # that list binds the visitors of a server, not its owner
+        os.environ.pop(allowed.SETTING, None)  # it restricts visitors of a server, not local commands
 
 
 @app.command("app")
 def serve_app(
-    port: Annotated[int, typer.Option(metavar="N", help="Where it answers.")] = 8501,
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen on.")] = 8501,
     host: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="The address it listens at, such as 127.0.0.1; else all of this machine."
+            metavar="ADDRESS",
+            help="The address to listen on, such as 127.0.0.1. Default: all addresses of this machine.",
         ),
     ] = None,
 ) -> None:
-    """Serve the app: all pages, in a browser.
+    """Serve all pages of the app.
 
-    It is `streamlit run` for this app: the rest is set by Streamlit's own environment variables, such as
-    STREAMLIT_SERVER_BASE_URL_PATH, and by .streamlit/config.toml.
+    It runs `streamlit run` with this app. Streamlit's environment variables, such as
+    STREAMLIT_SERVER_BASE_URL_PATH, and .streamlit/config.toml set everything else.
     """
     importing.need_extra("app")
     importing.need_extra("pictures")
@@ -106,11 +107,11 @@ def serve_app(
 
 @app.command("site")
 def write_site(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or that of an earlier site.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or the folder of an earlier site.")],
 ) -> None:
     """Write Explore as static files that need no server: the bundled BERT runs in the visitor's browser.
 
-    Any static host serves them, also under a sub-path. The page links to the documentation if it is in
+    Any static host can serve them, also under a sub-path. The page links to the documentation if it is in
     DIR/docs.
     """
     importing.need_extra("app")
@@ -124,10 +125,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: what follows `python -m attnviz`; None: what was typed there.
+        arguments: the arguments after `python -m attnviz`; None: those of this process.
 
     Returns:
-        0; 2 if the input does not exist or a file cannot be read or written; 130 after Ctrl-C.
+        The exit status: 0; 2 if the input does not exist or a file cannot be read or written; 130 after
+            Ctrl-C.
     """
     for name in MODULES:
         importlib.import_module(f"attnviz.cli.{name}")
@@ -135,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams: tuple[TextIO, TextIO] = (sys.stdout, sys.stderr)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # every token may be printed
+            stream.reconfigure(errors="replace")  # tokens may have characters that the terminal lacks
     app.info.cls = Commands
     try:
         typer.main.get_command(app).main(arguments, prog_name="python -m attnviz")
@@ -144,9 +146,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _refused(why: str) -> typer.Exit:
-    """Print the error on standard error, without control characters of a text or file."""
-    sys.stderr.write(f"{visible_text(why)}\n")
+def _failed(message: str) -> typer.Exit:
+    """Print an error on standard error, without control characters from a text or a file name."""
+    sys.stderr.write(f"{visible_text(message)}\n")
     return typer.Exit(2)
 
 

@@ -17,13 +17,13 @@ _PATTERN = re.compile(r"(blocks|encoder|decoder)\.(\d+)\.(attn|cross_attn)\.hook
 
 
 class ActivationCache(Protocol):
-    """A mapping from names, or numbers of layers, to arrays."""
+    """A mapping from names, or layer numbers, to arrays."""
 
     def keys(self) -> Iterable[Any]:
         """Return the names."""
 
     def __getitem__(self, name: Any, /) -> Tensor | ArrayLike:
-        """Return the array of a name."""
+        """Return the array with this name."""
 
 
 def from_cache(
@@ -42,18 +42,18 @@ def from_cache(
     Args:
         cache: an `ActivationCache` of TransformerLens, as `run_with_cache` returns it for one text; or a
             mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], as
-            torch tensors, NumPy arrays or lists. Missing layers are omitted. A single stack is a decoder's
-            if no token attends to later ones.
-        tokens: the queries and keys, such as `model.to_str_tokens(text)`; of an encoder–decoder those of the
-            encoder.
-        target_tokens: the tokens that the decoder of an encoder–decoder reads.
+            torch tensors, NumPy arrays or lists. Missing layers are omitted. A single stack is a decoder if
+        no token attends to later ones.
+        tokens: the queries and keys, such as `model.to_str_tokens(text)`; in an encoder–decoder, the
+        encoder's.
+        target_tokens: the decoder's tokens in an encoder–decoder.
         model: the model's name in the trace.
 
     Raises:
-        InvalidTrace: the cache has no attention weights, or they are not those of one text with these tokens.
+        InvalidTrace: the cache has no attention weights, or they do not belong to one text with these tokens.
     """
     layers: dict[Kind, dict[int, Tensor | ArrayLike]] = {"encoder": {}, "decoder": {}, "cross": {}}
-    for name in cache.keys():  # noqa: SIM118  # TransformerLens' cache iterates over something else
+    for name in cache.keys():  # noqa: SIM118  # iterating over TransformerLens' cache does not yield its names
         if isinstance(name, int):
             layers["encoder"][name] = cache[name]
         elif found := _PATTERN.fullmatch(str(name)):

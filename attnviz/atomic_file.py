@@ -27,7 +27,7 @@ def atomic_file(file: Path) -> Iterator[BinaryIO]:
             with target.open("wb") as opened:
                 yield opened
             return
-        # `tempfile.mkstemp` would make it readable by its owner alone; "x" respects the umask.
+        # `tempfile.mkstemp` would make it readable only by its owner; "x" respects the umask.
         temporary = target.with_name(f".attnviz-{secrets.token_hex(8)}.tmp")
         try:
             with temporary.open("xb") as opened:

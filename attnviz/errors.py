@@ -1,26 +1,26 @@
-"""Errors of a visitor's input. Each message explains what is wrong and what to do."""
+"""Errors caused by a user's input. Each message explains what is wrong and what to do."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 _MAX_QUOTED = 40  # characters of an unknown word that the message repeats
-_MAX_NAME_LENGTH = 60  # and of a name
+_MAX_NAME_LENGTH = 60  # characters of a name that the message repeats
 
 
 class AttnvizError(ValueError):
-    """The base of every error with a message for the visitor."""
+    """Base class of all errors with a message for the user."""
 
 
 class EmptyText(AttnvizError):
-    """The text holds nothing that the model's tokenizer keeps."""
+    """The text has no tokens for the model."""
 
 
 class TextTooLong(AttnvizError):
-    """The text has more tokens than the model can read, or more characters than any tokenizer is given.
+    """The text has more tokens than the model can read, or more characters than attnviz allows.
 
     Attributes:
-        tokens: how many tokens the text has, special tokens included; None if it has too many characters.
-        limit: how many tokens the model can read, or how many characters a text may have.
+        tokens: the number of tokens, special tokens included; None if there are too many characters.
+        limit: the maximum number of tokens or characters.
     """
 
     def __init__(
@@ -33,36 +33,36 @@ class TextTooLong(AttnvizError):
     ) -> None:
         self.tokens = length if unit == "tokens" else None
         self.limit = limit
-        these, them = ("The two texts together have", "them") if together else ("This text has", "it")
-        who = "the model" if unit == "tokens" else "attnviz"
+        subject, pronoun = ("The two texts together have", "them") if together else ("This text has", "it")
+        reader = "the model" if unit == "tokens" else "attnviz"
         super().__init__(
-            f"{these} {length:,} {unit}; {who} reads at most {limit:,}. "
-            f"Shorten {them} by {length - limit:,} {unit} or more and try again."
+            f"{subject} {length:,} {unit}; {reader} reads at most {limit:,}. "
+            f"Shorten {pronoun} by {length - limit:,} {unit} or more and try again."
         )
 
 
 class UnknownModel(AttnvizError):
-    """No model goes by this name."""
+    """There is no model with this name."""
 
 
 class ModelFilesDamaged(AttnvizError):
-    """A model's files are missing or are not the ones that were published."""
+    """A model's files are missing, damaged, or different from the published ones."""
 
 
 class ModelNotSupported(AttnvizError):
-    """The model runs, but its attention cannot be shown exactly, so it is not shown at all."""
+    """The model's attention cannot be recorded exactly, or the model does not support this input."""
 
 
 class AttentionNotRead(ModelNotSupported):
-    """The model's attention cannot be taken apart; its weights may be shown all the same, alone."""
+    """The model's attention cannot be decomposed; its weights alone may still be shown."""
 
 
 class ModelTooLarge(AttnvizError):
-    """The model needs more memory than the operator of this attnviz allows.
+    """The model needs more memory than the operator allows.
 
     Attributes:
-        needed: bytes that its numbers take in memory.
-        limit: bytes that they may take.
+        needed: the size of its parameters in memory, in bytes.
+        limit: the maximum size, in bytes.
     """
 
     def __init__(self, needed: int, limit: int, remedy: str) -> None:
@@ -75,42 +75,42 @@ class ModelTooLarge(AttnvizError):
 
 
 class ModelNotReachable(AttnvizError):
-    """The model may well exist, but it cannot be fetched: no network, no permission, or the hub fails."""
+    """The model cannot be downloaded: there is no network or no permission, or the hub fails."""
 
 
 class WrongSetting(AttnvizError):
-    """An environment variable, by which the operator sets up attnviz, cannot be read."""
+    """An environment variable, set by the operator, has an invalid value."""
 
 
 class InvalidTrace(AttnvizError):
-    """Arrays that cannot be one forward pass: a shape, a mask or a number is wrong."""
+    """Arrays that cannot come from one forward pass: a shape, a mask or a number is invalid."""
 
 
 class InvalidMask(AttnvizError):
-    """A mask of the wrong size or type, or with a row without an unmasked key."""
+    """A mask with the wrong size or type, or with a row in which all keys are masked."""
 
 
 class InvalidEdit(AttnvizError):
-    """A change to a model's attention that cannot be read, or for which sentence or model have no place."""
+    """An edit that cannot be parsed, or that names a layer, head or token that does not exist."""
 
 
 class UnreadableText(AttnvizError):
-    """The text holds something that is no character, so no tokenizer can read it."""
+    """The text contains an invalid character, which no tokenizer can read."""
 
 
 class UnreadablePicture(AttnvizError):
-    """A file that is no picture, or a picture that is too large."""
+    """A file that is not an image, or an image that is too large."""
 
 
 class InvalidQuestion(AttnvizError):
-    """A question cannot be asked as it is."""
+    """A question of a poll with an invalid text or invalid options."""
 
 
 class UnknownWords(AttnvizError):
-    """Some words are not in the vocabulary of a model of whole words.
+    """Some words are not in the vocabulary of a word-level model.
 
     Attributes:
-        words: the unknown words as they were typed, each with the nearest known ones, nearest first.
+        words: the unknown words as typed, each with similar known words, the most similar first.
     """
 
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
@@ -125,6 +125,6 @@ def _with_nearest(word: str, nearest: Sequence[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as a message repeats it: in quotation marks, shortened, without half characters."""
+    """Return a name for a message: in quotation marks, shortened, without lone surrogates."""
     shown = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}…"
     return f"“{shown.encode('utf-8', 'replace').decode()}”"

@@ -1,4 +1,4 @@
-"""Converts attention weights and tokens from other programs for use in a trace."""
+"""Conversion of attention weights and tokens from other programs for a trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_BROKEN = 0.1  # the largest fraction of invalid characters if tokens are by
 
 
 class Piece(NamedTuple):
-    """A token's characters in the text, without surrounding space, and the number of its word."""
+    """A token's span in the text, without surrounding space, and the index of its word."""
 
     start: int
     end: int
@@ -67,7 +67,7 @@ def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
 
 
 def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
-    """Return the text of the tokens, and each token's place in it.
+    """Return the text of the tokens, and each token's span in it.
 
     Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
     are recognised by their spelling; other tokens are treated as words.
@@ -75,7 +75,7 @@ def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
     for part in _bytes_of(tokens):
-        start = len(text)  # includes a character that earlier tokens have begun
+        start = len(text)  # an incomplete character of earlier tokens is not yet in the text
         text += decoder.decode(part)
         spans.append((start, len(text) + bool(decoder.getstate()[0])))
     text += decoder.decode(b"", final=True)
@@ -128,7 +128,7 @@ def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
 def _not_one_text(kind: str) -> InvalidTrace:
     return InvalidTrace(
         f"The steps of the {kind} attention do not belong to a single text. Call generate with one text, "
-        "num_beams=1 and num_return_sequences=1, and pass all that it returns."
+        "num_beams=1 and num_return_sequences=1, and pass its complete output."
     )
 
 
@@ -164,7 +164,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _byte_level(tokens: Sequence[str]) -> bool:
-    """Return whether tokens are bytes in the spelling of GPT-2; other words are not valid UTF-8."""
+    """Return whether tokens are bytes in the spelling of GPT-2; other tokens do not decode to valid UTF-8."""
     if all(map(str.isascii, tokens)):
         return False
     parts = [spelled_bytes(token) for token in tokens]
@@ -175,7 +175,7 @@ def _byte_level(tokens: Sequence[str]) -> bool:
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without the space around it; a span of space alone keeps it."""
+    """Return a span without the space around it; a span of only space is unchanged."""
     typed = text[start:end]
     if not typed.strip():
         return start, end
@@ -183,8 +183,8 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _begins_word(text: str, end: int, start: int) -> bool:
-    """Return whether a token begins a word, from its start and the end of the token before it."""
+    """Return whether a token begins a word, given its start and the end of the token before it."""
     if start < end:
         return False  # parts of one character
     around = text[max(end - 1, 0) : start + 1]
-    return any(unicodedata.category(sign)[0] not in "LNM" for sign in around)
+    return any(unicodedata.category(character)[0] not in "LNM" for character in around)

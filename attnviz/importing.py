@@ -1,4 +1,4 @@
-"""The versions of other packages that attnviz runs with, and the first import of the large ones."""
+"""Supported versions of other packages, and a lock for the first import of the large ones."""
 
 import re
 import threading
@@ -9,7 +9,7 @@ from importlib import metadata
 from attnviz.errors import AttnvizError
 from attnviz.text import joined
 
-# transformers' progress bars need a part of Jupyter that few have; here no such bar is drawn.
+# transformers warns about a missing Jupyter package for progress bars, which attnviz does not use.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 EXTRAS = {
@@ -32,7 +32,7 @@ EXTRAS = {
 
 @cache
 def need(*requirements: str, extra: str | None = None) -> None:
-    """Check that these packages are installed; warn about a version with which attnviz is not tested.
+    """Check that these packages are installed; warn about versions that attnviz is not tested with.
 
     Args:
         requirements: such as "torch>=2.6,<3".
@@ -62,7 +62,7 @@ def need(*requirements: str, extra: str | None = None) -> None:
 
 
 def _within(version: str, requirement: str) -> bool:
-    """Whether "2.13.0+cpu" is within "torch>=2.6,<3"."""
+    """Return whether a version such as "2.13.0+cpu" is within "torch>=2.6,<3"."""
     bounds = dict(re.findall(r"(>=|<)([\d.]+)", requirement))
     release = _release(version)
     return _release(bounds.get(">=", "0")) <= release and (
@@ -76,16 +76,16 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def need_extra(name: str) -> None:
-    """`need` what an extra of attnviz brings.
+    """Check the packages of one of attnviz's extras; see `need`.
 
     Raises:
-        AttnvizError: as `need` does.
+        AttnvizError: a package is missing.
     """
     need(*EXTRAS[name], extra=name)
 
 
 class _Gate:
-    """A lock that its owner may take again, and that opens only where the extra [torch] is installed."""
+    """A reentrant lock that raises an error if the extra [torch] is not installed."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -99,11 +99,11 @@ class _Gate:
 
 
 gate = _Gate()
-"""Hold this around any first import of torch or transformers, and nothing slow besides.
+"""The lock for the first import of torch or transformers; hold it for nothing else that is slow.
 
-Two threads that import transformers for the first time at once end in an ImportError: its modules are
-filled in on first use, and the second thread finds them half filled.
+If two threads import transformers for the first time at the same time, one of them fails with an
+ImportError: its modules load their contents on first use, and the second thread sees them incomplete.
 
 Raises:
-    AttnvizError: they are missing.
+    AttnvizError: a package of the extra is missing.
 """

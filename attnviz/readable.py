@@ -1,23 +1,23 @@
-"""What every tokenizer can be given: whole characters, and not too many of them."""
+"""Checks of a text before a tokenizer reads it: its length, and valid characters."""
 
 from attnviz.errors import TextTooLong, UnreadableText
 
 MAX_CHARACTERS = 20_000
-"""The longest text that is cut into tokens: a tokenizer takes 30 s and 2 GB for 20 million characters."""
+"""The maximum length of a text: a tokenizer takes 30 s and 2 GB for 20 million characters."""
 
 MAX_LONG_CHARACTERS = 200_000
-"""The same for those who may open models of their own."""
+"""The maximum length for users who may open other models."""
 
 
 def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
-    """Refuse a text that no tokenizer should be given.
+    """Raise if a text is too long or contains an invalid character.
 
     Args:
-        maximum: how many characters it may have.
+        maximum: the maximum number of characters.
 
     Raises:
-        TextTooLong: it has more.
-        UnreadableText: half a surrogate pair.
+        TextTooLong: it has more characters.
+        UnreadableText: it contains half of a surrogate pair.
     """
     if len(text) > maximum:
         raise TextTooLong(len(text), maximum, unit="characters")
@@ -26,5 +26,5 @@ def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
     except UnicodeEncodeError as error:
         raise UnreadableText(
             f"Character {error.start + 1} of the text is half of a character "
-            f"(U+{ord(text[error.start]):04X}), as damaged copying leaves behind. Delete it and try again."
+            f"(U+{ord(text[error.start]):04X}), probably from damaged copying. Delete it and try again."
         ) from error

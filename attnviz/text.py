@@ -1,6 +1,6 @@
-"""How numbers and lists are written for people: percentages, counts, sizes, "a, b and c", the names of heads.
+"""Formatting for display: percentages, counts, sizes, lists such as "a, b and c", and names of heads.
 
-Signs are typographic: a real minus sign, and a space before "%".
+Minus signs are typographic, and there is a space before "%".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """0.664 → "66 %" or, with one digit, "66.4 %".
+    """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    What is not nothing is never 0, but "< 1 %" or "< 0.1 %"; what is not all never 100, but "> 99.9 %".
+    Positive fractions are never rounded to 0, but to "< 1 %" or "< 0.1 %"; those below 1 never to 100.
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
@@ -29,33 +29,33 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def signed_share(share: float) -> str:
-    """A share that can be negative, or more than all: 0.312 → "31.2 %", −0.02 → "−2.0 %"."""
+    """Format a fraction that can be negative or above 1: 0.312 → "31.2 %", −0.02 → "−2.0 %"."""
     return f"{decimal(100 * share, 1)} %"
 
 
 def interval(low: float, high: float) -> str:
-    """A confidence interval of a share: "13.1–25.1 %"."""
+    """Format a confidence interval of a fraction: "13.1–25.1 %"."""
     return f"{100 * low:.1f}–{100 * high:.1f} %"
 
 
 def signed_percent(change: float) -> str:
-    """0.364 → "+36 points", −0.364 → "−36 points": percentage points."""
+    """Format a signed difference in percentage points: 0.364 → "+36 points", −0.364 → "−36 points"."""
     size = round(abs(100 * change))
     return ("" if not size else "+" if change > 0 else "−") + plural(size, "point")
 
 
 def points(change: float) -> str:
-    """±0.364 → "36 percentage points"."""
+    """Format the size of a difference in percentage points: ±0.364 → "36 percentage points"."""
     return plural(round(abs(100 * change)), "percentage point")
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    """−14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
+    """Format a number with a fixed number of digits: −14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
     return NO_NUMBER if isnan(number) else f"{number:z.{digits}f}".replace("-", "−")
 
 
 def scientific(number: float) -> str:
-    """A number from 0 as one reads it: 0, 0.37, 12.50, or 4.0 × 10⁻¹⁷."""
+    """Format a non-negative number: 0, 0.37, 12.50, or 4.0 × 10⁻¹⁷."""
     if number == 0:
         return "0"
     if 0.01 <= number < 1000:
@@ -65,14 +65,14 @@ def scientific(number: float) -> str:
 
 
 def isolated(text: str) -> str:
-    """The text; if it has right-to-left letters, between marks: they do not reorder what is beside it."""
+    """Return a text, with right-to-left letters isolated from the text around them."""
     if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text):
         return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
     return text
 
 
 def in_order(first: str, between: str, second: str) -> str:
-    """Two texts with a sign between them, from left to right even if both are written from right to left."""
+    """Join two texts with a separator, from left to right even if both are written from right to left."""
     parts = isolated(first), isolated(second)
     if parts == (first, second):
         return f"{first}{between}{second}"
@@ -81,12 +81,12 @@ def in_order(first: str, between: str, second: str) -> str:
 
 
 def plural(number: int, thing: str) -> str:
-    """A count: "1 line", "1,204 lines"."""
+    """Format a count with its noun: "1 line", "1,204 lines"."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def rounded_count(number: int) -> str:
-    """A count that may be large: "22.7 million", "1.1 billion", "12,345"."""
+    """Format a count that may be large: "22.7 million", "1.1 billion", "12,345"."""
     for size, word in ((1e9, "billion"), (1e6, "million")):
         if number >= size:
             return f"{number / size:.1f} {word}"
@@ -94,7 +94,7 @@ def rounded_count(number: int) -> str:
 
 
 def in_bytes(count: float, digits: int = 0) -> str:
-    """A number of bytes: "700 bytes", "12 kB", "91 MB" or, with one digit, "90.9 MB"; "1.1 GB"."""
+    """Format a number of bytes: "700 bytes", "12 kB", "91 MB" or, with one digit, "90.9 MB"; "1.1 GB"."""
     if count < 999.5:
         return f"{count:.0f} bytes"
     if count < 999.5e3:
@@ -105,21 +105,21 @@ def in_bytes(count: float, digits: int = 0) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """A list as a sentence has it: "a, b and c"; "" of nothing."""
+    """Join a list for a sentence: "a, b and c"; "" if it is empty."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def layers_by_kind(what: Mapping[int, str], first: int = 1) -> str:
-    """What some layers are: "layers 1–3 and 5: linear attention; layer 4: a convolution".
+def layers_by_kind(kinds: Mapping[int, str], first: int = 1) -> str:
+    """Describe layers by kind: "layers 1–3 and 5: linear attention; layer 4: a convolution".
 
     Args:
-        what: of each of them, by number from 0.
-        first: the number by which the first layer is called.
+        kinds: the kind of each layer, by index from 0.
+        first: the number of the first layer in the description.
     """
     parts = []
-    for kind in dict.fromkeys(what.values()):
+    for kind in dict.fromkeys(kinds.values()):
         runs: list[list[int]] = []
-        for layer in sorted(number + first for number in what if what[number] == kind):
+        for layer in sorted(number + first for number in kinds if kinds[number] == kind):
             if runs and runs[-1][-1] == layer - 1:
                 runs[-1].append(layer)
             else:
@@ -130,7 +130,7 @@ def layers_by_kind(what: Mapping[int, str], first: int = 1) -> str:
 
 
 def ordinal(place: int) -> str:
-    """The word before a superlative: "" for 1, "second ", "third ", "4th "."""
+    """Return the word before a superlative: "" for 1, "second ", "third ", "4th "."""
     words = {1: "", 2: "second ", 3: "third "}
     if place in words:
         return words[place]
@@ -139,5 +139,5 @@ def ordinal(place: int) -> str:
 
 
 def head_name(layer: int, head: int) -> str:
-    """A head's name, as in Clark et al. 2019: layer 3 and head 1, both from 0, are "4-2"."""
+    """Return a head's name, as in Clark et al. 2019: "4-2" for layer 3 and head 1, both from 0."""
     return f"{layer + 1}-{head + 1}"

@@ -47,7 +47,7 @@ Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
-Held = TypeVar("Held", bound=NDArray[Any] | None)
+Stored = TypeVar("Stored", bound=NDArray[Any] | None)
 
 WEIGHTS_ALONE = "weights alone"
 """The default model name of a trace made from weights alone."""
@@ -114,7 +114,7 @@ Pooling = Literal["max", "mean", "sum"]
 """How a block of weights is reduced to one number."""
 
 _TILE = 2**22
-"""The number of weights read at a time, to limit memory."""
+"""The maximum number of weights read at a time, to limit memory."""
 
 
 class Lazy(Protocol):
@@ -132,7 +132,7 @@ class Lazy(Protocol):
         """
 
 
-class _Array(Generic[Held]):
+class _Array(Generic[Stored]):
     """A field of `Block`: a read-only array, made from the recorded tensor when it is first read."""
 
     def __init__(self, dtype: type[np.generic], *, optional: bool = False) -> None:
@@ -144,21 +144,21 @@ class _Array(Generic[Held]):
     @overload
     def __get__(self, block: None, owner: type[Block]) -> None: ...
     @overload
-    def __get__(self, block: Block, owner: type[Block]) -> Held: ...
-    def __get__(self, block: Block | None, owner: type[Block]) -> Held | None:
+    def __get__(self, block: Block, owner: type[Block]) -> Stored: ...
+    def __get__(self, block: Block | None, owner: type[Block]) -> Stored | None:
         if block is None:  # `dataclass` reads the default from the class; AttributeError: there is none
             if self._optional:
                 return None
             raise AttributeError(self._name)
-        held = vars(block)[self._name]
-        if held is not None and not isinstance(held, np.ndarray):
-            held = _checked(self._name, _frozen(as_array(held, self._dtype)))
-            vars(block)[self._name] = held
-        return cast("Held", held)
+        stored = vars(block)[self._name]
+        if stored is not None and not isinstance(stored, np.ndarray):
+            stored = _checked(self._name, _frozen(as_array(stored, self._dtype)))
+            vars(block)[self._name] = stored
+        return cast("Stored", stored)
 
-    def __set__(self, block: Block, given: Held | Tensor | Lazy) -> None:
+    def __set__(self, block: Block, given: Stored | Tensor | Lazy) -> None:
         if isinstance(given, np.ndarray) or not (given is None or hasattr(given, "shape")):
-            given = cast("Held", _checked(self._name, _read_only(given, self._dtype)))
+            given = cast("Stored", _checked(self._name, _read_only(given, self._dtype)))
         vars(block)[self._name] = given
 
 
@@ -168,7 +168,7 @@ class Block:
 
     The weights equal the model's own bit by bit. Recorded tensors keep the model's device and dtype until
     they are first read; each field is then converted to an array. Scores and output are computed on each
-    access. W_O is the model's own weight, which the trace keeps in memory after the model is gone.
+    access. W_O is the model's own weight, which the trace keeps in memory when the model is no longer used.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the vision encoder of a
@@ -277,8 +277,8 @@ class Block:
             InvalidTrace: the block has weights alone.
         """
         self.need_vectors()
-        if hasattr(held := vars(self)["weights"], "refuse"):
-            held.refuse()  # the scores take as much memory as the weights
+        if hasattr(stored := vars(self)["weights"], "check_size"):
+            stored.check_size()  # the scores take as much memory as the weights
         scaled = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return scaled if self.bias is None else scaled + self.bias
 
@@ -321,8 +321,8 @@ class Block:
         return self._rows(at, places)
 
     def _rows(self, at: int, places: Sequence[int]) -> Floats:
-        held = vars(self)["weights"]
-        found = held.rows(at, places) if hasattr(held, "rows") else as_array(held[at][[*places]])
+        stored = vars(self)["weights"]
+        found = stored.rows(at, places) if hasattr(stored, "rows") else as_array(stored[at][[*places]])
         return cast("Floats", _frozen(_checked("weights", found)))
 
     def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
@@ -332,8 +332,8 @@ class Block:
             InvalidTrace, TypeError: as for `rows`.
         """
         places = [self._query(query) for query in queries]
-        held = vars(self)["weights"]
-        found = held.allowed(places) if hasattr(held, "allowed") else self.mask[places]
+        stored = vars(self)["weights"]
+        found = stored.allowed(places) if hasattr(stored, "allowed") else self.mask[places]
         return cast("Mask", _frozen(found))
 
     def _query(self, query: SupportsIndex | str) -> int:
@@ -402,15 +402,13 @@ class Block:
             yield self._rows(at, range(start, min(start + step, queries)))
 
     def need_vectors(self) -> None:
-        """Raise if there are no queries, keys and values.
+        """Raise unless there are queries, keys and values.
 
         Raises:
             InvalidTrace: the block has weights alone.
         """
         if self.weights_alone:
-            raise InvalidTrace(
-                "This trace has weights alone, without queries, keys and values to compute from."
-            )
+            raise InvalidTrace("This trace has weights alone, without queries, keys and values.")
 
 
 class Top(NamedTuple):
@@ -516,19 +514,21 @@ class Trace:
         """
         if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
-        (of_source, source_steps), (of_target, target_steps), (of_cross, cross_steps) = (
+        (source_layers, source_steps), (target_layers, target_steps), (cross_layers, cross_steps) = (
             layers_of(each, kind)
             for kind, each in (("encoder", weights), ("decoder", decoder), ("cross", cross))
         )
-        tokens = _read(tokens, of_source, source_steps)
-        target_tokens = _read(target_tokens, of_target or of_cross, target_steps or cross_steps)
+        tokens = _input_tokens(tokens, source_layers, source_steps)
+        target_tokens = _input_tokens(
+            target_tokens, target_layers or cross_layers, target_steps or cross_steps
+        )
         text, second_text, source = _plain_tokens(tokens, second)
         target_text, _, target = _plain_tokens(target_tokens)
-        blocks = _weights_alone("encoder", of_source, source, source, sink)
-        if not of_target and not any(np.triu(block.weights, 1).any() for block in blocks):
+        blocks = _weights_alone("encoder", source_layers, source, source, sink)
+        if not target_layers and not any(np.triu(block.weights, 1).any() for block in blocks):
             blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
-        blocks += _weights_alone("decoder", of_target, target, target, sink)
-        blocks += _weights_alone("cross", of_cross, target, source, sink)
+        blocks += _weights_alone("decoder", target_layers, target, target, sink)
+        blocks += _weights_alone("cross", cross_layers, target, source, sink)
         if not blocks:
             raise InvalidTrace(_NO_WEIGHTS)
         return Trace(
@@ -593,13 +593,13 @@ class Trace:
             TypeError: `layer` is not an integer.
         """
         blocks = self.of_kind(kind)
-        wanted = whole(layer, "layer")
+        number = whole(layer, "layer")
         for block in blocks:
-            if block.layer == wanted:
+            if block.layer == number:
                 return block
-        if (what := self.without_weights.get(wanted)) is not None:
+        if (layer_type := self.without_weights.get(number)) is not None:
             raise InvalidTrace(
-                f"Layer {wanted} of {self.model}, counted from 0, has no attention weights: it is {what}."
+                f"Layer {number} of {self.model} (from 0) has no attention weights: it is {layer_type}."
             )
         numbers = [block.layer for block in blocks]
         named = f"0 to {numbers[-1]}" if numbers == [*range(len(numbers))] else joined([*map(str, numbers)])
@@ -621,8 +621,8 @@ class Trace:
         Args:
             file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
                 file is replaced after everything is written.
-            what: "all"; or "attention", all but each layer's W_O, which is the same for every text and takes
-                most of a short text's file.
+            what: "all"; or "attention", everything except each layer's W_O, which is the same for every text
+                and takes most of the file of a short text.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is unknown.
@@ -659,7 +659,7 @@ class Trace:
             raise trace_io.damaged(f"{type(error).__name__} in its header") from error
         # Compared as JSON, in which 1, 1.0 and true differ.
         if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
-            raise trace_io.damaged("it holds other arrays than its header describes")
+            raise trace_io.damaged("its arrays differ from those in its header")
         return trace
 
 
@@ -845,7 +845,7 @@ def _png(found: NDArray[Any]) -> bytes:
     return picture
 
 
-def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
+def _input_tokens(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
     """Return the tokens in the model's input: the last token of a generated text is not part of it."""
     layer = next(iter(layers.values()), None)
     written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
@@ -932,7 +932,7 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
     weights = weights[0] if weights.ndim == 4 and len(weights) == 1 else weights
     if weights.ndim != 3:
         raise InvalidTrace(
-            f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key] of one "
+            f"The weights of {where} have the shape {weights.shape}; it must be [head, query, key] of one "
             f"text.{' Give the matrix of one head as [[matrix]].' if weights.ndim < 3 else ''}"
         )
     if not weights.size:
@@ -941,7 +941,7 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
         (head, row), reason = fault
         hints = (
             "Give attentions: hidden states and scores are not weights."
-            if "holds -" in reason
+            if "contains -" in reason
             else "Dropout in training mode changes the sums: call model.eval() first. If the rest is the "
             "weight of a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum is "
             "intended, divide each row by it."
@@ -951,7 +951,7 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
 
 
 def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] | None:
-    """Return the indices and the error of the row of [..., key] with the largest error; None: all are valid.
+    """Return the indices and the error of the row of [..., key] with the largest error; None: no error.
 
     With a sink, a row may sum to less than 1.
     """
@@ -961,10 +961,10 @@ def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] |
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
-    reason = f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
+    reason = f"contains {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
-        reason = "holds numbers that are not finite"
-    return at, f"{reason}. Weights are from 0 to 1, and a row of them sums to 1."
+        reason = "contains numbers that are not finite"
+    return at, f"{reason}. Weights are from 0 to 1, and each row sums to 1."
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
@@ -975,15 +975,15 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
 
 
 def changed(block: Block, **fields: Any) -> Block:
-    """Return a block with other values in some fields, without reading the others."""
+    """Return a block with some fields replaced, without reading the others."""
     return Block(**(vars(block) | fields))
 
 
 def selected(block: Block, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Block:
-    """Return some heads and queries of an unselected block, by number; None: all."""
+    """Return a block with only some heads and queries, by index; None: all."""
     fields: dict[str, Any] = {**vars(block), "heads": heads, "queries": queries}
     if heads is not None:
-        for name in _OF_HEADS:
+        for name in _HEAD_FIELDS:
             fields[name] = None if fields[name] is None else fields[name][[*heads]]
     if queries is not None:
         for name, axis in _QUERY_AXES.items():
@@ -993,12 +993,12 @@ def selected(block: Block, heads: Sequence[int] | None, queries: Sequence[int] |
     return Block(**fields)
 
 
-_OF_HEADS = ("query", "key", "value", "weights", "bias", "projection", "sinks")
+_HEAD_FIELDS = ("query", "key", "value", "weights", "bias", "projection", "sinks")
 _QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
 
 
 def refuse_selected(trace: Trace) -> None:
-    """Raise for a trace of selected heads or queries, which cannot be drawn or listed as a whole.
+    """Raise for a trace of selected heads or queries, which cannot be drawn or listed completely.
 
     Raises:
         InvalidTrace: heads or queries were selected.
@@ -1010,13 +1010,13 @@ def refuse_selected(trace: Trace) -> None:
         )
 
 
-def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name: str) -> int:
+def _place(number: SupportsIndex, selection: tuple[int, ...] | None, count: int, name: str) -> int:
     """Return the index of a head or a query in the arrays of a block."""
-    there: Sequence[int] = range(count) if kept is None else kept
-    if (wanted := whole(number, name)) not in there:
-        has = f"0 to {count - 1}" if kept is None else joined([*map(str, kept)])
-        raise InvalidTrace(f"There is no {name} {wanted} here, counted from 0 in Python; there is {has}.")
-    return there.index(wanted)
+    available: Sequence[int] = range(count) if selection is None else selection
+    if (place := whole(number, name)) not in available:
+        listed = f"0 to {count - 1}" if selection is None else joined([*map(str, selection)])
+        raise InvalidTrace(f"There is no {name} {place}; counted from 0, the trace has {listed}.")
+    return available.index(place)
 
 
 def _numbers(found: Any) -> tuple[int, ...]:
@@ -1075,7 +1075,7 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
         )
     if not given.size or (given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes)):
         empty = "" if given.size else ", none of them 0"
-        raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}{empty}.")
+        raise InvalidTrace(f"{name} has the shape {given.shape}; it must be {needed}{empty}.")
     if (fault := _fault(given, sink)) is not None:
         at, reason = fault
         row = ", ".join(map(str, at)) or "..."
@@ -1084,15 +1084,15 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
 
 
 def refuse_cross(weights: Floats) -> None:
-    """Raise for weights between two texts.
+    """Raise for cross-attention weights.
 
     Raises:
         InvalidTrace: the numbers of queries and keys differ.
     """
     if weights.shape[-1] != weights.shape[-2]:
         raise InvalidTrace(
-            f"weights has {weights.shape[-2]} queries and {weights.shape[-1]} keys; needed is a "
-            "self-attention, with the same tokens as queries and keys."
+            f"weights has {weights.shape[-2]} queries and {weights.shape[-1]} keys; they must be "
+            "the weights of a self-attention, with the same tokens as queries and keys."
         )
 
 
@@ -1184,10 +1184,10 @@ def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return the array of a field after checking its values."""
     if name == "mask":
-        blind = np.flatnonzero(~array.any(axis=-1))
-        if blind.size and array.ndim == 2:
+        masked = np.flatnonzero(~array.any(axis=-1))
+        if masked.size and array.ndim == 2:
             raise InvalidTrace(
-                f"All keys of token {blind[0] + 1} are masked, so its softmax is undefined. "
+                f"All keys of token {masked[0] + 1} are masked, so its softmax is undefined. "
                 "Each row needs at least one unmasked key."
             )
         return array
@@ -1197,7 +1197,7 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} has numbers that are not finite.")
     if name == "weights":
-        raise InvalidTrace("Some weights are not from 0 to 1.")
+        raise InvalidTrace("Some weights are outside the range 0 to 1.")
     return array
 
 

@@ -1,7 +1,7 @@
 """The file format of traces: an NPZ archive that numpy can open, without executable content.
 
-It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed: that would
-save only 8 %, and without compression reading needs little more memory than the size of the file.
+It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed: that
+would save only 8 %, and reading would need much more memory than the size of the file.
 
 The contents of the header and the arrays are defined in `attnviz.trace`.
 """
@@ -31,7 +31,7 @@ FORMAT = "attnviz trace"
 VERSION = 3
 
 MAX_BYTES = 3 * 2**29
-"""The largest total size of the arrays; BERT-large with 512 tokens and its W_O takes 2/5 of it."""
+"""The largest total size of the arrays; a trace of BERT-large with 512 tokens and W_O takes 2/5 of it."""
 MAX_HEADER_BYTES = 2**22
 """The largest size of the header: enough for 40,000 tokens."""
 MAX_DIRECTORY_BYTES = 2**20
@@ -48,7 +48,7 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
 
     Args:
         file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
-            file is replaced after everything is written, and kept if writing fails.
+            file is replaced after everything is written, and unchanged if writing fails.
         arrays: arrays of bytes, bools or float32 by name.
 
     Raises:
@@ -59,7 +59,7 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
     _check_sizes(len(encoded), sum(array.nbytes for array in arrays.values()))
     with _open(file, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_STORED) as archive:
         for name, array in (("header", np.frombuffer(encoded, np.uint8)), *arrays.items()):
-            member = zipfile.ZipInfo(f"{name}.npy")  # has a constant date, 1980
+            member = zipfile.ZipInfo(f"{name}.npy")  # with a constant date, 1980
             with archive.open(member, "w") as stream:
                 npy.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
 
@@ -67,8 +67,8 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
 def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the header, and the arrays by name, read-only, from a file that `write` wrote.
 
-    No pickle is loaded, and all sizes are checked before memory is allocated; the contents of the header
-    are not checked.
+    No pickle is loaded, and all sizes are checked before memory is allocated. The contents of the header are
+    not checked.
 
     Args:
         file: a path, or a binary file open for reading.
@@ -112,7 +112,7 @@ def _checked_length(opened: IO[bytes]) -> int:
     signature, *_, directory, _, comment = struct.unpack(_END, ending[-size:].rjust(size, b"\0"))
     if signature != b"PK\x05\x06" or comment or ending.startswith(b"PK\x06\x07"):
         raise InvalidTrace(
-            "This file is not a trace that attnviz wrote: it is not an NPZ file, or changed or truncated."
+            "This file is not a trace that attnviz wrote: it is not an NPZ file, or is changed or truncated."
         )
     if directory > MAX_DIRECTORY_BYTES:
         raise damaged(f"its directory claims {directory:,} bytes")
@@ -124,12 +124,12 @@ def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[s
     if len(members) < len(archive.infolist()):
         raise damaged("two of its arrays have the same name")
     for name, member in members.items():
-        # Compressed content could have any size.
+        # Compressed content could expand to any size.
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
             raise damaged(f"{name} is compressed, as only in files before version {VERSION}")
     claimed = sum(member.file_size for member in members.values())
     if claimed > length:
-        raise damaged(f"its arrays claim {claimed:,} bytes, and it is {length:,} bytes long")
+        raise damaged(f"its arrays claim {claimed:,} bytes, but the file has {length:,} bytes")
     _check_sizes(members["header"].file_size, claimed - members["header"].file_size)
     header = json.loads(_array(archive, members.pop("header")).tobytes())
     if header.pop("format") != FORMAT:

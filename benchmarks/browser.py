@@ -1,4 +1,4 @@
-"""A Chromium for the benchmarks, and a stopwatch inside its pages."""
+"""Launch Chromium for the benchmarks, with a stopwatch in its pages."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ STOPWATCH = Path(__file__).with_name("stopwatch.js")
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A Chromium without a window, drawing in software."""
+    """Yield a headless Chromium with software rendering."""
     executable = chromium.find()
     if executable is None:
         sys.exit(chromium.ADVICE)
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    arguments = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=quiet)
+        browser = playwright.chromium.launch(executable_path=executable, args=arguments)
         yield browser
         browser.close()
 
 
 @contextmanager
 def visitor(browser: Browser) -> Iterator[Page]:
-    """A page without history or cache, with the stopwatch in it."""
+    """Yield a page without history or cache, with the stopwatch."""
     context = browser.new_context(viewport=DESKTOP)
     context.add_init_script(path=STOPWATCH)
     yield context.new_page()

@@ -1,8 +1,8 @@
-"""What a trace costs beside plain transformers: time, bytes, and the memory of long texts.
+"""Compare traces with plain transformers: time, stored bytes, and the memory of long texts.
 
-The plain side is `attn_implementation="eager"` with `output_attentions=True` and weights as arrays; ours is
-`attnviz.trace` of the same tokens, with its weights read, and with the checks of the object remembered. Both
-take turns in one process. The long texts run in a process of their own, of which the peak is measured.
+The baseline is `attn_implementation="eager"` with `output_attentions=True` and the weights as arrays. It is
+compared with `attnviz.trace` of the same tokens with all weights read, after the checks of the model object.
+The two alternate in one process. Each long text runs in a separate process, whose peak memory is measured.
 
 Run: python -m benchmarks.capture [rounds] [--smoke]
 """
@@ -54,21 +54,21 @@ def random_model(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> PreTrainedModel:
-    """A model with random weights, the same for every call."""
+    """Return a model with random weights, the same for every call."""
     torch.manual_seed(0)
-    build: Any = AutoModel.from_config  # transformers gives it no types
+    build: Any = AutoModel.from_config  # untyped in transformers
     with torch.device(device):
         model: PreTrainedModel = build(config, attn_implementation=attention, dtype=dtype).eval()
     return model
 
 
 def random_ids(tokens: int, device: str = "cpu") -> Tensor:
-    """Tokens of every vocabulary here, the same for every call."""
+    """Return random token ids that every model here has, the same for every call."""
     return torch.randint(1_000, 30_000, (tokens,), generator=torch.Generator().manual_seed(1)).to(device)
 
 
 def ratio(plain: Callable[[], object], ours: Callable[[], object], rounds: int) -> tuple[float, float, float]:
-    """The medians of seconds, and of their ratios, of two that take turns; the first turn does not count."""
+    """Return the median seconds of two alternating functions, and their median ratio, after a warm-up."""
     taken = []
     for _ in range(rounds + 1):
         marks = [time.perf_counter()]
@@ -85,16 +85,16 @@ def compare(
     name: str,
     model: PreTrainedModel,
     ids: Tensor,
-    most: float,
+    max_ratio: float,
     rounds: int,
-    known: str | None = None,
+    bundled_name: str | None = None,
 ) -> None:
-    """A row: a trace with its weights beside a plain forward pass with its weights.
+    """Report the time of a trace relative to a plain forward pass, both with their weights.
 
     Args:
-        name: of the row.
-        most: how many times as long ours may take.
-        known: the name of a bundled model, by which ours is traced; None: by the object.
+        name: the name of the row.
+        max_ratio: the target for the ratio of the times.
+        bundled_name: trace the bundled model of this name; None: trace the model object.
     """
 
     def plain() -> list[Any]:
@@ -103,17 +103,17 @@ def compare(
             return [layer[0].float().cpu().numpy() for layer in returned.attentions]
 
     def ours() -> list[Any]:
-        return [block.weights for block in attnviz.trace(ids, known or model, store="weights").blocks]
+        return [block.weights for block in attnviz.trace(ids, bundled_name or model, store="weights").blocks]
 
     if not all(map(np.array_equal, plain(), ours())):
-        raise SystemExit(f"{name}: the weights are not those of eager to the bit.")
+        raise SystemExit(f"{name}: the weights differ from those of eager attention.")
     seconds, traced, found = ratio(plain, ours, rounds)
-    figure = f"{1e3 * traced:,.0f} beside {1e3 * seconds:,.0f} ms: {found:.2f} ×"
-    report.row(name, figure, f"≤ {most} ×", met=found <= most)
+    figure = f"{1e3 * traced:,.0f} / {1e3 * seconds:,.0f} ms: {found:.2f} ×"
+    report.row(name, figure, f"≤ {max_ratio} ×", met=found <= max_ratio)
 
 
-def compare_many(report: Report, model: PreTrainedModel, most: float, sentences: int) -> None:
-    """A row: `trace_many` beside plain padded batches of 32."""
+def compare_many(report: Report, model: PreTrainedModel, max_ratio: float, sentences: int) -> None:
+    """Report the time of `trace_many` relative to plain padded batches of 32."""
     origin = catalogue.MINILM
     tokenizer = AutoTokenizer.from_pretrained(origin.folder, local_files_only=True)
     texts = list(islice(cycle(bundled().splitlines()), sentences))
@@ -131,28 +131,28 @@ def compare_many(report: Report, model: PreTrainedModel, most: float, sentences:
             pass
 
     seconds, traced, found = ratio(plain, ours, 1)
-    figure = f"{1e3 * traced:,.0f} beside {1e3 * seconds:,.0f} ms: {found:.2f} ×"
-    report.row(f"trace_many, {sentences:,} sentences", figure, f"≤ {most} ×", met=found <= most)
+    figure = f"{1e3 * traced:,.0f} / {1e3 * seconds:,.0f} ms: {found:.2f} ×"
+    report.row(f"trace_many, {sentences:,} sentences", figure, f"≤ {max_ratio} ×", met=found <= max_ratio)
 
 
-def kept_bytes(tokens: int) -> float:
-    """The bytes that a trace of two layers and three heads keeps, as a multiple of what was selected."""
+def stored_bytes(tokens: int) -> float:
+    """Return the bytes that a trace of two layers and three heads stores, relative to the selected arrays."""
     network = random_model(GPT2Config(**GPT2, n_layer=4))
     trace = attnviz.trace(random_ids(tokens), network, layers=[1, 2], heads=[0, 5, 7], store="weights")
     names = ("query", "key", "value", "weights", "mask")
-    held = [vars(block)[name] for block in trace.blocks for name in names]
-    storages = {each.untyped_storage().data_ptr(): each.untyped_storage().nbytes() for each in held}
-    shared = {each.data_ptr(): each.nbytes for each in held}  # layers share a mask
-    return float(sum(storages.values()) / sum(shared.values()))
+    tensors = [vars(block)[name] for block in trace.blocks for name in names]
+    storages = {each.untyped_storage().data_ptr(): each.untyped_storage().nbytes() for each in tensors}
+    selected = {each.data_ptr(): each.nbytes for each in tensors}  # layers share a mask
+    return float(sum(storages.values()) / sum(selected.values()))
 
 
 def long_text(tokens: int, layers: Sequence[int], dtype: torch.dtype) -> tuple[float, float, float, bool]:
-    """Seconds of a trace with vectors and of reading it, bytes above the model, and whether it agrees."""
+    """Return the seconds to trace with vectors and to read, the peak bytes, and whether two results agree."""
     torch.set_num_threads(2)
     network, ids = random_model(GPT2Config(**GPT2), "sdpa", dtype=dtype), random_ids(tokens)
     attnviz.trace(ids[:16], network)
     before = psutil.Process().memory_info().rss
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     begun = time.perf_counter()
     block = attnviz.trace(ids, network, layers=layers, store="vectors").block(layer=11)
     taken = time.perf_counter() - begun
@@ -165,10 +165,10 @@ def long_text(tokens: int, layers: Sequence[int], dtype: torch.dtype) -> tuple[f
 
 
 def on_gpu(report: Report, rounds: int) -> None:
-    """The rows of a GPU, if there is one."""
+    """Report the measurements on a GPU, if there is one."""
     report.section("GPU: 8B-sized Llama, bfloat16")
     if not torch.cuda.is_available():
-        report.row("no GPU was there: nothing was measured", "")
+        report.row("not measured: there is no GPU", "")
         return
     bert = AutoModel.from_pretrained(catalogue.MINILM.folder, attn_implementation="eager").to("cuda")
     compare_many(report, bert, 2, 1_000)
@@ -200,11 +200,11 @@ def on_gpu(report: Report, rounds: int) -> None:
 
 
 def main(rounds: int, smoke: bool) -> list[str]:
-    """Print the table; return what missed its target."""
+    """Print the table; return the names of rows that missed their targets."""
     torch.set_num_threads(2)
     size = 16 if smoke else 1
-    report = Report("Traces beside plain transformers")
-    report.section("Processor, float32")
+    report = Report("Traces compared with plain transformers")
+    report.section("CPU, float32")
     bert = AutoModel.from_pretrained(catalogue.MINILM.folder, attn_implementation="eager")
     compare(report, "bundled BERT, 128 tokens", bert, random_ids(128 // size), 1.1, 5 * rounds, "minilm")
     gpt2 = random_model(GPT2Config(**GPT2))
@@ -212,8 +212,10 @@ def main(rounds: int, smoke: bool) -> list[str]:
     llama = random_model(LlamaConfig(**LLAMA, num_hidden_layers=4))
     compare(report, "Llama, d_model 2,048, 4 layers, 128 tokens", llama, random_ids(128 // size), 1.3, rounds)
     compare_many(report, bert, 1.3, 320 // size)
-    copied = kept_bytes(512 // size)
-    report.row("bytes kept of what was selected", f"{copied:.2f} ×", "≤ 1.1 ×", met=copied <= 1.1)
+    copied = stored_bytes(512 // size)
+    report.row(
+        "stored bytes, relative to the selected arrays", f"{copied:.2f} ×", "≤ 1.1 ×", met=copied <= 1.1
+    )
     del gpt2, llama
     tokens = 8_192 // size
     report.section(f'{tokens:,} tokens, GPT-2-sized, store="vectors": peak memory above the model')
@@ -222,12 +224,12 @@ def main(rounds: int, smoke: bool) -> list[str]:
         ("all layers, float32", range(12), torch.float32),
         ("all layers, bfloat16", range(12), torch.bfloat16),
     ):
-        with ProcessPoolExecutor(1, get_context("spawn")) as own:
-            taken, read, peak, agree = own.submit(long_text, tokens, layers, dtype).result()
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            taken, read, peak, agree = process.submit(long_text, tokens, layers, dtype).result()
         report.row(name, f"{peak / 1e9:.2f} GB", "≤ 1 GB", met=peak <= 1e9 and agree)
         report.row("  trace; top 8 and an overview of one head", f"{taken:.1f} s; {read:.1f} s")
-    kept = 12 * 3 * 768 * 4 * tokens
-    report.row("  the vectors of all layers, float32", f"{kept / 1e9:.2f} GB")
+    vectors = 12 * 3 * 768 * 4 * tokens
+    report.row("  the vectors of all layers, float32", f"{vectors / 1e9:.2f} GB")
     on_gpu(report, rounds)
     report.end()
     return report.missed
@@ -236,6 +238,6 @@ def main(rounds: int, smoke: bool) -> list[str]:
 if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("rounds", type=int, nargs="?", default=7)
-    asked = arguments.parse_args()
-    missed = main(1 if asked.smoke else asked.rounds, asked.smoke)
-    sys.exit(bool(missed) and not asked.smoke)
+    options = arguments.parse_args()
+    missed = main(1 if options.smoke else options.rounds, options.smoke)
+    sys.exit(bool(missed) and not options.smoke)

@@ -1,7 +1,7 @@
-"""Recompute what README, docs and pages claim in numbers: docs/claims.toml has sentences and values.
+"""Recompute the numbers in README, docs and pages: docs/claims.toml has the sentences and the values.
 
-`python -m benchmarks.claims` recomputes all, `python -m benchmarks.claims ID …` some. It ends with 1 if a
-value is not the one written down, or if a sentence no longer stands where it is said to stand.
+`python -m benchmarks.claims` recomputes all, `python -m benchmarks.claims ID …` some. The exit status is 1 if
+a value differs from the recorded one, or if a sentence is no longer in its file.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ SUITCASES = (
 
 
 def _from_it(text: str) -> dict[str, np.ndarray[Any, Any]]:
-    """What each head of the fourth layer gives each word but “the” from “it”: [head]."""
+    """Return the weights from “it” to each word except “the” in the fourth layer, [head] each."""
     block = attnviz.trace(text).block("encoder", layer=3)
     words = [token.text for token in block.key_tokens]
     return {word: block.weights[:, words.index("it"), at] for at, word in enumerate(words) if word != "the"}
 
 
 def size_of_bert() -> str:
-    """From the published files, without our own reading of them."""
+    """Read the sizes from the published files, without attnviz's own code."""
     folder = catalogue.MINILM.folder
     about = json.loads((folder / "config.json").read_text("utf-8"))
     layers, heads, size = (
@@ -81,26 +81,26 @@ def size_of_bert() -> str:
 
 
 def head_4_2_follows() -> str:
-    """What the head gives the two words that it gives most."""
-    said = []
+    """Return the two largest weights of *it* in head 4-2, for both sentences."""
+    largest = []
     for text in (TIRED, NARROW):
         row = {word: float(weights[1]) for word, weights in _from_it(text).items()}
         first, second = sorted(row, key=lambda word: -row[word])[:2]
-        said.append(f"{first} {row[first]:.2f}, {second} {row[second]:.2f}")
-    return f"head 4-2, tired: {said[0]}; narrow: {said[1]}"
+        largest.append(f"{first} {row[first]:.2f}, {second} {row[second]:.2f}")
+    return f"head 4-2, tired: {largest[0]}; narrow: {largest[1]}"
 
 
 def head_4_2_fails() -> str:
-    """On every wording of the sentence that the texts have."""
+    """Count how often head 4-2 attends most to the trophy, in all wordings of the sentence in the texts."""
     first = [
         max(row, key=lambda word: float(row[word][1]))
         for row in (_from_it(text.format(word)) for text, word in product(SUITCASES, ("big", "small")))
     ]
-    return f"head 4-2 looks most at the trophy in {first.count('trophy')} of {len(first)} sentences"
+    return f"head 4-2 attends most to the trophy in {first.count('trophy')} of {len(first)} sentences"
 
 
 def mean_of_layer() -> str:
-    """What *it* gives the dog: by one head, and on average."""
+    """Return the weight from *it* to *dog* in one head, and in the mean of the layer."""
     to_dog = _from_it(TIRED)["dog"]
     return (
         f"dog: {percent(float(to_dog[1]))} in head 4-2, {percent(float(to_dog.mean()))} in the layer's mean"
@@ -108,24 +108,24 @@ def mean_of_layer() -> str:
 
 
 def rollout_becomes_alike() -> str:
-    """The mean total variation between the rows of any two tokens, after each layer."""
+    """Return the mean total variation distance between the rows of two tokens, after each layer."""
     weights = attnviz.trace(TIRED).stack("encoder").mean(axis=1, dtype=float)
     mixed, apart = np.eye(weights.shape[-1]), []
     for layer in weights:
         mixed = (layer + np.eye(len(mixed))) / 2 @ mixed
         distances = abs(mixed[:, None] - mixed).sum(axis=-1) / 2
         apart.append(percent(float(distances[np.triu_indices(len(mixed), 1)].mean())))
-    return f"how far two tokens' shares lie apart, layer by layer: {', '.join(apart)}"
+    return f"mean distance between the rows of two tokens, by layer: {', '.join(apart)}"
 
 
 def sentences_and_lines() -> str:
-    """What Score heads reads."""
+    """Return the number of bundled sentences, and the limit of Score heads."""
     sentences = corpus.bundled().splitlines()
     return f"{len(sentences)} sentences come with attnviz; a file may have {MAX_LINES:,} lines"
 
 
 def live_rooms() -> str:
-    """What a server of live rooms allows."""
+    """Return the limits of live rooms."""
     return (
         f"ends {rooms.LEFT_SECONDS / 60:.0f} minutes after its teacher, or after {rooms.HOURS} hours; "
         f"codes of {len(rooms.new_code())} signs; "
@@ -134,12 +134,12 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """How many pairs come with attnviz."""
+    """Return the number of bundled pairs of sentences."""
     return f"{len(pairs.bundled())} pairs"
 
 
 def forms_of_edits() -> str:
-    """How many of all combinations an edit can be written in, and read again."""
+    """Count the forms in which an edit can be written and parsed again."""
     forms = 0
     for parts in product((None, 0), repeat=3):
         try:
@@ -151,14 +151,14 @@ def forms_of_edits() -> str:
 
 
 def words_that_repeat() -> str:
-    """In two of the examples."""
+    """Count the repeated words in two of the examples."""
     [flies] = [example.text.count("flies like") for example in EXAMPLES if example.name == "time flies"]
     [same] = [example.text == example.other for example in TOGETHER if example.name == "the same twice"]
-    return f"“flies like” stands there {flies} times; both sentences are the same: {same}"
+    return f"“flies like” occurs {flies} times; both sentences are the same: {same}"
 
 
 def limits_of_texts() -> str:
-    """Lengths, and what follows from them for a model of 12 × 12 heads and for the bundled one."""
+    """Return the limits of texts, for a model of 12 × 12 heads and for the bundled one."""
 
     def longest(weights: int, heads: int) -> int:
         return int((weights / heads) ** 0.5)
@@ -166,7 +166,7 @@ def limits_of_texts() -> str:
     curves = re.search(r"MANY_TOKENS = (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
     heads, weights = MINILM.layers * MINILM.heads, config.MAX_ATTENTION_WEIGHTS
     return (
-        f"{MINILM.token_limit} tokens for the bundled model, {weights:,} weights at most "
+        f"{MINILM.token_limit} tokens for the bundled model, at most {weights:,} weights "
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(weights, 144):,} tokens of 12 × 12 heads; {MAX_CHARACTERS:,} characters; "
         f"{MAX_WEIGHTS:,} weights on a page: {longest(MAX_WEIGHTS, 144)} tokens of 12 × 12 heads, "
@@ -178,31 +178,31 @@ def limits_of_texts() -> str:
 
 
 def weights_that_do_not_matter() -> str:
-    """In how many directions weights can go without moving the output of random values; their sum stays."""
+    """Count the directions in which weights can change, with the same sum, without changing the output."""
     size = MINILM.d_head
-    left = []
+    free = []
     for tokens in (size + 1, size + 2):
         values = np.random.default_rng(0).standard_normal((tokens, size))
-        left.append(tokens - int(np.linalg.matrix_rank(np.column_stack([values, np.ones(tokens)]))))
+        free.append(tokens - int(np.linalg.matrix_rank(np.column_stack([values, np.ones(tokens)]))))
     return (
-        f"values of {size} numbers: {size + 1} tokens leave {left[0]} directions, {size + 2} leave {left[1]}"
+        f"values of {size} numbers: {size + 1} tokens leave {free[0]} directions, {size + 2} leave {free[1]}"
     )
 
 
 def it_in_french() -> str:
-    """What the translator writes."""
+    """Return the translations of both sentences."""
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
 @cache
-def _measured(variant: str) -> tuple[dict[str, Any], ...]:
-    """What was written down of a variant's trainings: one for each seed."""
+def _stored_results(variant: str) -> tuple[dict[str, Any], ...]:
+    """Return the stored results of a variant's training runs, one per seed."""
     runs = json.loads((WEIGHTS / "figures.json").read_text("utf-8"))
     return tuple(run for run in runs if run["variant"] == variant)
 
 
 def long_distances() -> str:
-    """Return the sizes of the networks, and whether an LSTM reads the source in its order."""
+    """Return the sizes of the networks, and whether the LSTM reads the source from left to right."""
     networks = {name: distances.build(name) for name in distance.NAMES}
     parameters = [f"{sum(each.numel() for each in network.parameters()):,}" for network in networks.values()]
     lstm, transformer = RecurrentEncoderDecoder(attention=False), translator.build(distances.SIZES, seed=0)
@@ -211,47 +211,49 @@ def long_distances() -> str:
     target = torch.tensor([[1]])
     first, same = (lstm(torch.tensor([[5, last]]), target).outputs[0, 0] for last in (6, 7))
     in_order = torch.equal(first, same)  # the first output does not depend on the last word
-    return f"layers: {depths}; parameters: {', '.join(parameters)}; source in its order: {in_order}"
+    return f"layers: {depths}; parameters: {', '.join(parameters)}; source from left to right: {in_order}"
 
 
 def translators_measured_again() -> str:
-    """All figures of the shipped ones, from their weights."""
+    """Compare the stored results of the bundled translators with new ones from their weights."""
     same = []
     for name, variant in VARIANTS.items():
-        [written] = [run for run in _measured(name) if run["shipped"]]
-        again = asdict(measure(Translator.load(variant.file)))
-        same.append(all(_near(again[what], written[what]) for what in again))
-    return f"{sum(same)} of {len(same)} translators as written down"
+        [stored] = [run for run in _stored_results(name) if run["shipped"]]
+        new = asdict(measure(Translator.load(variant.file)))
+        same.append(all(_near(new[key], stored[key]) for key in new))
+    return f"{sum(same)} of {len(same)} translators have the stored results"
 
 
 def distances_measured_again() -> str:
-    """All figures of the kept networks, from their weights."""
+    """Compare the stored results of the saved networks with new ones from their weights."""
     found = distance.read()
-    tested = [distances.to_measure(distances.SENTENCES, clauses) for clauses in range(len(found.words))]
+    tested = [
+        distances.held_out_sentences(distances.SENTENCES, clauses) for clauses in range(len(found.words))
+    ]
     same = (
         _near(
             [*zip(run.exact, run.pronoun, strict=True)],
-            [distances.count_right(model, each) for each in tested],
+            [distances.count_correct(model, each) for each in tested],
         )
         for name in distance.NAMES
-        for run, model in [(found.chosen(name)[0], distances.kept(name))]
+        for run, model in [(found.chosen(name)[0], distances.load(name))]
     )
-    return f"as written down: {all(same)}"
+    return f"equal to the stored results: {all(same)}"
 
 
 def shapes_measured_again() -> str:
-    """What the model of coloured shapes does on pictures that its training did not see."""
+    """Evaluate the model of coloured shapes on images outside its training set."""
     found = shapes.measure()
-    told = [f"{found.right} of {found.pictures} right"]
-    for named, of in (("shape", found.by_shape), ("colour", found.by_colour)):
-        low, high = map(percent, of.interval)
-        head = "-".join(map(str, of.head))
-        told.append(f"by {named}: head {head} {percent(of.weight)}, {low} to {high}")
-    return f"{'; '.join(told)}; as written down: {_near(found, figures.stored())}"
+    results = [f"{found.right} of {found.pictures} correct"]
+    for name, head in (("shape", found.by_shape), ("colour", found.by_colour)):
+        low, high = map(percent, head.interval)
+        number = "-".join(map(str, head.head))
+        results.append(f"by {name}: head {number} {percent(head.weight)}, {low} to {high}")
+    return f"{'; '.join(results)}; equal to the stored results: {_near(found, figures.stored())}"
 
 
 def _near(one: Any, other: Any) -> bool:
-    """Whether two records are the same, but for rounding and a few sentences on the edge."""
+    """Return whether two records are equal, up to rounding and a few borderline sentences."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_near(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple):
@@ -262,17 +264,17 @@ def _near(one: Any, other: Any) -> bool:
 
 @cache
 def texts(file: str) -> list[str]:
-    """What a file says to people: a page of Markdown, a notebook's texts, or the strings of a Python file.
+    """Return the texts of a file: Markdown, a notebook's Markdown cells, or the strings of a Python file.
 
-    What a string works out stands in it as {}.
+    Values in f-strings are replaced with {}.
     """
-    written = (ROOT / file).read_text("utf-8")
+    content = (ROOT / file).read_text("utf-8")
     if file.endswith(".ipynb"):
-        cells = json.loads(written)["cells"]
+        cells = json.loads(content)["cells"]
         return [
             " ".join("".join(cell["source"]).split()) for cell in cells if cell["cell_type"] == "markdown"
         ]
-    found = [written] if file.endswith(".md") else list(_strings(ast.parse(written)))
+    found = [content] if file.endswith(".md") else list(_strings(ast.parse(content)))
     return [" ".join(text.split()) for text in found]
 
 
@@ -292,7 +294,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 
 def limits_of_a_visitor() -> str:
-    """What one visitor may cost a server, where its operator says nothing else."""
+    """Return the default limits for a visitor of a server."""
     from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
     from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MAX_PIXELS
@@ -309,7 +311,7 @@ def limits_of_a_visitor() -> str:
 
 
 def unstated() -> list[str]:
-    """The sentences of the ledger that are not in their file."""
+    """Return messages about sentences of the ledger that are not in their file."""
     return [
         f"{name}: {file} does not state “{sentence}”"
         for name, claim in LEDGER["claim"].items()
@@ -320,24 +322,24 @@ def unstated() -> list[str]:
 
 
 def recompute(name: str) -> str:
-    """The value of a claim, as the ledger writes it."""
+    """Return the recomputed value of a claim, in the ledger's form."""
     return str(globals()[name.replace("-", "_")]())
 
 
 def main(names: list[str]) -> int:
-    """Print each value beside the one that is written down."""
+    """Print each value, and those that differ from the ledger."""
     if missing := set(names) - LEDGER["claim"].keys():
         sys.exit(f"There is no claim {', '.join(missing)}. Choose from: {', '.join(LEDGER['claim'])}.")
     wrong = unstated()
     for name in names or LEDGER["claim"]:
         claim = LEDGER["claim"][name]
-        if claim.get("recomputed") == "by hand":
-            print(f"{name}: {claim['value']}; machines differ. Measure it with: {claim['command']}")
+        if claim.get("recomputed") == "manually":
+            print(f"{name}: {claim['value']}; depends on the machine. Measure it with: {claim['command']}")
             continue
         value = recompute(name)
         print(f"{name}: {value}", flush=True)
         if value != claim["value"]:
-            wrong.append(f"{name}: written down is “{claim['value']}”")
+            wrong.append(f"{name}: the ledger has “{claim['value']}”")
     print("\n".join(wrong))
     return bool(wrong)
 

@@ -1,8 +1,7 @@
-"""A live room with a hundred students: whether every vote counts, how soon they see a view, what it costs.
+"""Measure a live room with a hundred students: counted votes, the delay of views, CPU time and memory.
 
-Real servers, and no browser: students speak the rooms' messages over the websocket, and come back after a cut
-as a browser does. Then the same with two servers that share a Redis behind HAProxy, one of which is killed
-amid a poll.
+The servers are real, and websocket clients replace the browsers; they reconnect after a lost connection as a
+browser does. Then the same with two servers that share a Redis behind HAProxy; one is killed during a poll.
 
 Run: python -m benchmarks.classroom [--smoke]
 """
@@ -32,67 +31,67 @@ from benchmarks.report import Report, parser
 from tests.app.classroom import redis_server
 from tests.browser.server import Server, running
 
-CHANCE = random.Random(0)  # noqa: S311 - nothing is secret here
+RANDOM = random.Random(0)  # noqa: S311 - not for security
 OPTIONS = ["dog", "road", "it"]
-SECONDS = 60
-ASK_SECONDS = 10.0  # after which a teacher who sees no question asks again
-VOTING_SECONDS = 3.0  # within which all vote
+TIMEOUT_SECONDS = 60
+RETRY_SECONDS = 10.0  # until the teacher repeats a question that has not appeared
+VOTING_SECONDS = 3.0  # for all students to vote
 HEARTBEAT_SECONDS = 20.0
-WARM = 10  # minutes of the lesson, after which everything has its size
+WARM_UP_MINUTES = 10  # of the lesson, until caches are full
 
 
-class Window:
-    """A page in a room. It comes back after a cut, and repeats a vote that is not counted."""
+class Client:
+    """A client in a room. It reconnects after a lost connection, and repeats a vote that was not counted."""
 
     def __init__(self, address: str, first: dict[str, Any]) -> None:
         self.first = first
         self.state: dict[str, Any] = {}
-        self.arrived: dict[str, float] = {}  # when each view came, by its query
+        self.arrived: dict[str, float] = {}  # the arrival time of each view, by query
         self.choice: tuple[int, int] | None = None  # round and option
         self._address = address
         self._socket: ClientConnection | None = None
         self._changed = asyncio.Condition()
 
     async def attend(self) -> None:
-        """Stay in the room for good."""
+        """Stay in the room until cancelled."""
         while True:
             try:
-                async with connect(self._address, proxy=None, open_timeout=SECONDS) as self._socket:
+                async with connect(self._address, proxy=None, open_timeout=TIMEOUT_SECONDS) as self._socket:
                     await self.send(self.first)
                     beating = asyncio.create_task(self._beat())
                     try:
                         async for text in self._socket:
-                            await self._hear(json.loads(text))
+                            await self._receive(json.loads(text))
                     finally:
                         beating.cancel()
             except (OSError, WebSocketException):
                 pass
             self.state = {}
-            await asyncio.sleep(CHANCE.uniform(0.2, 3.0))
+            await asyncio.sleep(RANDOM.uniform(0.2, 3.0))
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Say something, if there is a connection."""
+        """Send a message, if there is a connection."""
         try:
             if self._socket:
                 await self._socket.send(json.dumps(message))
         except WebSocketException:
-            pass  # it comes back
+            pass  # `attend` reconnects
 
     async def vote(self, number: int, option: int) -> None:
-        """Choose an option within some seconds."""
-        await asyncio.sleep(CHANCE.uniform(0, VOTING_SECONDS))
+        """Choose an option after a random delay."""
+        await asyncio.sleep(RANDOM.uniform(0, VOTING_SECONDS))
         self.choice = (number, option)
         await self._vote_if_not_counted()
 
-    async def until(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
-        """Wait for a state like this."""
+    async def until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+        """Wait for a state that fulfils a condition."""
         async with self._changed:
             await asyncio.wait_for(
-                self._changed.wait_for(lambda: bool(self.state) and wanted(self.state)), SECONDS
+                self._changed.wait_for(lambda: bool(self.state) and condition(self.state)), TIMEOUT_SECONDS
             )
 
     async def leave(self) -> None:
-        """Cut the connection, once."""
+        """Close the connection; `attend` reconnects."""
         if self._socket:
             await self._socket.close()
 
@@ -101,7 +100,7 @@ class Window:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             await self.send({"do": "here"})
 
-    async def _hear(self, message: dict[str, Any]) -> None:
+    async def _receive(self, message: dict[str, Any]) -> None:
         if message.get("fatal"):
             raise RuntimeError(message["error"])
         if "key" in message:
@@ -127,12 +126,12 @@ class Window:
 class Lesson:
     """A teacher and students in one room."""
 
-    def __init__(self, teacher: Window, students: Sequence[Window]) -> None:
+    def __init__(self, teacher: Client, students: Sequence[Client]) -> None:
         self.teacher, self.students = teacher, students
         self._views = 0
 
     async def show_a_view(self) -> list[float]:
-        """Show all another view; return after how many seconds each student had it."""
+        """Show a new view; return the seconds until each student received it."""
         self._views += 1
         query = f"layer=4&mask_after={self._views}"
         begun = time.perf_counter()
@@ -140,25 +139,25 @@ class Lesson:
         await self.all_until(lambda state: bool(state["view"]) and state["view"]["query"] == query)
         return [student.arrived[query] - begun for student in self.students]
 
-    async def poll(self, amid: Callable[[], None] | None = None) -> bool:
-        """Ask all; whether every vote was counted, and none twice. `amid`: done when some have voted."""
-        asked = await self._ask()
-        await self.all_until(lambda state: bool(state["poll"]) and state["poll"]["round"] == asked)
-        choices = [CHANCE.randrange(len(OPTIONS)) for _ in self.students]
+    async def poll(self, interrupt: Callable[[], None] | None = None) -> bool:
+        """Run a poll; return whether each vote was counted once. `interrupt` is called during the votes."""
+        number = await self._ask()
+        await self.all_until(lambda state: bool(state["poll"]) and state["poll"]["round"] == number)
+        choices = [RANDOM.randrange(len(OPTIONS)) for _ in self.students]
         votes = [
-            asyncio.create_task(student.vote(asked, choice))
+            asyncio.create_task(student.vote(number, choice))
             for student, choice in zip(self.students, choices, strict=True)
         ]
-        if amid:
+        if interrupt:
             await asyncio.sleep(VOTING_SECONDS / 2)
-            amid()
+            interrupt()
         await asyncio.gather(*votes)
         await self.teacher.until(lambda state: state["poll"]["votes"] >= len(self.students))
         counts = self.teacher.state["poll"]["counts"]
         return bool(counts == [Counter(choices)[option] for option in range(len(OPTIONS))])
 
     async def _ask(self) -> int:
-        """Ask, and ask again if nothing came of it; return which question of the room it is."""
+        """Ask a question, repeatedly if necessary; return its number in the room."""
 
         def number(state: dict[str, Any]) -> int:
             return int(state["poll"]["round"]) if state["poll"] else 0
@@ -168,23 +167,25 @@ class Lesson:
         while True:
             await self.teacher.send({"do": "poll", "question": "Which?", "options": OPTIONS, "right": 0})
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.teacher.until(lambda state: number(state) > before), ASK_SECONDS)
+                await asyncio.wait_for(
+                    self.teacher.until(lambda state: number(state) > before), RETRY_SECONDS
+                )
                 return number(self.teacher.state)
 
-    async def all_until(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
-        """Wait until all students see this."""
-        await asyncio.gather(*(student.until(wanted) for student in self.students))
+    async def all_until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+        """Wait until the state of all students fulfils a condition."""
+        await asyncio.gather(*(student.until(condition) for student in self.students))
 
 
 @asynccontextmanager
 async def lesson(address: str, size: int) -> AsyncIterator[Lesson]:
-    """A room in which all are."""
+    """Yield a lesson that the teacher and all students have joined."""
     async with asyncio.TaskGroup() as group:
-        teacher = Window(address, {"do": "open"})
+        teacher = Client(address, {"do": "open"})
         tasks = [group.create_task(teacher.attend())]
         await teacher.until(lambda state: bool(state["people"]))
         joins = ({"do": "join", "room": teacher.first["room"], "voter": f"{n:0>20}"} for n in range(size))
-        students = [Window(address, join) for join in joins]
+        students = [Client(address, join) for join in joins]
         tasks += [group.create_task(student.attend()) for student in students]
         await teacher.until(lambda state: state["people"]["here"] == size)
         yield Lesson(teacher, students)
@@ -195,55 +196,55 @@ async def lesson(address: str, size: int) -> AsyncIterator[Lesson]:
 async def one_server(
     report: Report, server: Server, size: int, rounds: int, idle: float, minutes: int
 ) -> None:
-    """All of it on one server."""
+    """Report all measurements on one server."""
     process = psutil.Process(server.process.pid)
-    async with lesson(room_of(server.url), size) as taught:
+    async with lesson(rooms_url(server.url), size) as room:
         report.section(f"One server, {size} students")
-        latencies = [each for _ in range(rounds) for each in await paced(taught.show_a_view())]
-        told = f"{1e3 * statistics.median(latencies):.0f} / {1e3 * p95(latencies):.0f} ms"
-        report.row("from push to the student's message, p50 / p95", told, "≤ 1 s", met=p95(latencies) <= 1)
-        counted = [await taught.poll() for _ in range(3)]
+        latencies = [each for _ in range(rounds) for each in await paced(room.show_a_view())]
+        figure = f"{1e3 * statistics.median(latencies):.0f} / {1e3 * p95(latencies):.0f} ms"
+        report.row("from push to the student's message, p50 / p95", figure, "≤ 1 s", met=p95(latencies) <= 1)
+        counted = [await room.poll() for _ in range(3)]
         report.row(
-            "votes counted, none twice (3 polls)",
+            "each vote counted once (3 polls)",
             "all" if all(counted) else "not all",
             "all",
             met=all(counted),
         )
-        await asyncio.sleep(3)  # until the server has done what the polls left behind
-        before, begun = spent(process), time.perf_counter()
+        await asyncio.sleep(3)  # until the server is idle after the polls
+        before, begun = cpu_seconds(process), time.perf_counter()
         await asyncio.sleep(idle)
-        share = (spent(process) - before) / (time.perf_counter() - begun)
-        report.row("idle: processor time, of one core", f"{share:.1%}", "≤ 5 %", met=share <= 0.05)
-        megabytes = [await a_minute(taught, process, minute) for minute in range(minutes)]
-        first = megabytes[min(WARM, len(megabytes)) - 1]
-        grown = max(megabytes) / first
+        load = (cpu_seconds(process) - before) / (time.perf_counter() - begun)
+        report.row("idle: CPU time, of one core", f"{load:.1%}", "≤ 5 %", met=load <= 0.05)
+        megabytes = [await simulate_minute(room, process, minute) for minute in range(minutes)]
+        first = megabytes[min(WARM_UP_MINUTES, len(megabytes)) - 1]
+        growth = max(megabytes) / first
         report.row(
             f"memory, {minutes} minutes of a lesson",
-            f"{first:.0f} MB, then {grown:.2f} ×",
+            f"{first:.0f} MB, then {growth:.2f} ×",
             "≤ 1.1 ×",
-            met=grown <= 1.1,
+            met=growth <= 1.1,
         )
 
 
-async def a_minute(taught: Lesson, process: psutil.Process, minute: int) -> float:
-    """A minute of a lesson, in fast motion: views, a poll, every tenth comes anew; the memory after it."""
+async def simulate_minute(room: Lesson, process: psutil.Process, minute: int) -> float:
+    """Simulate a minute of a lesson: views, a poll, reconnections; return the memory in MB."""
     for _ in range(3):
-        await taught.show_a_view()
-    await taught.poll()
-    await taught.teacher.send({"do": "show"})
-    for student in taught.students[minute % 10 :: 10]:
+        await room.show_a_view()
+    await room.poll()
+    await room.teacher.send({"do": "show"})
+    for student in room.students[minute % 10 :: 10]:
         await student.leave()
-    await taught.all_until(lambda state: state["poll"]["shown"])
+    await room.all_until(lambda state: state["poll"]["shown"])
     return float(process.memory_info().rss / 1e6)
 
 
 async def two_servers(report: Report, address: str, kill: Callable[[], None], size: int) -> None:
-    """The same behind a proxy, while one of two servers is killed."""
-    async with lesson(address, size) as taught:
+    """Report the same for two servers behind a proxy, while one is killed."""
+    async with lesson(address, size) as room:
         report.section(
-            f"Two servers with one Redis behind HAProxy, {size} students, one server killed amid a poll"
+            f"Two servers with one Redis behind HAProxy, {size} students, one server killed during a poll"
         )
-        latencies = await taught.show_a_view()
+        latencies = await room.show_a_view()
         report.row(
             "before: from push to the student's message, p95",
             f"{1e3 * p95(latencies):.0f} ms",
@@ -251,14 +252,14 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
             met=p95(latencies) <= 1,
         )
         begun = time.perf_counter()
-        counted = await taught.poll(kill)
-        report.row("votes counted, none twice", "all" if counted else "not all", "all", met=counted)
-        await taught.teacher.send({"do": "show"})
-        await taught.all_until(lambda state: state["poll"]["shown"])
+        counted = await room.poll(kill)
+        report.row("each vote counted once", "all" if counted else "not all", "all", met=counted)
+        await room.teacher.send({"do": "show"})
+        await room.all_until(lambda state: state["poll"]["shown"])
         report.row(
-            "all are back and have voted, from the question on", f"{time.perf_counter() - begun:.1f} s"
+            "from the question until all have reconnected and voted", f"{time.perf_counter() - begun:.1f} s"
         )
-        latencies = await taught.show_a_view()
+        latencies = await room.show_a_view()
         report.row(
             "after: from push to the student's message, p95",
             f"{1e3 * p95(latencies):.0f} ms",
@@ -269,40 +270,44 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
 
 @contextmanager
 def serving(rooms: str) -> Iterator[Server]:
-    """A server whose rooms live there."""
+    """Yield a running server.
+
+    Args:
+        rooms: the URL of the Redis with its rooms; "": in memory.
+    """
     where = patch.dict(os.environ, {"ATTNVIZ_ROOMS": rooms})
     with tempfile.TemporaryDirectory() as home, where, running(Path(home)) as server:
-        wait_for(f"{server.url}/ready")  # else what it loads at its start would be counted
+        wait_for(f"{server.url}/ready")  # otherwise loading at the start would be counted
         yield server
         if tracebacks := server.tracebacks():
             raise RuntimeError("The app failed:\n" + "\n".join(tracebacks))
 
 
-def room_of(url: str) -> str:
-    """Where its rooms are."""
+def rooms_url(url: str) -> str:
+    """Return the websocket URL of a server's rooms."""
     return url.replace("http", "ws", 1) + "/room"
 
 
 async def paced(showing: Any) -> list[float]:
-    """Not faster than a teacher: four views a second."""
+    """Show a view, at most four a second."""
     shown: list[float]
     shown, _ = await asyncio.gather(showing, asyncio.sleep(0.25))
     return shown
 
 
 def p95(values: Sequence[float]) -> float:
-    """What 95 % do not exceed."""
+    """Return the 95th percentile."""
     return statistics.quantiles(values, n=20)[-1]
 
 
-def spent(process: psutil.Process) -> float:
-    """The processor time of a process, in seconds."""
+def cpu_seconds(process: psutil.Process) -> float:
+    """Return the CPU time of a process, in seconds."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 def main(*, smoke: bool) -> None:
-    """Measure everything and print it."""
+    """Measure everything and print the results."""
     size, rounds, idle, minutes = (5, 2, 0.5, 1) if smoke else (100, 40, 30.0, 60)
     report = Report("A live room")
     with serving("") as server:
@@ -311,7 +316,7 @@ def main(*, smoke: bool) -> None:
         address = stack.enter_context(redis_server.running())
         servers = [stack.enter_context(serving(address)) for _ in range(2)]
         proxy = stack.enter_context(proxied(servers))
-        asyncio.run(two_servers(report, room_of(proxy), servers[0].process.kill, size))
+        asyncio.run(two_servers(report, rooms_url(proxy), servers[0].process.kill, size))
     report.end()
 
 

@@ -1,7 +1,7 @@
-"""How much memory and processor time the server takes while visitors change the head on Explore.
+"""Measure the server's memory and CPU time while visitors change the head on Explore.
 
-A real server, and no browser: a thousand visitors come, one by one, and each moves to other heads nine
-times over the websocket and leaves. The memory is what the server's process holds.
+A thousand visitors, one after the other, connect to a real server by websocket, without a browser. Each
+selects nine other heads and disconnects. The memory is the resident memory of the server's process.
 
 Run: python -m benchmarks.memory [reruns] [--smoke]
 Streamlit's environment variables change the server, such as STREAMLIT_RUNNER_POST_SCRIPT_GC=true.
@@ -24,63 +24,65 @@ from benchmarks.report import parser
 from tests.browser.server import Server, running
 
 RERUNS = 10_000
-OF_ONE_VISITOR = 10
-WARM = 0.2  # of the reruns; after them, caches and session store have filled
-FLAT = 1.1  # times the memory then
+RERUNS_PER_VISITOR = 10
+WARM_UP = 0.2  # fraction of the reruns that fills the caches and the session store
+MAX_GROWTH = 1.1  # relative to the memory after the warm-up
 ROWS = 20
-SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 def rerun(visit: ClientConnection, numbers: dict[str, int]) -> dict[str, str]:
-    """Change these numbers, wait until the page has been drawn, and return each number box's id by its label.
+    """Set number inputs, wait until the script has run, and return the id of each number input by its label.
 
     Args:
         visit: the open websocket.
-        numbers: what the boxes of these ids are set to.
+        numbers: the values to set, by the ids of the inputs.
     """
     states = WidgetStates(widgets=[WidgetState(id=id_, double_value=value) for id_, value in numbers.items()])
     visit.send(BackMsg(rerun_script=ClientState(widget_states=states)).SerializeToString())
-    boxes: dict[str, str] = {}
+    inputs: dict[str, str] = {}
     while True:
-        message = ForwardMsg.FromString(visit.recv(SECONDS, decode=False))
+        message = ForwardMsg.FromString(visit.recv(TIMEOUT_SECONDS, decode=False))
         if message.WhichOneof("type") == "script_finished":
-            return boxes
+            return inputs
         element = message.delta.new_element
         if element.WhichOneof("type") == "number_input":
-            boxes[element.number_input.label] = element.number_input.id
+            inputs[element.number_input.label] = element.number_input.id
 
 
 def visit_once(server: Server, reruns: int) -> None:
-    """One visitor: the opening page, then one head after the other, through all layers."""
+    """Simulate one visitor, who opens the page and then selects heads in all layers."""
     with server.websocket(server.url) as visit:
-        boxes = rerun(visit, {})
+        inputs = rerun(visit, {})
         for number in range(1, reruns):
-            rerun(visit, {boxes["Layer"]: 1 + number // 12 % 6, boxes["Head"]: 1 + number % 12})
+            rerun(visit, {inputs["Layer"]: 1 + number // 12 % 6, inputs["Head"]: 1 + number % 12})
 
 
-def main(reruns: int, of_one_visitor: int) -> bool:
-    """Print the table; return whether the memory stayed flat."""
+def main(reruns: int, reruns_per_visitor: int) -> bool:
+    """Print the table; return whether the memory stayed within the limit."""
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as server:
         process = psutil.Process(server.process.pid)
         megabytes: dict[int, float] = {}
         spent = sum(process.cpu_times()[:2])
-        for done in range(of_one_visitor, reruns + 1, of_one_visitor):
-            visit_once(server, of_one_visitor)
-            if done * ROWS // reruns > (done - of_one_visitor) * ROWS // reruns:
+        for done in range(reruns_per_visitor, reruns + 1, reruns_per_visitor):
+            visit_once(server, reruns_per_visitor)
+            if done * ROWS // reruns > (done - reruns_per_visitor) * ROWS // reruns:
                 before, spent = spent, sum(process.cpu_times()[:2])
                 megabytes[done] = process.memory_info().rss / 1e6
                 each = 1e3 * (spent - before) / (reruns / ROWS)
-                figures = f"{megabytes[done]:6.0f} MB   {each:5.1f} ms of processor time for each"
+                figures = f"{megabytes[done]:6.0f} MB   {each:5.1f} ms of CPU time per rerun"
                 print(f"{done:6,} reruns   {figures}", flush=True)
-    warm = next(done for done in megabytes if done >= WARM * reruns)
-    grown = max(each for done, each in megabytes.items() if done >= warm) / megabytes[warm]
-    print(f"At most {grown:.2f} times the {megabytes[warm]:.0f} MB after {warm:,} reruns; target {FLAT}")
-    return grown <= FLAT
+    warm = next(done for done in megabytes if done >= WARM_UP * reruns)
+    growth = max(each for done, each in megabytes.items() if done >= warm) / megabytes[warm]
+    print(
+        f"At most {growth:.2f} times the {megabytes[warm]:.0f} MB after {warm:,} reruns; target {MAX_GROWTH}"
+    )
+    return growth <= MAX_GROWTH
 
 
 if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("reruns", type=int, nargs="?", default=RERUNS)
-    asked = arguments.parse_args()
-    flat = main(100, 5) if asked.smoke else main(asked.reruns, OF_ONE_VISITOR)
-    sys.exit(not flat and not asked.smoke)
+    options = arguments.parse_args()
+    met = main(100, 5) if options.smoke else main(options.reruns, RERUNS_PER_VISITOR)
+    sys.exit(not met and not options.smoke)

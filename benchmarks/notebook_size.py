@@ -1,7 +1,7 @@
-"""A notebook file with ten figures, beside the same ten by BertViz and CircuitsVis.
+"""Compare the size of a notebook with ten figures with that of BertViz's and CircuitsVis's figures.
 
-The numbers are those of the bundled BERT on fifteen tokens. A figure shows one layer's heads, or all 72. What
-it loads from other hosts is not counted: BertViz's libraries, and the code of CircuitsVis if "online".
+The figures show the bundled BERT on 15 tokens: the heads of one layer, or all 72. Downloads from other hosts
+are not counted: BertViz's libraries, and the code of CircuitsVis if "online".
 
 Run: python -m benchmarks.notebook_size [--smoke]
 """
@@ -24,12 +24,12 @@ from benchmarks.report import parser
 TEXT = "The dog did not cross the road as it was too tired."
 FIGURES = 10
 
-Figure = Callable[[int, int], dict[str, str]]  # of a layer and a head, by type of content
+Figure = Callable[[int, int], dict[str, str]]  # from a layer and a head to content by MIME type
 
 
 @contextmanager
 def notebook() -> Iterator[None]:
-    """As much of a notebook as BertViz needs to hand over its page."""
+    """Replace the parts of IPython that BertViz needs to return its page."""
 
     class Text:
         def __init__(self, data: str) -> None:
@@ -42,7 +42,7 @@ def notebook() -> Iterator[None]:
 
 
 def size(figure: Figure, layers: int) -> int:
-    """Bytes of a notebook in which each of ten cells has such a figure."""
+    """Return the bytes of a notebook with ten cells, each with one figure."""
     outputs = [
         {"data": figure(at % layers, at), "metadata": {}, "output_type": "display_data"}
         for at in range(FIGURES)
@@ -52,7 +52,7 @@ def size(figure: Figure, layers: int) -> int:
 
 
 def figures() -> dict[str, Figure]:
-    """Who draws, and what."""
+    """Return the figures of all installed tools, by name."""
     import torch
 
     trace = attnviz.trace(TEXT)
@@ -84,7 +84,7 @@ def figures() -> dict[str, Figure]:
 
 
 def main() -> None:
-    """Print how large each is."""
+    """Print the size of each notebook."""
     parser(__doc__).parse_args()
     for name, figure in figures().items():
         print(f"{name:34} {size(figure, 6) / 1e6:7.2f} MB")

@@ -1,8 +1,8 @@
-"""By how much attnviz's numbers differ from those of other tools: `docs/coming_from.md` has these figures.
+"""Compare attnviz's numbers with those of other tools; `docs/coming_from.md` has the results.
 
-Each row names the other tool's call; its figure is the largest difference of any number from attnviz's.
-BertViz and CircuitsVis are asked for what they draw of the bundled BERT; the others run a small GPT-2 with
-random weights. No tool asks the network for anything.
+Each row has a call of the other tool and the largest absolute difference from attnviz's numbers. BertViz and
+CircuitsVis draw the bundled BERT; the other tools run a small GPT-2 with random weights. No tool uses the
+network.
 
 Run: python -m benchmarks.other_tools [--smoke]
 """
@@ -29,27 +29,27 @@ from benchmarks.report import parser
 from tests.capture.tiny import SENTENCE, tiny
 
 TEXT = "The dog did not cross the road as it was too tired."
-PLACE = 5  # the token that is explained, from 0
+PLACE = 5  # the explained token, from 0
 
 Row = tuple[str, float]  # the other tool's call, and the largest difference
 
 
-def apart(theirs: Any, ours: Any) -> float:
-    """The largest difference of any number."""
+def max_difference(theirs: Any, ours: Any) -> float:
+    """Return the largest absolute difference."""
     found = np.asarray(theirs, dtype=float)
     if found.shape != ours.shape:
         raise ValueError(f"{found.shape} cannot be compared with {ours.shape}.")
     return float(abs(found - ours).max())
 
 
-def held(page: str, name: str) -> Any:
-    """The numbers that a page holds under a name, in its JSON; BertViz writes them twice."""
+def array_in(page: str, name: str) -> Any:
+    """Return the array with this name in a page's JSON; BertViz writes it twice."""
     numbers, *_ = re.findall(rf'"{name}": ([\[\]\d., e-]+\])', page)
     return json.loads(numbers)
 
 
 def bertviz(_: Path) -> Iterator[Row]:
-    """What its pages hold, and what its own copy of BERT computes."""
+    """Compare the numbers in its pages, and those of its own copy of BERT."""
     import torch
     from safetensors.torch import load_file
 
@@ -62,7 +62,7 @@ def bertviz(_: Path) -> Iterator[Row]:
     layers = [torch.from_numpy(layer.copy())[None] for layer in trace.stack()]
     for name in ("head_view", "model_view"):
         page = getattr(pages, name)(layers, tokens, html_action="return").data
-        yield name, apart(held(page, "attn"), trace.stack())
+        yield name, max_difference(array_in(page, "attn"), trace.stack())
     config = models.BertConfig.from_json_file(str(MINILM.folder / "config.json"))
     config.output_attentions = True
     model = models.BertModel(config)
@@ -74,15 +74,15 @@ def bertviz(_: Path) -> Iterator[Row]:
     yield (
         "neuron_view.show",
         max(
-            apart(found["attn"], trace.stack()),
-            apart(found["queries"], np.stack([block.query for block in blocks])),
-            apart(found["keys"], np.stack([block.key for block in blocks])),
+            max_difference(found["attn"], trace.stack()),
+            max_difference(found["queries"], np.stack([block.query for block in blocks])),
+            max_difference(found["keys"], np.stack([block.key for block in blocks])),
         ),
     )
 
 
 def circuitsvis(_: Path) -> Iterator[Row]:
-    """What its page holds."""
+    """Compare the numbers in its pages."""
     attention = importlib.import_module("circuitsvis.attention")
     trace = attnviz.trace(TEXT)
     tokens = [token.text for token in trace.tokens]
@@ -93,13 +93,13 @@ def circuitsvis(_: Path) -> Iterator[Row]:
     ):
         given = {"tokens": tokens, "attention": pattern}
         page = str(getattr(attention, name)(**given).cdn_src)
-        yield name, apart(held(page, "attention"), pattern)
+        yield name, max_difference(array_in(page, "attention"), pattern)
 
 
 def transformer_lens(folder: Path) -> Iterator[Row]:
-    """What it keeps of a forward pass, with and without a silent head, and what it patches."""
+    """Compare its cached activations, with and without an ablated head, and its activation patching."""
     lens, patching = (importlib.import_module(f"transformer_lens{part}") for part in ("", ".patching"))
-    model, tokenizer = loaded(folder)
+    model, tokenizer = load(folder)
     boot = lens.TransformerBridge.boot_transformers
     bridge = boot(str(folder), hf_model=model, tokenizer=tokenizer, device="cpu")
     tokens = tokenizer(SENTENCE, return_tensors="pt").input_ids
@@ -110,8 +110,8 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
         for block in trace.of_kind("decoder"):
             theirs, ours = cache[name, block.layer][0].detach().numpy(), getattr(block, field)
             theirs = theirs.swapaxes(0, 1) if name in "qz" else theirs
-            seen = block.mask if name == "attn_scores" else np.True_  # theirs are masked already
-            found.append(apart(np.where(seen, theirs, 0), np.where(seen, ours, 0)))
+            allowed = block.mask if name == "attn_scores" else np.True_  # its scores are already masked
+            found.append(max_difference(np.where(allowed, theirs, 0), np.where(allowed, ours, 0)))
         yield f'cache["{name}", 3]', max(found)
 
     def ablate(output: Any, /, **_: Any) -> Any:
@@ -126,8 +126,8 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
             ("blocks.1.attn.hook_pattern", lambda pattern, **_: patterns.append(pattern[0].detach())),
         ],
     )
-    silent = attnviz.trace(SENTENCE, str(folder), edits=["decoder 1-2"])
-    yield "run_with_hooks", apart(patterns[0], silent.block(layer=1).weights)
+    ablated = attnviz.trace(SENTENCE, str(folder), edits=["decoder 1-2"])
+    yield "run_with_hooks", max_difference(patterns[0], ablated.block(layer=1).weights)
 
     other = SENTENCE.replace("dog", "cat")
     carried = attnviz.patching(SENTENCE, other, str(folder), place=PLACE)
@@ -139,15 +139,15 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
     corrupted = tokenizer(other, return_tensors="pt").input_ids
     patched = patching.get_act_patch_attn_head_out_all_pos(bridge, corrupted, cache, metric)
     theirs = (patched - metric(bridge(corrupted))).detach().numpy().ravel()
-    yield "get_act_patch_attn_head_out_all_pos", apart(theirs / carried.whole, carried.shares)
+    yield "get_act_patch_attn_head_out_all_pos", max_difference(theirs / carried.whole, carried.shares)
 
 
 def captum(folder: Path) -> Iterator[Row]:
-    """Its methods with what attnviz follows: a log-probability, or how far an output turns."""
+    """Compare its methods on the same outcomes: a log-probability, or the cosine change of an output."""
     import torch
 
     attr = importlib.import_module("captum.attr")
-    model, tokenizer = loaded(folder)
+    model, tokenizer = load(folder)
     ids = tokenizer(SENTENCE, return_tensors="pt").input_ids
     vectors = model.get_input_embeddings().weight.detach()
     words = vectors[ids].requires_grad_()
@@ -157,68 +157,71 @@ def captum(folder: Path) -> Iterator[Row]:
 
     result = experiments.gradients(SENTENCE, str(folder), PLACE)
     found = attr.Saliency(expected).attribute(words, abs=False)[0].norm(dim=1)
-    yield "Saliency", apart(found, result.input_gradient)
+    yield "Saliency", max_difference(found, result.input_gradient)
     found = attr.InputXGradient(expected).attribute(words)[0].sum(dim=1).abs().detach()
-    yield "InputXGradient", apart(found, result.input_x_gradient)
+    yield "InputXGradient", max_difference(found, result.input_x_gradient)
 
     with torch.no_grad():
         before = model.transformer(inputs_embeds=words).last_hidden_state[0]
 
-        def alike(place: int) -> Callable[[Any], Any]:
+        def similarity(place: int) -> Callable[[Any], Any]:
             return lambda words: torch.cosine_similarity(
                 model.transformer(inputs_embeds=words).last_hidden_state[:, place], before[place][None]
             )
 
-        apiece = torch.arange(len(before))[None, :, None].expand_as(words)
-        found = attr.FeatureAblation(alike(PLACE)).attribute(
-            words, baselines=vectors.mean(dim=0).expand_as(words), feature_mask=apiece
+        feature_mask = torch.arange(len(before))[None, :, None].expand_as(words)
+        found = attr.FeatureAblation(similarity(PLACE)).attribute(
+            words, baselines=vectors.mean(dim=0).expand_as(words), feature_mask=feature_mask
         )
         yield (
             "FeatureAblation",
-            apart(found[0, :, 0], experiments.occlusion(SENTENCE, str(folder), PLACE).cosine_change),
+            max_difference(found[0, :, 0], experiments.occlusion(SENTENCE, str(folder), PLACE).cosine_change),
         )
         heads, size = model.config.n_head, model.config.n_embd // model.config.n_head
-        head = (torch.arange(heads * size) // size).expand(1, len(before), -1)
-        turned = [
+        layer_mask = (torch.arange(heads * size) // size).expand(1, len(before), -1)
+        changes = [
             [
-                attr.LayerFeatureAblation(alike(place), block.attn.c_proj).attribute(
-                    words, layer_mask=head, attribute_to_layer_input=True
+                attr.LayerFeatureAblation(similarity(place), block.attn.c_proj).attribute(
+                    words, layer_mask=layer_mask, attribute_to_layer_input=True
                 )[0, 0, ::size]
                 for place in range(len(before))
             ]
             for block in model.transformer.h
         ]
-    theirs = np.array(turned).swapaxes(1, 2).reshape(-1, len(before))
-    yield "LayerFeatureAblation", apart(theirs, experiments.ablate(SENTENCE, str(folder)).moved.cosine_change)
+    theirs = np.array(changes).swapaxes(1, 2).reshape(-1, len(before))
+    yield (
+        "LayerFeatureAblation",
+        max_difference(theirs, experiments.ablate(SENTENCE, str(folder)).moved.cosine_change),
+    )
 
 
 def inseq(folder: Path) -> Iterator[Row]:
-    """The attention weights of the text that it lets a model write: those of each new token's row."""
-    model, tokenizer = loaded(folder)
+    """Compare the attention weights of a generated text, one row for each new token."""
+    model, tokenizer = load(folder)
     model.config.bos_token_id, tokenizer.bos_token = tokenizer.eos_token_id, tokenizer.eos_token
-    asked = importlib.import_module("inseq").load_model(model, "attention", tokenizer=tokenizer)
+    inseq_model = importlib.import_module("inseq").load_model(model, "attention", tokenizer=tokenizer)
     options = {"generation_args": {"max_new_tokens": 5}, "show_progress": False}
-    [found] = asked.attribute(SENTENCE, **options).sequence_attributions
+    [found] = inseq_model.attribute(SENTENCE, **options).sequence_attributions
     read = [token.id for token in found.target]
     weights = attnviz.trace(read, str(folder)).stack()
-    first = len(read) - found.target_attributions.shape[1] - 1  # the row that the first new token comes from
+    first = len(read) - found.target_attributions.shape[1] - 1  # the row that predicts the first new token
     pairs = []
     for step, row in enumerate(range(first, len(read) - 1)):
-        theirs = found.target_attributions[: row + 1, step].permute(1, 2, 0)  # [key, layer, head] before
-        pairs.append(apart(theirs, weights[:, :, row, : row + 1]))
+        theirs = found.target_attributions[: row + 1, step].permute(1, 2, 0)  # from [key, layer, head]
+        pairs.append(max_difference(theirs, weights[:, :, row, : row + 1]))
     yield "attribute", max(pairs)
 
 
-def loaded(folder: Path) -> tuple[Any, Any]:
-    """The model and its tokenizer by transformers itself."""
+def load(folder: Path) -> tuple[Any, Any]:
+    """Load the model and its tokenizer with transformers."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     return model, AutoTokenizer.from_pretrained(folder)
 
 
-def written(difference: float) -> str:
-    """With one digit, as the page has it: 2e-7."""
+def formatted(difference: float) -> str:
+    """Format a difference with one digit, as in the documentation: 2e-7."""
     return f"{difference:.0e}".replace("e-0", "e-") if difference else "0"
 
 
@@ -236,7 +239,7 @@ def main() -> None:
                 print(f"{tool.__name__} is not installed; see requirements-benchmarks.txt")
                 continue
             for call, difference in tool(folder):
-                print(f"{tool.__name__:18} {call:38} {written(difference)}", flush=True)
+                print(f"{tool.__name__:18} {call:38} {formatted(difference)}", flush=True)
 
 
 if __name__ == "__main__":

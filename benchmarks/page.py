@@ -1,6 +1,6 @@
-"""How fast the Explore page is: server start, change of head, a change that asks the server, and bytes sent.
+"""Measure the Explore page: server start, change of head, a change on the server, and transferred bytes.
 
-Everything is seen from a Chromium, as by a visitor, and measured in turns in one run. Times end with the
+Everything is measured in Chromium, as a visitor sees it, in alternation within one run. Times end with the
 frame that shows the change.
 
 Run: python -m benchmarks.page [--smoke]
@@ -42,13 +42,13 @@ OWN_WORD = "zebra"
 
 @contextmanager
 def fresh_server(command: Sequence[str] = COMMAND) -> Iterator[str]:
-    """The address of a new server, which nobody has visited; it ends with the block.
+    """Yield the URL of a new server, which is stopped when the block ends.
 
     Args:
-        command: what is started.
+        command: the command that starts the server.
 
     Raises:
-        RuntimeError: a visitor was shown an error, so that the figures are worth nothing.
+        RuntimeError: the app raised an error, so the results are invalid.
     """
     with tempfile.TemporaryDirectory() as home, running(Path(home), command) as server:
         try:
@@ -59,18 +59,18 @@ def fresh_server(command: Sequence[str] = COMMAND) -> Iterator[str]:
 
 
 def link(text: str, **choices: str) -> str:
-    """A sentence's address, without the server's name; it is compared with no other."""
+    """Return a link to a sentence without a second one, relative to the server's URL."""
     return "/?" + urlencode({"text": text, "other": "", **choices})
 
 
 def seconds(values: Iterable[float]) -> str:
-    """The median, and the range."""
+    """Format the median and the range."""
     values = sorted(values)
     return f"{statistics.median(values):.1f} s ({values[0]:.1f} to {values[-1]:.1f})"
 
 
 def milliseconds(values: Iterable[float]) -> str:
-    """The median, and the quartiles."""
+    """Format the median and the quartiles."""
     low, middle, high = statistics.quantiles(values, n=4)
     return f"{middle:.1f} ms ({low:.1f} to {high:.1f})"
 
@@ -79,7 +79,7 @@ def milliseconds(values: Iterable[float]) -> str:
 
 
 def first_picture(browser: Browser) -> tuple[float, float]:
-    """Seconds from the start of a server to the first picture, and to that of a sentence typed at once."""
+    """Return the seconds from the start of a server to the first picture, and to that of a typed sentence."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:
@@ -92,7 +92,7 @@ def first_picture(browser: Browser) -> tuple[float, float]:
 
 
 def own_sentence(browser: Browser) -> float:
-    """Seconds from the start of a server to the picture of a link's own sentence, which needs the model."""
+    """Return the seconds from the start of a server to the picture of a link's sentence, not a stored one."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:
@@ -100,22 +100,22 @@ def own_sentence(browser: Browser) -> float:
             return painted(page, OWN_WORD) - begun
 
 
-def load_the_model(browser: Browser, url: str) -> None:
-    """Open a sentence that needs the model, and wait for its picture, however long that takes."""
+def load_model(browser: Browser, url: str) -> None:
+    """Open a sentence that needs the model, and wait for its picture."""
     with visitor(browser) as page:
         page.goto(url + link(OWN_SENTENCE), wait_until="commit")
         painted(page, OWN_WORD)
 
 
 def painted(page: Page, word: str) -> float:
-    """Wait for all heads and one head of a sentence with this word; when they were there, since 1970."""
+    """Wait for both pictures of a sentence with this word; return the time, in seconds since 1970."""
     milliseconds: float = page.evaluate("word => stopwatch.picture(word)", word)
     return milliseconds / 1000
 
 
-def from_the_start(report: Report, browser: Browser, starts: int) -> None:
-    """Start servers, and visit each as its first visitor."""
-    report.section(f"From the start of the server's process ({starts} starts each, in turns)")
+def measure_start(report: Report, browser: Browser, starts: int) -> None:
+    """Report the times from the start of a server for its first visitor."""
+    report.section(f"From the start of the server's process ({starts} starts each, alternating)")
     openings, typed, linked = [], [], []
     for _ in range(starts):
         opening, own = first_picture(browser)
@@ -124,7 +124,7 @@ def from_the_start(report: Report, browser: Browser, starts: int) -> None:
         linked.append(own_sentence(browser))
     for name, values, limit in (
         ("to the first picture, of the opening sentence", openings, 3),
-        ("to the picture of a link's own sentence (model ready)", linked, 8),
+        ("to the picture of a link's sentence (model ready)", linked, 8),
         ("to the picture of a sentence typed after the first picture", typed, 8),
     ):
         report.row(name, seconds(values), f"≤ {limit} s", met=statistics.median(values) <= limit)
@@ -134,7 +134,7 @@ def from_the_start(report: Report, browser: Browser, starts: int) -> None:
 
 
 class Times(NamedTuple):
-    """Milliseconds from a click to the head drawn in the browser, and to the settled page."""
+    """Milliseconds from a click until the browser has drawn the head, and until the page has settled."""
 
     drawn: float
     settled: float
@@ -142,20 +142,20 @@ class Times(NamedTuple):
 
 @dataclass
 class Visit:
-    """An open page, and what its clicks took."""
+    """An open page, and the times of its clicks."""
 
     page: Page
     times: dict[str, list[Times]] = field(default_factory=dict)
 
     def time(self, name: str, click: Callable[[], None], head: str | None = None) -> None:
-        """Time one click until the page has settled, and until it shows this head."""
+        """Time one click until the page shows this head and until it has settled."""
         self.page.evaluate("head => stopwatch.begin(head)", head)
         click()
         measured: dict[str, Any] = self.page.evaluate("stopwatch.end()")
         self.times.setdefault(name, []).append(Times(measured["drawn"], measured["settled"]))
 
     def open_in_atlas(self, layer: int, head: int) -> None:
-        """Click on a head among all heads."""
+        """Click on a head in the overview of all heads."""
         cell = self.page.get_by_role("gridcell").nth((layer - 1) * HEADS + head - 1)
         self.time("atlas", cell.click, f"{layer}-{head}")
 
@@ -165,10 +165,12 @@ class Visit:
         self.time("chip", chips.nth(head - 1).click, f"{layer}-{head}")
 
 
-def changes_of_head(report: Report, browser: Browser, url: str, rounds: int, lengths: Sequence[int]) -> None:
-    """Click on heads, in the atlas and among the chips, of sentences of several lengths."""
-    report.section(f"From a click on another head to its picture ({rounds} clicks each, in turns)")
-    shuffled = random.Random(1)  # noqa: S311 (which heads, not a secret)
+def measure_head_changes(
+    report: Report, browser: Browser, url: str, rounds: int, lengths: Sequence[int]
+) -> None:
+    """Report the times of clicks on heads, in the atlas and on chips, for several lengths of sentences."""
+    report.section(f"From a click on another head to its picture ({rounds} clicks each, alternating)")
+    shuffled = random.Random(1)  # noqa: S311 - not for security
     with ExitStack() as visits:
         open_pages = {}
         for style in ("Lines", "Matrix"):
@@ -179,11 +181,11 @@ def changes_of_head(report: Report, browser: Browser, url: str, rounds: int, len
         layer, head = 4, 2
         for _ in range(rounds):
             layer = shuffled.choice([other for other in range(1, 7) if other != layer])
-            head, beside = shuffled.sample([other for other in range(1, HEADS + 1) if other != head], 2)
+            head, chip = shuffled.sample([other for other in range(1, HEADS + 1) if other != head], 2)
             for opened in open_pages.values():
                 opened.open_in_atlas(layer, head)
-                opened.open_by_chip(layer, beside)
-            head = beside
+                opened.open_by_chip(layer, chip)
+            head = chip
         for (tokens, style), opened in open_pages.items():
             for control, times in opened.times.items():
                 drawn = [time.drawn for time in times]
@@ -191,9 +193,11 @@ def changes_of_head(report: Report, browser: Browser, url: str, rounds: int, len
                 report.row(name, milliseconds(drawn), "≤ 20 ms", met=statistics.median(drawn) <= 20)
 
 
-def changes_on_the_server(report: Report, browser: Browser, url: str, rounds: int) -> None:
-    """Click on what the server must answer, beside a click on the same server's empty page."""
-    report.section(f"From a click that asks the server to the settled page ({rounds} clicks each, in turns)")
+def measure_server_changes(report: Report, browser: Browser, url: str, rounds: int) -> None:
+    """Report the times of clicks that the server answers, relative to clicks on its empty page."""
+    report.section(
+        f"From a click that the server answers to the settled page ({rounds} clicks each, alternating)"
+    )
     with visitor(browser) as empty_page, ExitStack() as visits:
         visit(empty_page, f"{url}/empty")
         empty = Visit(empty_page)
@@ -213,10 +217,10 @@ def changes_on_the_server(report: Report, browser: Browser, url: str, rounds: in
         floor = [time.settled for time in empty.times["switch"][2:]]
         report.row("the empty page's switch", milliseconds(floor))
         for name, one in opened.items():
-            for what, times in one.times.items():
-                settled = [time.settled for time in times[1:]]  # the first one fills the caches
+            for control, times in one.times.items():
+                settled = [time.settled for time in times[1:]]  # the first click fills the caches
                 ratio = statistics.median(settled) / statistics.median(floor)
-                label = "another head, to its last number" if what == "chip" else what
+                label = "another head, to its last number" if control == "chip" else control
                 figure = f"{milliseconds(settled)} = {ratio:.1f} ×"
                 report.row(f"{name}: {label}", figure, "≤ 1.5 × empty", met=ratio <= 1.5)
 
@@ -226,14 +230,14 @@ def changes_on_the_server(report: Report, browser: Browser, url: str, rounds: in
 
 @dataclass
 class Received:
-    """Bytes that a page received: from Streamlit's own front end, and beyond it."""
+    """The bytes that a page received: Streamlit's own front end, and everything else."""
 
     front_end: int = 0
-    beyond: int = 0
+    other: int = 0
     _urls: dict[str, str] = field(default_factory=dict)
 
     def watch(self, page: Page) -> None:
-        """Count from now on; messages over the websocket as they are before any compression."""
+        """Start counting; websocket messages are counted before compression."""
         session = page.context.new_cdp_session(page)
         session.on("Network.webSocketFrameReceived", lambda event: self._message(event["response"]))
         session.on("Network.requestWillBeSent", self._request)
@@ -242,7 +246,7 @@ class Received:
 
     def _message(self, frame: dict[str, Any]) -> None:
         binary = frame["opcode"] == 2
-        self.beyond += len(base64.b64decode(frame["payloadData"]) if binary else frame["payloadData"])
+        self.other += len(base64.b64decode(frame["payloadData"]) if binary else frame["payloadData"])
 
     def _request(self, event: dict[str, Any]) -> None:
         self._urls[event["requestId"]] = event["request"]["url"]
@@ -252,12 +256,12 @@ class Received:
         if "/static/" in url or re.fullmatch(r"https?://[^/]+/(\?.*)?", url):
             self.front_end += int(event["encodedDataLength"])
         else:
-            self.beyond += int(event["encodedDataLength"])
+            self.other += int(event["encodedDataLength"])
 
 
-def bytes_of_the_first_view(report: Report, browser: Browser, url: str) -> None:
-    """Open the page, as a new visitor, with sentences of several lengths."""
-    report.section("Bytes of the first view, beyond Streamlit's own front end")
+def measure_bytes(report: Report, browser: Browser, url: str) -> None:
+    """Report the bytes of the page for a new visitor, for several lengths of sentences."""
+    report.section("Bytes of the first view, without Streamlit's own front end")
     front_end = 0
     for name, address, limit in (
         ("opening sentence", "/", 0.5),
@@ -269,23 +273,23 @@ def bytes_of_the_first_view(report: Report, browser: Browser, url: str) -> None:
             received.watch(page)
             visit(page, url + address)
             wait_idle(page)
-            megabytes = received.beyond / 1e6
+            megabytes = received.other / 1e6
             front_end = received.front_end
             report.row(name, f"{megabytes:.3f} MB", f"≤ {limit} MB", met=megabytes <= limit)
     report.row("(Streamlit's own front end)", f"{front_end / 1e6:.1f} MB")
 
 
 def main(*, smoke: bool) -> None:
-    """Measure everything and print it."""
+    """Measure everything and print the results."""
     starts, rounds, lengths = (1, 2, LENGTHS[:1]) if smoke else (STARTS, ROUNDS, LENGTHS)
     with launched() as browser:
         report = Report("The Explore page", browser.version)
-        from_the_start(report, browser, starts)
+        measure_start(report, browser, starts)
         with fresh_server(WITH_EMPTY_PAGE) as url:
-            load_the_model(browser, url)
-            changes_of_head(report, browser, url, rounds, lengths)
-            changes_on_the_server(report, browser, url, rounds)
-            bytes_of_the_first_view(report, browser, url)
+            load_model(browser, url)
+            measure_head_changes(report, browser, url, rounds, lengths)
+            measure_server_changes(report, browser, url, rounds)
+            measure_bytes(report, browser, url)
         report.end()
 
 

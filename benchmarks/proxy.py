@@ -1,4 +1,4 @@
-"""Several servers behind one address, as `compose.yaml` has them."""
+"""Run several servers behind one HAProxy, as in `compose.yaml`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.debian import install
 
 @contextmanager
 def proxied(servers: Sequence[Server]) -> Iterator[str]:
-    """The address of a HAProxy before these servers, set as `deploy/haproxy.cfg` says."""
+    """Yield the URL of a HAProxy in front of these servers, configured as in `deploy/haproxy.cfg`."""
     path = f"{os.environ['PATH']}:/usr/sbin"
     if not shutil.which("haproxy", path=path):
         install("haproxy")
@@ -33,13 +33,13 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
         port = probe.getsockname()[1]
     settings = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
     lines = (f"    server s{n} {server.url.removeprefix('http://')}" for n, server in enumerate(servers))
-    for here, there in (
+    for pattern, replacement in (
         (r"bind :8501", f"bind 127.0.0.1:{port}"),
-        (r"resolvers containers\n(    .*\n)+", ""),  # these servers have no names
+        (r"resolvers containers\n(    .*\n)+", ""),  # these servers have no host names
         (r"    server-template .*", "\n".join(lines)),
     ):
-        settings, found = re.subn(here, there, settings, count=1)
-        assert found  # noqa: S101 - the file has changed
+        settings, found = re.subn(pattern, replacement, settings, count=1)
+        assert found, pattern  # noqa: S101 - `deploy/haproxy.cfg` has changed
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "haproxy.cfg"
         file.write_text(settings, "utf-8")
@@ -55,7 +55,7 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
 
 
 def wait_for(url: str) -> None:
-    """Until something answers there, and does not refuse."""
+    """Wait until this URL answers without an error."""
     while True:
         with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return

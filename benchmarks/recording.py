@@ -1,7 +1,7 @@
-"""A visit to Explore as a browser makes it: every message that it sends.
+"""Record the messages that a browser sends during a visit to Explore.
 
-It opens heads, follows tokens, changes the view and the sentence. `benchmarks.visitors` repeats it. Each run
-makes its own recording, since the names of widgets change with the app.
+The visitor opens heads, selects tokens, and changes the view and the sentence. `benchmarks.visitors` replays
+the messages. Each run makes its own recording, because the names of widgets change with the app.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SENTENCE = "The trophy does not fit into the suitcase as it is too big."
 
 @dataclass
 class Exchange:
-    """A message of the browser, and whether the server has answered it to the end."""
+    """A message of the browser, and whether the server has answered it completely."""
 
     message: bytes
     answered: bool = False
@@ -40,7 +40,7 @@ Clicks = Callable[[Page, str], Iterator[Callable[[], object]]]
 
 
 def clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
-    """What the recorded visitor does; the server is asked each time."""
+    """Yield the actions of the recorded visitor, each of which needs the server."""
     explore = Explore(page, url)
     yield explore.open
     for layer, head in ((5, 9), (1, 3), (4, 2)):
@@ -60,24 +60,24 @@ def clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
 
 
 def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[bytes]:
-    """The messages of a browser whose visitor does all that `clicks` says.
+    """Return the messages that a browser sends during all actions of `clicks`.
 
     Raises:
-        RuntimeError: the browser sent a message before the one before was answered.
+        RuntimeError: the browser sent a message before the previous one was answered.
     """
     exchanges: list[Exchange] = []
-    hasty: list[Exchange] = []
+    premature: list[Exchange] = []
 
     def sent(message: bytes | str) -> None:
-        assert isinstance(message, bytes)  # noqa: S101 (Streamlit sends nothing else)
+        assert isinstance(message, bytes)  # noqa: S101 - Streamlit sends nothing else
         if BackMsg.FromString(message).WhichOneof("type") == "rerun_script":
-            hasty.extend(exchange for exchange in exchanges[-1:] if not exchange.answered)
+            premature.extend(exchange for exchange in exchanges[-1:] if not exchange.answered)
             exchanges.append(Exchange(message))
 
     def received(message: bytes | str) -> None:
         assert isinstance(message, bytes)  # noqa: S101
         answer = ForwardMsg.FromString(message)
-        if answer.WhichOneof("type") == "script_finished":  # unless it was broken off for another
+        if answer.WhichOneof("type") == "script_finished":  # unless a rerun interrupted it
             exchanges[-1].answered = answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
     def watch(socket: WebSocket) -> None:
@@ -92,25 +92,25 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
             end = time.monotonic() + TIMEOUT_SECONDS
             while len(exchanges) == before or not exchanges[-1].answered:
                 if time.monotonic() > end:
-                    raise RuntimeError(f"The server was not asked, or did not answer: {click}")
+                    raise RuntimeError(f"No message was sent, or the server did not answer: {click}")
                 page.wait_for_timeout(20)
-    if hasty:
-        raise RuntimeError("The browser did not wait for an answer: what was recorded cannot be replayed.")
+    if premature:
+        raise RuntimeError("The browser did not wait for an answer: the recording cannot be replayed.")
     return [exchange.message for exchange in exchanges]
 
 
-# The visitors who repeat it -------------------------------------------------------------------------------
+# Replays --------------------------------------------------------------------------------------------------
 
 
 def _is_pick(widget: WidgetState) -> bool:
-    """Whether it tells of a click, which is told once, and not of a choice, which stays."""
+    """Return whether a widget state is a click, which is sent once, not a setting, which is always sent."""
     return str(widget.WhichOneof("value")).endswith("trigger_value")
 
 
-def anew(message: bytes) -> bytes:
-    """What a browser sends first when it comes back: the same choices without the click, for the whole page.
+def after_reconnection(message: bytes) -> bytes:
+    """Return the first message after a reconnection: the same settings for the whole page, without the click.
 
-    A server that does not know the visit knows no part of its page, and would not answer for one.
+    A server to which the session is new has no fragment of its page, and would not answer for one.
     """
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""
@@ -122,7 +122,7 @@ def anew(message: bytes) -> bytes:
 
 
 def with_sentence(recorded: Iterable[bytes], sentence: str, typed: str = SENTENCE) -> list[bytes]:
-    """The messages of a visitor who types this sentence instead of the one that was `typed`."""
+    """Return the messages with `typed` replaced by another sentence."""
     messages = []
     for message in map(BackMsg.FromString, recorded):
         for widget in message.rerun_script.widget_states.widgets:

@@ -1,4 +1,4 @@
-"""What all benchmarks have in common: their command line, and how they print the machine and figures."""
+"""The command line and the printed report that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 
 
 def parser(description: str | None) -> ArgumentParser:
-    """A parser that prints this description as its help, and knows `--smoke`."""
-    made = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
-    made.add_argument(
+    """Return a parser with this description and the option `--smoke`."""
+    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument(
         "--smoke",
         action="store_true",
-        help="only show that it runs: fewest repetitions, figures mean nothing",
+        help="only check that it runs: few repetitions, meaningless results",
     )
-    return made
+    return parser
 
 
 @dataclass
 class Report:
-    """A table under a line about the machine; each row is printed as soon as it is known.
+    """A table with a line about the machine; each row is printed immediately.
 
     Attributes:
-        title: what was measured.
-        browser: the browser's version; "" if none took part.
-        missed: the names of the rows that missed their target.
+        title: the title of the table.
+        browser: the browser's version; "" without a browser.
+        missed: the names of the rows that missed their targets.
     """
 
     title: str
@@ -34,25 +34,25 @@ class Report:
     missed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        browser = f", Chromium {self.browser}, software drawing" if self.browser else ""
+        browser = f", Chromium {self.browser}, software rendering" if self.browser else ""
         print(f"{self.title}\n{_machine()}{browser}")
-        print(f"Other work on the machine at the start: load {os.getloadavg()[0]:.1f}")
+        print(f"Load average at the start: {os.getloadavg()[0]:.1f}")
 
     def section(self, title: str) -> None:
-        """Begin a part of the table."""
+        """Begin a section of the table."""
         print(f"\n{title}")
 
     def row(self, name: str, figure: str, target: str = "", *, met: bool | None = None) -> None:
-        """One line; `met` is None where nothing was promised."""
+        """Print a row; `met` is None without a target."""
         verdict = {None: "", True: "met", False: "MISSED"}[met]
         print(f"  {name:58} {figure:>30}   {target:18} {verdict}".rstrip(), flush=True)
         if met is False:
             self.missed.append(name)
 
     def end(self) -> None:
-        """The last line."""
-        print(f"\nLoad at the end {os.getloadavg()[0]:.1f}. ", end="")
-        print(f"Missed: {'; '.join(self.missed)}." if self.missed else "Every target met.")
+        """Print the last line."""
+        print(f"\nLoad average at the end: {os.getloadavg()[0]:.1f}. ", end="")
+        print(f"Missed: {'; '.join(self.missed)}." if self.missed else "All targets met.")
 
 
 def _machine() -> str:

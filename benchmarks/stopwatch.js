@@ -1,19 +1,19 @@
-/* stopwatch: times, inside the page, what a visitor sees; the benchmarks put it in front of the page's own code. */
+/* stopwatch: measures times inside the page; the benchmarks run it before the page's own code. */
 
 window.stopwatch = (() => {
-  const QUIET_MS = 300; // a page that has not changed for so long has settled
-  const FOLLOWS_THE_POINTER = ["aria-describedby", "data-focused", "data-hovered", "data-pressed"];
+  const QUIET_MS = 300; // a page without changes for this time has settled
+  const POINTER_ATTRIBUTES = ["aria-describedby", "data-focused", "data-hovered", "data-pressed"];
 
-  const PATIENCE_MS = 60_000;
+  const TIMEOUT_MS = 60_000;
 
-  let heard = 0; // when the server last said something
+  let lastMessage = 0; // the time of the server's last message
   let onMessage = () => {};
 
   window.WebSocket = class extends WebSocket {
-    constructor(...where) {
-      super(...where);
+    constructor(...options) {
+      super(...options);
       this.addEventListener("message", () => {
-        heard = performance.now();
+        lastMessage = performance.now();
         onMessage();
       });
     }
@@ -22,7 +22,7 @@ window.stopwatch = (() => {
   const widget = (key) =>
     document.querySelector(`.st-key-${key} [data-testid="stBidiComponentIsolated"]`)?.shadowRoot?.querySelector(".root");
 
-  /** Resolves when the next frame is on the screen: a message waits until the frame's own work is done. */
+  /** Resolves when the next frame has been drawn: a message is delivered after the frame's own work. */
   const frame = () =>
     new Promise((done) => {
       requestAnimationFrame(() => {
@@ -40,7 +40,7 @@ window.stopwatch = (() => {
 
   const isDrawn = (root) => root?.dataset.drawn && !root.hasAttribute("data-waiting");
 
-  /** Waits for the atlas and the head view, of a sentence with this word; returns the time since 1970 in ms. */
+  /** Waits for the atlas and the head view of a sentence with this word; returns the time since 1970 in ms. */
   async function picture(word) {
     for (;;) {
       const at = await frame();
@@ -52,7 +52,7 @@ window.stopwatch = (() => {
     }
   }
 
-  let settling; // of the click that `begin` waits for
+  let settling; // waits for the click that `begin` times
 
   /**
    * Times the next click: call this, click, then wait for `end`.
@@ -65,7 +65,7 @@ window.stopwatch = (() => {
     const seen = new WeakSet();
     let [start, drawn, settled, changed, waiting] = [null, null, 0, 0, false];
 
-    // The page has settled with the frame after its last change, or after the server's last word.
+    // The page has settled in the frame after its last change or after the server's last message.
     const note = async () => {
       if (start === null) return;
       changed = performance.now();
@@ -80,7 +80,7 @@ window.stopwatch = (() => {
     };
     const observer = new MutationObserver((records) => {
       if (head) noteHead();
-      if (records.every(({ attributeName }) => FOLLOWS_THE_POINTER.includes(attributeName))) return;
+      if (records.every(({ attributeName }) => POINTER_ATTRIBUTES.includes(attributeName))) return;
       note();
       if (records.some(({ type }) => type === "childList")) observeWidgets();
     });
@@ -102,9 +102,9 @@ window.stopwatch = (() => {
 
     settling = async () => {
       const begun = performance.now();
-      const answered = () => start !== null && heard > start && app.dataset.testScriptState === "notRunning";
+      const answered = () => start !== null && lastMessage > start && app.dataset.testScriptState === "notRunning";
       while (!answered() || waiting || performance.now() - changed < QUIET_MS) {
-        if (performance.now() - begun > PATIENCE_MS) throw new Error("The page did not settle.");
+        if (performance.now() - begun > TIMEOUT_MS) throw new Error("The page did not settle.");
         await new Promise((done) => setTimeout(done, 25));
       }
       observer.disconnect();
@@ -112,7 +112,7 @@ window.stopwatch = (() => {
     };
   }
 
-  /** Resolves, once the page has settled, with the ms from the click to the drawn head and to the settled page. */
+  /** Resolves when the page has settled, with the ms from the click to the drawn head and to the settled page. */
   const end = () => settling();
 
   return { picture, begin, end, widget };

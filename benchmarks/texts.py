@@ -1,4 +1,4 @@
-"""English of any length, for measuring: the project's licence, over and over."""
+"""English text of any length for benchmarks, from the repeated words of the project's licence."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tests.browser.server import ROOT
 
 
 def text_of(tokens: int, skip: int = 0) -> str:
-    """English of exactly so many tokens, [CLS] and [SEP] included; it begins `skip` words later."""
+    """Return a text of exactly `tokens` tokens, including [CLS] and [SEP], without the first `skip` words."""
     words = cycle(re.findall("[a-z]+", (ROOT / "LICENSE").read_text("utf-8").lower()))
-    text, left = [], tokens - 2
+    text, remaining = [], tokens - 2
     for word in islice(words, skip, None):
         pieces = len(loading.tokens("minilm", word)) - 2
-        if pieces <= left:
+        if pieces <= remaining:
             text.append(word)
-            left -= pieces
-        if not left:
+            remaining -= pieces
+        if not remaining:
             break
     return " ".join(text)

@@ -1,18 +1,16 @@
-"""How long visitors of Explore wait when many are there, each with a sentence of their own.
+"""Measure the waiting times of many concurrent visitors of Explore, each with a different sentence.
 
-A real browser's visit is recorded (`benchmarks.recording`). Then so many visitors repeat it, each in a
-session of their own, with another noun in the sentence that is typed, and with a pause before each click:
-3 s on average, exponentially distributed, from a seed. They come within the first 3 s.
+The visit of a real browser is recorded (`benchmarks.recording`). Visitors then replay it, each in a separate
+session, with a different noun in the typed sentence and a random pause before each click: exponentially
+distributed, 3 s on average, from a seed. They arrive within the first 3 s.
 
-As many, from one address, each type a sentence and open Matrix and Heatmap (`on_pictures`):
-every run then computes something that no other visitor has asked for.
+Then visitors type a sentence and open Matrix and Heatmap (`on_pictures`); no result of theirs is cached.
 
-Then two servers behind the proxy of `compose.yaml` get two hundred visitors (`benchmarks.chaos` kills one of
-such servers). Last, a server that has just become ready gets thirty visitors at once, each with a sentence of
-their own.
+Then 200 visitors use two servers behind the proxy of `compose.yaml`. Last, 30 visitors arrive together at a
+server that has just become ready, each with a different sentence.
 
-An empty page of the same server, with one switch, has as many clicks of sixty visitors: what Streamlit itself
-takes. Visitors and servers share this machine's cores.
+As a baseline for Streamlit itself, 60 visitors make as many clicks on an empty page with one switch. Visitors
+and servers share this machine's cores.
 
 Run: python -m benchmarks.visitors [visitors …] [--smoke]
 """
@@ -38,25 +36,25 @@ from websockets.sync.client import ClientConnection
 
 from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
-from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
+from benchmarks.page import WITH_EMPTY_PAGE, load_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.recording import SENTENCE, TIMEOUT_SECONDS, anew, clicks, record, with_sentence
+from benchmarks.recording import SENTENCE, TIMEOUT_SECONDS, after_reconnection, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
 from tests.browser.server import Server, running
 
 VISITORS = (30, 60, 100, 200)
 TARGETS = {60: 0.3, 100: 1.0}
-"""The longest p95 in seconds, by how many visitors there are."""
+"""The target for the p95, in seconds, by number of visitors."""
 
 PICTURES_TARGETS = {30: 1.0, 60: 2.0}
-"""The same for visitors who open each kind of picture of a new sentence."""
+"""The same for visitors who open different pictures of a new sentence."""
 
 RUN_TARGET = 0.025
-"""The most processor seconds of a run."""
+"""The target for the CPU seconds per script run."""
 
-BESIDE = 60
-"""The visitors of the empty page."""
+EMPTY_PAGE_VISITORS = 60
+"""The number of visitors of the empty page."""
 
 BUSY = b"This server is busy"
 CROWD, CROWD_TARGET = 200, 1.0
@@ -66,15 +64,15 @@ CLICKS = 16
 _NOUN = "trophy"
 
 
-def of_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
-    """The messages with a sentence of this visitor's own, made of the recorded one: no two have the same."""
+def for_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
+    """Return the messages with a variant of the recorded sentence that is different for each visitor."""
     first, second = divmod(number, len(NOUNS))
-    theirs = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
-    return with_sentence(recorded, sentence.replace(_NOUN, theirs), sentence)
+    nouns = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
+    return with_sentence(recorded, sentence.replace(_NOUN, nouns), sentence)
 
 
 def answer(socket: ClientConnection, message: bytes) -> None:
-    """Send a message, and wait for the end of its answer."""
+    """Send a message, and wait for the complete answer."""
     socket.send(message)
     while True:
         received = socket.recv(TIMEOUT_SECONDS, decode=False)
@@ -82,84 +80,89 @@ def answer(socket: ClientConnection, message: bytes) -> None:
             raise RuntimeError("The server refused a visitor's sentence.")
         if len(received) > 100:  # bytes: the last message of an answer is short
             continue
-        said = ForwardMsg.FromString(received)
-        if said.WhichOneof("type") == "script_finished" and (
-            said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        forwarded = ForwardMsg.FromString(received)
+        if forwarded.WhichOneof("type") == "script_finished" and (
+            forwarded.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
         ):
             return
 
 
 def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) -> list[float]:
-    """One visitor: how many seconds they waited for each answer.
+    """Replay one visit; return the seconds until each answer.
 
-    Cut off, they come back and send their last message again: it holds all that they chose.
+    After a lost connection, the visitor reconnects and sends the last message again, which has all settings.
     """
-    dice = Random(seed)  # noqa: S311 - pauses are no secret
+    generator = Random(seed)  # noqa: S311 - not for security
     pauses = iter(
-        [dice.random() * pause, *(dice.expovariate(1 / pause) if pause else 0 for _ in messages[1:])]
+        [
+            generator.random() * pause,
+            *(generator.expovariate(1 / pause) if pause else 0 for _ in messages[1:]),
+        ]
     )
-    waited: list[float] = []
+    waits: list[float] = []
     begun = None
-    while len(waited) < len(messages):
+    while len(waits) < len(messages):
         with suppress(ConnectionClosed, InvalidHandshake, OSError), server.websocket(server.url) as socket:
-            first = len(waited)
+            first = len(waits)
             for number in range(first, len(messages)):
                 if begun is None:
                     time.sleep(next(pauses))
                     begun = time.perf_counter()
                 if number == first and first:
-                    answer(socket, anew(messages[number]))
+                    answer(socket, after_reconnection(messages[number]))
                 answer(socket, messages[number])
-                waited.append(time.perf_counter() - begun)
+                waits.append(time.perf_counter() - begun)
                 begun = None
-    return waited
+    return waits
 
 
-def many(
+def replay(
     servers: Sequence[Server],
-    door: Server,
+    entrance: Server,
     recorded: Sequence[bytes],
     count: int,
     pause: float,
     sentence: str = SENTENCE,
 ) -> tuple[list[float], float, float]:
-    """Seconds from clicks to answers, processor seconds of a run, and the memory of all servers in bytes.
+    """Return the seconds until each answer, the CPU seconds per run, and the memory of all servers in bytes.
 
     Args:
-        servers: whose processes are measured.
-        door: where the visitors come: one of the servers, or a proxy before them.
-        recorded: what one visitor sent.
-        count: how many visitors there are.
-        pause: seconds before a click, on average.
-        sentence: what the recorded visitor typed.
+        servers: the servers to measure.
+        entrance: the server that visitors connect to: one of `servers`, or their proxy.
+        recorded: the messages of one visitor.
+        count: the number of visitors.
+        pause: the mean pause before a click, in seconds.
+        sentence: the sentence that the recorded visitor typed.
     """
     processes = [psutil.Process(server.process.pid) for server in servers]
     before = sum(sum(process.cpu_times()[:2]) for process in processes)
     with ThreadPoolExecutor(count) as pool:
-        visits = pool.map(lambda n: visit(door, of_visitor(recorded, n, sentence), n, pause), range(count))
-        waited = [second for seconds in visits for second in seconds[1:]]
+        visits = pool.map(
+            lambda n: visit(entrance, for_visitor(recorded, n, sentence), n, pause), range(count)
+        )
+        waits = [second for seconds in visits for second in seconds[1:]]
     used = sum(sum(process.cpu_times()[:2]) for process in processes) - before
     memory = sum(process.memory_info().rss for process in processes)
-    return waited, used / (len(waited) + count), memory
+    return waits, used / (len(waits) + count), memory
 
 
-def print_waits(report: Report, title: str, waited: Sequence[float], target: float | None = None) -> None:
-    """Begin a part of the table with how long they waited."""
-    report.section(f"{title}, {len(waited):,} clicks")
-    p50, p95, p99 = np.percentile(waited, (50, 95, 99))
+def print_waits(report: Report, title: str, waits: Sequence[float], target: float | None = None) -> None:
+    """Begin a section of the table with the waiting times."""
+    report.section(f"{title}, {len(waits):,} clicks")
+    p50, p95, p99 = np.percentile(waits, (50, 95, 99))
     figure = f"{p50 * 1000:.0f} / {p95 * 1000:.0f} / {p99 * 1000:.0f} ms"
-    said, met = ("", None) if target is None else (f"p95 ≤ {target * 1000:.0f} ms", bool(p95 <= target))
-    report.row("from a click to the end of its answer: p50 / p95 / p99", figure, said, met=met)
+    limit, met = ("", None) if target is None else (f"p95 ≤ {target * 1000:.0f} ms", bool(p95 <= target))
+    report.row("from a click to the end of its answer: p50 / p95 / p99", figure, limit, met=met)
 
 
 def on_an_empty_page(page: Page, url: str) -> Iterator[Callable[[], object]]:
-    """As many clicks as on Explore."""
+    """Yield as many clicks as on Explore."""
     yield partial(page.goto, f"{url}/empty")
     yield from [page.locator(".st-key-switch label").first.click] * CLICKS
 
 
 def on_pictures(page: Page, url: str) -> Iterator[Callable[[], object]]:
-    """A sentence of the visitor's own, in every kind of picture."""
+    """Yield the actions of typing a sentence and opening different pictures."""
     explore = Explore(page, url)
     yield explore.open
     yield partial(explore.type, "Sentence", SENTENCE)
@@ -170,13 +173,13 @@ def on_pictures(page: Page, url: str) -> Iterator[Callable[[], object]]:
 def pictures(
     report: Report, server: Server, recorded: Sequence[bytes], counts: Sequence[int], pause: float
 ) -> None:
-    """Visitors with new sentences: those of one number have other ones than those of another."""
-    for part, count in enumerate(counts):
-        begun = SENTENCE.replace("The", f"The {NOUNS[part]} and the")
-        of_part = with_sentence(recorded, begun)
-        waited, run, _ = many([server], server, of_part, count, pause, begun)
-        print_waits(report, f"{count} visitors who open pictures", waited, PICTURES_TARGETS.get(count))
-        report.row("processor time of a run", f"{run * 1000:.1f} ms")
+    """Report the waiting times of visitors with new sentences, for each number of visitors."""
+    for index, count in enumerate(counts):
+        sentence = SENTENCE.replace("The", f"The {NOUNS[index]} and the")
+        messages = with_sentence(recorded, sentence)
+        waits, run, _ = replay([server], server, messages, count, pause, sentence)
+        print_waits(report, f"{count} visitors who open pictures", waits, PICTURES_TARGETS.get(count))
+        report.row("CPU time per run", f"{run * 1000:.1f} ms")
     failed = len(server.tracebacks())
     report.row("errors in the server's log", str(failed), "0", met=not failed)
 
@@ -184,13 +187,13 @@ def pictures(
 def one_server(
     report: Report, server: Server, recorded: Sequence[bytes], counts: Sequence[int], pause: float
 ) -> None:
-    """More and more visitors of one server."""
-    many([server], server, recorded, min(counts), 0)  # fills the caches
+    """Report the measurements of one server with increasing numbers of visitors."""
+    replay([server], server, recorded, min(counts), 0)  # fills the caches
     for count in counts:
-        waited, run, memory = many([server], server, recorded, count, pause)
-        print_waits(report, f"{count} visitors", waited, TARGETS.get(count))
+        waits, run, memory = replay([server], server, recorded, count, pause)
+        print_waits(report, f"{count} visitors", waits, TARGETS.get(count))
         report.row(
-            "processor time of a run",
+            "CPU time per run",
             f"{run * 1000:.1f} ms",
             f"≤ {RUN_TARGET * 1000:.0f} ms",
             met=run <= RUN_TARGET,
@@ -198,52 +201,52 @@ def one_server(
         report.row("memory of the server", f"{memory / 1e6:.0f} MB")
 
 
-def beside(report: Report, server: Server, recorded: Sequence[bytes], count: int, pause: float) -> None:
-    """Visitors of the empty page."""
-    waited, run, _ = many([server], server, recorded, count, pause)
-    print_waits(report, f"{count} visitors of an empty page", waited)
-    report.row("processor time of a run", f"{run * 1000:.1f} ms")
+def empty_page(report: Report, server: Server, recorded: Sequence[bytes], count: int, pause: float) -> None:
+    """Report the waiting times of visitors of the empty page."""
+    waits, run, _ = replay([server], server, recorded, count, pause)
+    print_waits(report, f"{count} visitors of an empty page", waits)
+    report.row("CPU time per run", f"{run * 1000:.1f} ms")
 
 
 def two_servers(report: Report, recorded: Sequence[bytes], count: int, pause: float) -> None:
-    """A crowd before both."""
+    """Report the waiting times of visitors of two servers behind a proxy."""
     with ExitStack() as stack:
         homes = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
         servers = [stack.enter_context(running(home)) for home in homes]
         url = stack.enter_context(proxied(servers))
-        door = replace(servers[0], url=url)
-        many(servers, door, recorded, min(FEW, count), 0)
-        waited, _, _ = many(servers, door, recorded, count, pause)
-        print_waits(report, f"Two servers, {count} visitors", waited, CROWD_TARGET)
+        entrance = replace(servers[0], url=url)
+        replay(servers, entrance, recorded, min(FEW, count), 0)
+        waits, _, _ = replay(servers, entrance, recorded, count, pause)
+        print_waits(report, f"Two servers, {count} visitors", waits, CROWD_TARGET)
 
 
 def cold_server(report: Report, recorded: Sequence[bytes], count: int) -> None:
-    """A server that has just started, and visitors who all come at once."""
+    """Report the waiting times of visitors who arrive together at a server that has just started."""
     typed = next(number for number, message in enumerate(recorded) if SENTENCE.encode() in message)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as server:
         wait_for(f"{server.url}/ready")
         ready = time.perf_counter() - begun
-        waited, _, _ = many([server], server, [recorded[0], recorded[typed]], count, 0)
-    print_waits(report, f"A server that has just started, {count} visitors with a sentence each", waited)
-    longest = max(waited)
-    report.row("the longest wait", f"{longest:.1f} s", f"≤ {COLD_TARGET:.0f} s", met=longest <= COLD_TARGET)
+        waits, _, _ = replay([server], server, [recorded[0], recorded[typed]], count, 0)
+    print_waits(report, f"A server that has just started, {count} visitors with a sentence each", waits)
+    longest = max(waits)
+    report.row("longest wait", f"{longest:.1f} s", f"≤ {COLD_TARGET:.0f} s", met=longest <= COLD_TARGET)
     report.row("from the start of its process until it is ready", f"{ready:.1f} s")
 
 
 def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
-    """Record, let them come, and print."""
+    """Record the visits, replay them, and print the results."""
     with (
         tempfile.TemporaryDirectory() as home,
         running(Path(home), WITH_EMPTY_PAGE) as server,
         launched() as browser,
     ):
         report = Report("Visitors of Explore who click every 3 s", browser.version)
-        load_the_model(browser, server.url)
+        load_model(browser, server.url)
         recorded, empty, opening = (
             record(browser, server, each) for each in (clicks, on_an_empty_page, on_pictures)
         )
-        beside(report, server, empty, min(BESIDE, max(counts)), pause)
+        empty_page(report, server, empty, min(EMPTY_PAGE_VISITORS, max(counts)), pause)
         one_server(report, server, recorded, counts, pause)
         pictures(report, server, opening, [n for n in counts if n in PICTURES_TARGETS] or counts, pause)
     two_servers(report, recorded, crowd, pause)
@@ -254,8 +257,8 @@ def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
 if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("visitors", type=int, nargs="*", default=VISITORS)
-    asked = arguments.parse_args()
-    if asked.smoke:
+    options = arguments.parse_args()
+    if options.smoke:
         main((2,), 2, 2, 0.1)
     else:
-        main(asked.visitors, CROWD, FEW, PAUSE_SECONDS)
+        main(options.visitors, CROWD, FEW, PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""`attnviz app` with one page more, empty but for a switch: what a click on a server costs at least."""
+"""Serve `attnviz app` with an additional page that has only a switch: the baseline for clicks."""
 
 import sys
 from collections.abc import Sequence
@@ -22,6 +22,6 @@ def _with_empty_page(pages: Sequence[StreamlitPage], **options: Any) -> Streamli
 
 
 if __name__ == "__main__":
-    # The server runs the app's scripts in this process, so they get this function.
+    # The server runs the app's scripts in this process, so the patch applies to them.
     with patch.object(st, "navigation", _with_empty_page):
         sys.exit(main(["app", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""Rollout, norms, gradients and occlusion beside the weights."""
+"""Rollout, norms, gradients and occlusion, compared with the weights."""
 
 import streamlit as st
 

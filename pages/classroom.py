@@ -1,6 +1,6 @@
-"""For a class: a live room, and for its teacher lesson plans.
+"""Live rooms for a class, and lesson plans for its teacher.
 
-Followers are never moved to this page, and see none of what is for teachers.
+Followers are never redirected to this page, and do not see the sections for teachers.
 """
 
 from attnviz.app.classroom import bar, sections

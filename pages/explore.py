@@ -23,13 +23,13 @@ from attnviz.app.page import page
 asides: list[sentences.Asides] = []
 
 
-def below(
-    chosen: sentences.Sentences, read: reading.ExploreSelection, asked: question.Question | None
+def draw_pictures(
+    chosen: sentences.Sentences, read: reading.ExploreSelection, own: question.Question | None
 ) -> None:
-    """Draw all that shows what was read: a choice made here leaves what is above as it is."""
-    if asked:
+    """Draw all pictures of the input; a choice made in them does not redraw the controls above."""
+    if own:
         with st.container(key="slide-question"):
-            question.draw_below(asked)
+            question.draw_below(own)
     attention.warn(read)
     if read.long:
         long_text.draw(read)
@@ -81,4 +81,4 @@ with page("explore", "Explore", lambda: asides.append(sentences.asides()), drop_
         read = reading.read(chosen, kind, switch)
         attention.draw(read)
     this.always = choices.always_named(chosen.model)
-    this.part(lambda: below(chosen, read, own))
+    this.part(lambda: draw_pictures(chosen, read, own))

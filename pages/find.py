@@ -1,4 +1,4 @@
-"""Find: where else does a head have such a query, key or output?"""
+"""Find tokens with similar queries, keys or outputs in a head."""
 
 from attnviz.app.heads.find import page
 from attnviz.app.heads.tool import tool

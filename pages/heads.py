@@ -1,4 +1,4 @@
-"""Heads at work: what they do over many sentences, and what the model does without them."""
+"""Heads at work: tools that measure heads on many sentences, and edit them."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Images: which patches does each word, or each patch, attend to?"""
+"""Images: which patches do words and patches attend to?"""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ with page("images", "Images") as this:
         narrow, wide = st.columns([4, 8], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
-        # Drawn even while there is no picture: else the choices, and the address, would forget them.
+        # Drawn even without an image: otherwise the choices and the URL would lose them.
         layer, head = heads.choose_head(chosen)
         query = selection.choose_token(chosen)
     with problems:

@@ -1,4 +1,4 @@
-"""Which models can be explored: those on this server, and, where its operator allows it, one's own."""
+"""The models on this server, and, if its operator allows it, other models."""
 
 import streamlit as st
 

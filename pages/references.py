@@ -1,4 +1,4 @@
-"""What the pages and the code cite: each paper's title, where it was published, and its number."""
+"""The papers that the pages and the code cite, each with its title, venue and identifier."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Score heads: which head does what?"""
+"""Score heads: what does each head do?"""
 
 from attnviz.app.heads.score import choices, results
 from attnviz.app.heads.tool import tool

@@ -76,8 +76,8 @@ def test_an_array_that_is_read_only_already_is_shared() -> None:
         ("query", np.full((HEADS, QUERIES, D_HEAD), np.nan), "not finite"),
         ("bias", np.full((HEADS, QUERIES, KEYS), -np.inf), "not finite"),
         ("weights", np.zeros((HEADS, KEYS, QUERIES)), "weights has shape"),
-        ("weights", np.full((HEADS, QUERIES, KEYS), 1.001), "not from 0 to 1"),
-        ("weights", np.full((HEADS, QUERIES, KEYS), -1e-9), "not from 0 to 1"),
+        ("weights", np.full((HEADS, QUERIES, KEYS), 1.001), "outside the range 0 to 1"),
+        ("weights", np.full((HEADS, QUERIES, KEYS), -1e-9), "outside the range 0 to 1"),
         ("scale", float("nan"), "scale is nan"),
     ],
 )

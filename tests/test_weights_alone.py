@@ -101,7 +101,7 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
         (random_weights(2, 3, 4, 4), "4 × 4 tokens, but there are 5 × 5"),
         (random_weights(2, 3, 5, 5) * np.nan, "not finite"),
         ({"last_hidden_state": 1}, "give the attentions"),
-        (np.eye(5)[None, None] * 3 - 0.4, r"holds -0\.4"),
+        (np.eye(5)[None, None] * 3 - 0.4, r"contains -0\.4"),
         (random_weights(2, 0, 5, 5), "are empty"),
         ([random_weights(1, 5, 5), random_weights(2, 5, 5)], "layer 2 has 2 heads"),
         (random_weights(1, 2, 5, 5) / 2, r"Row \d of encoder layer 1, head 1 sums to 0\.5, not to 1\."),

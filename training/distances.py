@@ -25,7 +25,7 @@ from attnviz.trained.translator.training import Settings, learn
 from attnviz.trained.translator.translator import Sizes
 from attnviz.trained.translator.vocabulary import FRENCH
 from training import figures
-from training.lengthening import MAX_CLAUSES, can_be_longer, clauses, lengthened
+from training.lengthening import MAX_CLAUSES, can_be_lengthened, clauses, lengthened
 from training.recurrent import RecurrentEncoderDecoder
 
 WEIGHTS = Path(__file__).with_name("weights")
@@ -41,12 +41,12 @@ SIZES = Sizes(decoder_layers=2)
 """Sizes of the transformer."""
 
 LEARNING_RATES = (6e-3, 2e-3)
-"""Learning rates that are tried for every network with every seed."""
+"""Learning rates to try for every network with every seed."""
 
 SEEDS = (0, 1, 2)
 
-_MEASURED_SEED, _TUNED_SEED = 1, 2
-_TUNED_ON = 40  # validation sentences for each number of clauses
+_TEST_SEED, _VALIDATION_SEED = 1, 2
+_VALIDATION_SENTENCES = 40  # validation sentences for each number of clauses
 
 
 def settings(learning_rate: float, seed: int) -> Settings:
@@ -62,46 +62,50 @@ def settings(learning_rate: float, seed: int) -> Settings:
     )
 
 
-def to_learn_from(count: int, seed: int) -> list[Pair]:
+def training_sentences(count: int, seed: int) -> list[Pair]:
     """Return training sentences with 0 to 6 inserted clauses, uniformly distributed.
 
     Args:
         count: Number of candidates; sentences that cannot be lengthened are skipped.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    sentences = filter(can_be_longer, splits.training(count, seed))
-    return [lengthened(pair, clauses(dice, dice.randint(0, MAX_TRAINED_CLAUSES))) for pair in sentences]
+    generator = random.Random(seed)  # noqa: S311 - not for security
+    sentences = filter(can_be_lengthened, splits.training(count, seed))
+    return [
+        lengthened(pair, clauses(generator, generator.randint(0, MAX_TRAINED_CLAUSES))) for pair in sentences
+    ]
 
 
-def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Pair]:
+def held_out_sentences(count: int, inserted: int, seed: int = _TEST_SEED) -> list[Pair]:
     """Return held-out minimal pairs of sentences with inserted clauses.
 
     Args:
         count: Number of sentences, which are the same for any number of clauses.
         inserted: Number of clauses; each further clause is added after the others.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    generator = random.Random(seed)  # noqa: S311 - not for security
     longer = []
     for readings in splits.minimal_pairs(count // 2, seed):
-        put_in = clauses(dice, MAX_CLAUSES)[:inserted]
-        longer += [lengthened(pair, put_in) for pair in readings if can_be_longer(pair)]
+        chosen = clauses(generator, MAX_CLAUSES)[:inserted]
+        longer += [lengthened(pair, chosen) for pair in readings if can_be_lengthened(pair)]
     return longer
 
 
-def to_tune_on() -> list[Pair]:
-    """Return validation sentences of every training length, for tuning; none is a test sentence."""
-    measured = {pair.source for pair in to_measure(SENTENCES, 0)}
-    short = to_measure(_TUNED_ON, 0, _TUNED_SEED)
+def validation_sentences() -> list[Pair]:
+    """Return validation sentences with each number of clauses in training; none is a test sentence."""
+    tested = {pair.source for pair in held_out_sentences(SENTENCES, 0)}
+    short = held_out_sentences(_VALIDATION_SENTENCES, 0, _VALIDATION_SEED)
     return [
         long
         for inserted in range(MAX_TRAINED_CLAUSES + 1)
-        for long, before in zip(to_measure(_TUNED_ON, inserted, _TUNED_SEED), short, strict=True)
-        if before.source not in measured
+        for long, original in zip(
+            held_out_sentences(_VALIDATION_SENTENCES, inserted, _VALIDATION_SEED), short, strict=True
+        )
+        if original.source not in tested
     ]
 
 
-def words_apart(pairs: Sequence[Pair]) -> float:
-    """Return the mean distance of "it" from its referent, in words."""
+def mean_distance(pairs: Sequence[Pair]) -> float:
+    """Return the mean distance from "it" to its referent, in words."""
     pronouns = [pair.pronoun for pair in pairs if pair.pronoun]
     return sum(it.source - it.referent for it in pronouns) / len(pairs)
 
@@ -115,8 +119,8 @@ def build(name: Name, seed: int = 0) -> nn.Module:
         return RecurrentEncoderDecoder(attention=name == "lstm_attention")
 
 
-def kept(name: Name) -> nn.Module:
-    """Load the saved network, in float32."""
+def load(name: Name) -> nn.Module:
+    """Load a saved network, in float32."""
     model = build(name)
     model.load_state_dict(load_file(_file(name)))
     return model
@@ -126,46 +130,47 @@ def _file(name: Name) -> Path:
     return WEIGHTS / f"distance-{name}.safetensors"
 
 
-def count_right(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
-    """Count the correct translations, and the correct ones of "il" and "elle", of sentences with a pronoun.
+def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Count the correct translations, and the correct pronouns, of sentences with a pronoun.
 
     A translation is correct word for word if each word is the most likely one after the reference's earlier
-    words; greedy decoding then generates it. A pronoun is correct if it is more likely than the other one.
+    words: greedy decoding then generates it. A pronoun, "il" or "elle", is correct if it is more likely than
+    the other.
     """
     exact = pronoun = 0
     model.eval()
     corpus = Corpus(pairs, batch=100)
-    for exercises in (corpus.batch(*each) for each in corpus.epoch(0)):
-        following = exercises.following
+    for batch in (corpus.batch(*each) for each in corpus.epoch(0)):
+        following = batch.following
         with torch.no_grad():
-            logits = model(exercises.source, exercises.target).logits
-        written = logits.argmax(dim=-1)
-        exact += int(((following == PADDING) | (written == following)).all(dim=1).sum())
-        every = torch.arange(len(logits))
-        scores, right = logits[every, exercises.pronoun], following[every, exercises.pronoun]
-        wrong = sum(FRENCH.ids(("il", "elle"))) - right
-        pronoun += int((scores[every, right] > scores[every, wrong]).sum())
+            logits = model(batch.source, batch.target).logits
+        predicted = logits.argmax(dim=-1)
+        exact += int(((following == PADDING) | (predicted == following)).all(dim=1).sum())
+        rows = torch.arange(len(logits))
+        scores, correct = logits[rows, batch.pronoun], following[rows, batch.pronoun]
+        wrong = sum(FRENCH.ids(("il", "elle"))) - correct
+        pronoun += int((scores[rows, correct] > scores[rows, wrong]).sum())
     return exact, pronoun
 
 
 def main() -> None:
     """Regenerate the results, and the weights of each network's first seed with its better rate."""
-    tested = [to_measure(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1)]
-    tuned_on = to_tune_on()
+    tested = [held_out_sentences(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1)]
+    validation = validation_sentences()
     runs, trained = list[Run](), dict[tuple[Name, float, int], nn.Module]()
     for name, learning_rate, seed in product(NAMES, LEARNING_RATES, SEEDS):
         chosen = settings(learning_rate, seed)
-        corpus = Corpus(to_learn_from(chosen.sentences, seed), chosen.batch)
+        corpus = Corpus(training_sentences(chosen.sentences, seed), chosen.batch)
         training = learn(chosen, build(name, seed), corpus)
-        model = figures.finished(training, f"{name}, rate {learning_rate}, seed {seed}")
-        tuned, _ = count_right(model, tuned_on)
-        exact, pronoun = zip(*(count_right(model, pairs) for pairs in tested), strict=True)
+        model = figures.train_to_end(training, f"{name}, rate {learning_rate}, seed {seed}")
+        tuned, _ = count_correct(model, validation)
+        exact, pronoun = zip(*(count_correct(model, pairs) for pairs in tested), strict=True)
         runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, exact, pronoun))
         trained[name, learning_rate, seed] = model
-    found = Distances(SENTENCES, MAX_TRAINED_CLAUSES, [*map(words_apart, tested)], runs)
-    distance.FILE.write_text(json.dumps(asdict(found)) + "\n", "utf-8")
+    distances = Distances(SENTENCES, MAX_TRAINED_CLAUSES, [*map(mean_distance, tested)], runs)
+    distance.FILE.write_text(json.dumps(asdict(distances)) + "\n", "utf-8")
     for name in NAMES:
-        run = found.chosen(name)[0]
+        run = distances.chosen(name)[0]
         tensors = trained[name, run.learning_rate, run.seed].state_dict()
         save_file({key: tensor.half() for key, tensor in tensors.items()}, _file(name))
 

@@ -1,4 +1,4 @@
-"""Shared functions: a complete training run, and files with one record per training run."""
+"""Functions for complete training runs, and for files with one record per run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from attnviz.atomic_file import atomic_file
 from attnviz.trained.training import Network, Progress
 
 
-def finished(training: Iterator[Progress[Network]], name: str) -> Network:
-    """Train to the end, and print the progress; return the model with weights rounded as in its file."""
+def train_to_end(training: Iterator[Progress[Network]], name: str) -> Network:
+    """Train to the end, and print the progress; return the model with its weights rounded to float16."""
     for progress in training:
         if progress.step % 100 == 0:
             print(f"{name}: step {progress.step}, loss {progress.loss:.3f}", flush=True)

@@ -1,4 +1,4 @@
-"""Sentences of increasing length: clauses about people are inserted between "it" and its referent.
+"""Sentences of increasing length, with clauses about people between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
 calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
@@ -18,22 +18,22 @@ from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 PEOPLE = sentence_parts.nouns("person")
 
 MAX_CLAUSES = len(PEOPLE)
-"""Maximum number of inserted clauses, one about each person in the vocabulary."""
+"""Maximum number of inserted clauses: one for each person in the vocabulary."""
 
 _BECAUSE = ("as", "because", "since")
 _CAR = ("car", "parce", "puisque", "puisqu'")
 
 Clause = tuple[Noun, Predicate]
-"""An inserted clause: a person, and what the person is or wants."""
+"""An inserted clause: a person and a predicate."""
 
 
-def clauses(dice: random.Random, count: int) -> list[Clause]:
+def clauses(generator: random.Random, count: int) -> list[Clause]:
     """Return random clauses about different people, at most `MAX_CLAUSES`."""
     predicates = sentence_parts.predicates("person")
-    return [(person, dice.choice(predicates)) for person in dice.sample(PEOPLE, count)]
+    return [(person, generator.choice(predicates)) for person in generator.sample(PEOPLE, count)]
 
 
-def can_be_longer(pair: Pair) -> bool:
+def can_be_lengthened(pair: Pair) -> bool:
     """Return whether both possible referents of "it" precede its clause."""
     it = pair.pronoun
     if it is None or it.other is None or max(it.referent, it.other) > it.source:
@@ -42,8 +42,8 @@ def can_be_longer(pair: Pair) -> bool:
 
 
 def lengthened(pair: Pair, inserted: Sequence[Clause]) -> Pair:
-    """Return a sentence that `can_be_longer` with clauses inserted before that of "it", in both languages."""
-    assert pair.pronoun is not None  # noqa: S101 - it can be longer
+    """Insert clauses before the clause of "it", in both languages; the pair must pass `can_be_lengthened`."""
+    assert pair.pronoun is not None  # noqa: S101 - by `can_be_lengthened`
     it, source, target = pair.pronoun, pair.source, pair.target
     tense: Tense = "past" if source[it.source + 1] in {"was", "wanted", "did"} else "present"
     english = [word for clause in inserted for word in _english(*clause, tense)]

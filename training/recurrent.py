@@ -24,11 +24,11 @@ class RecurrentSteps(NamedTuple):
     logits: Float[Tensor, "sentence target vocabulary"]
 
 
-class LookBack(nn.Module):
+class RecurrentAttention(nn.Module):
     """Attention of a recurrent decoder to a recurrent encoder's outputs (Bahdanau et al. 2015).
 
-    In the form of Luong et al. 2015: the query is W_q h, keys and values are the outputs (equation 8,
-    "general"), and tanh(W [h; attention output]) replaces h (equation 5).
+    As in Luong et al. 2015, the query is W_q h, keys and values are the outputs (equation 8, "general"), and
+    tanh(W [h; attention output]) replaces h (equation 5).
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class LookBack(nn.Module):
         outputs: Float[Tensor, "sentence source d_hidden"],
     ) -> Float[Tensor, "sentence target d_hidden"]:
         """Return the vectors that replace the decoder's hidden states."""
-        # |h| ≤ 1: divided by √d_hidden, all initial scores would be near 0.
+        # No division by √d_hidden: as |h| ≤ 1, all initial scores would be near 0.
         steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
         mixed: Tensor = self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
         return mixed
@@ -56,11 +56,11 @@ class RecurrentEncoderDecoder(nn.Module):
 
         c = f ⊙ c + i ⊙ tanh(g)        h = o ⊙ tanh(c)
 
-    Each has one layer, where the paper has four, and the source is not reversed as in the paper.
-    The output matrix is the target's embedding table, as in the transformer.
+    Each has one layer, not four as in the paper, and the source is not reversed. The output matrix is the
+    target's embedding table, as in the transformer.
 
     Args:
-        attention: Let the decoder attend to the encoder's outputs: `LookBack` transforms each of its h.
+        attention: Let the decoder attend to the encoder's outputs, with `RecurrentAttention`.
     """
 
     def __init__(self, *, attention: bool) -> None:
@@ -72,10 +72,10 @@ class RecurrentEncoderDecoder(nn.Module):
         self.encoder = nn.LSTM(D_EMBEDDING, D_HIDDEN, batch_first=True)
         self.decoder = nn.LSTM(D_EMBEDDING, D_HIDDEN, batch_first=True)
         for lstm in (self.encoder, self.decoder):
-            # torch adds two biases, each with the gates i, f, g and o in this order.
+            # torch has two biases that are added, each with the gates in the order i, f, g, o.
             for bias, number in (("bias_ih_l0", FORGET_BIAS), ("bias_hh_l0", 0.0)):
                 nn.init.constant_(lstm.get_parameter(bias)[D_HIDDEN : 2 * D_HIDDEN], number)
-        self.look_back = LookBack() if attention else None
+        self.look_back = RecurrentAttention() if attention else None
         self.to_word = nn.Linear(D_HIDDEN, D_EMBEDDING)
 
     def forward(

@@ -1,7 +1,7 @@
-"""Train and measure the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
+"""Train and evaluate the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
 
-It writes the folder of the model, as `save_pretrained` does, and prints its digests, which go into
-`attnviz/models/catalogue.py`. Then `python -m training.shapes figures` measures it and writes `figures.json`.
+It writes the model's folder, as `save_pretrained` does, and prints the digests of its files for
+`attnviz/models/catalogue.py`. `python -m training.shapes figures` evaluates it and writes `figures.json`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from attnviz.trained.shapes.pictures import (
 
 STEPS, BATCH, SEED = 3000, 64, 0
 PICTURES = 400
-LEARNED = 0.5  # the loss at which pictures get one more shape
+LOSS_FOR_MORE_SHAPES = 0.5  # below this mean loss, images get one more shape
 PATCH = 12  # pixels per side, after downscaling
-_MADE: Any = transformers  # which leaves constructors untyped
+_transformers: Any = transformers  # its constructors are untyped
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _IMAGE = "<image>"
 _WORDS = ("what", "colour", "is", "the", "which", "shape", *SHAPES, *COLOURS)
 
 
-def processor() -> Any:
-    """Return what prepares pictures and questions."""
+def build_processor() -> Any:
+    """Return the processor of images and questions."""
     vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), _IMAGE, *_WORDS))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -61,7 +61,7 @@ def processor() -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{begin} $A", special_tokens=[(begin, vocabulary[begin])]
     )
-    fast = _MADE.PreTrainedTokenizerFast(
+    fast = _transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **_SPECIAL, extra_special_tokens={"image_token": _IMAGE}
     )
     side = {"height": GRID * PATCH, "width": GRID * PATCH}
@@ -69,7 +69,7 @@ def processor() -> Any:
         size=side, crop_size=side, do_center_crop=False, resample=Image.Resampling.BILINEAR,
         image_mean=[0.5] * 3, image_std=[0.5] * 3,
     )  # fmt: skip
-    return _MADE.LlavaProcessor(
+    return _transformers.LlavaProcessor(
         images,
         fast,
         patch_size=PATCH,
@@ -78,30 +78,30 @@ def processor() -> Any:
     )
 
 
-def network(prepares: Any) -> Any:
+def build_network(vl_processor: Any) -> Any:
     """Return an untrained model."""
-    token = prepares.tokenizer.convert_tokens_to_ids
+    token = vl_processor.tokenizer.convert_tokens_to_ids
     sizes: dict[str, Any] = {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4}
-    config = _MADE.LlavaConfig(
+    config = _transformers.LlavaConfig(
         vision_config=CLIPVisionConfig(
             **sizes, num_hidden_layers=1, image_size=GRID * PATCH, patch_size=PATCH, projection_dim=48
         ),
         text_config=LlamaConfig(
-            **sizes, num_hidden_layers=2, vocab_size=len(prepares.tokenizer), max_position_embeddings=128,
+            **sizes, num_hidden_layers=2, vocab_size=len(vl_processor.tokenizer), max_position_embeddings=128,
             tie_word_embeddings=True, pad_token_id=token("<pad>"), bos_token_id=token("<s>"),
             eos_token_id=token("</s>"),
         ),
         image_token_id=token(_IMAGE), vision_feature_layer=-1, image_seq_length=GRID * GRID,
         tie_word_embeddings=True, pad_token_id=token("<pad>"),
     )  # fmt: skip
-    return _MADE.LlavaForConditionalGeneration(config)
+    return _transformers.LlavaForConditionalGeneration(config)
 
 
 class Batches:
-    """Questions as tensors; each shape is brought to the size of a patch once."""
+    """Converts questions to tensors. Each shape is drawn and resized to a patch only once."""
 
-    def __init__(self, prepares: Any) -> None:
-        self._token = prepares.tokenizer.convert_tokens_to_ids
+    def __init__(self, vl_processor: Any) -> None:
+        self._token = vl_processor.tokenizer.convert_tokens_to_ids
         empty = np.full((3 * CELL, 3 * CELL, 3), BACKGROUND, np.uint8)
         self._small: dict[tuple[str, str], Tensor] = {}
         for shape in SHAPES:
@@ -109,14 +109,14 @@ class Batches:
                 drawn = empty.copy()
                 drawn[CELL : 2 * CELL, CELL : 2 * CELL] = stamp(shape, colour)
                 side = 3 * PATCH
-                given = prepares.image_processor(
+                given = vl_processor.image_processor(
                     Image.fromarray(drawn), size={"height": side, "width": side}, return_tensors="pt"
                 )
                 self._small[shape, colour] = given["pixel_values"][0, :, PATCH : 2 * PATCH, PATCH : 2 * PATCH]
         self._empty = given["pixel_values"][0, :, :PATCH, :PATCH].repeat(1, GRID, GRID)
 
     def pixels(self, some: Sequence[Question]) -> Tensor:
-        """[picture, colour, row, column]."""
+        """Return the pixels of images, [picture, colour, row, column]."""
         found: Tensor = self._empty.repeat(len(some), 1, 1, 1)
         for picture, each in zip(found, some, strict=True):
             for shape in each.shapes:
@@ -125,32 +125,30 @@ class Batches:
         return found
 
     def ids(self, some: Sequence[Question]) -> Tensor:
-        """[question, token], padded on the left, so that all end with the word that names a shape."""
+        """Return token ids, [question, token], padded on the left: each ends with a shape or a colour."""
         texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
         longest = max(map(len, texts))
         return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
 
     def answers(self, some: Sequence[Question]) -> Tensor:
-        """[question]."""
+        """Return the token ids of the answers, [question]."""
         return torch.tensor(self._token([each.answer for each in some]))
 
 
 def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     """Return a trained model and its processor."""
     torch.manual_seed(seed)
-    random, prepares = Random(seed), processor()  # noqa: S311 - pictures are no secret
-    model, batches = network(prepares), Batches(prepares)
+    random, vl_processor = Random(seed), build_processor()  # noqa: S311 - not for security
+    model, batches = build_network(vl_processor), Batches(vl_processor)
     for name, parameter in model.named_parameters():
-        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches do not mix
+        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches stay independent
             parameter.requires_grad_(False).zero_()
     optimizer = torch.optim.AdamW(
         [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, steps)
-    most, average = (
-        1,
-        float("inf"),
-    )  # pictures have one shape at first, and one more as soon as these are learned
+    # Images have one shape at first, and one more whenever the loss is low enough.
+    most, average = 1, float("inf")
     for step in range(1, steps + 1):
         some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
         ids = batches.ids(some)
@@ -158,61 +156,61 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
         logits = model(**given, logits_to_keep=1).logits[:, -1]
         loss = torch.nn.functional.cross_entropy(logits, batches.answers(some))
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         average = min(average, 2.0) * 0.9 + loss.item() * 0.1
-        if average < LEARNED and most < MOST:
+        if average < LOSS_FOR_MORE_SHAPES and most < MOST:
             most, average = most + 1, float("inf")
         if step % 100 == 0:
             print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
-    return model.eval(), prepares
+    return model.eval(), vl_processor
 
 
 def measure(count: int = PICTURES) -> Figures:
-    """Return what the saved model does on pictures that no training has seen."""
-    random = Random(SEED + 1)  # noqa: S311 - pictures are no secret
-    right = 0
+    """Evaluate the saved model on images that are not in its training set."""
+    random = Random(SEED + 1)  # noqa: S311 - not for security
+    correct = 0
     weights: dict[bool, list[Floats]] = {True: [], False: []}
     for _ in range(count):
-        asked = question(random)
-        given = ModelInput(asked.text, images=(Image.fromarray(draw(asked.shapes)),))
+        item = question(random)
+        given = ModelInput(item.text, images=(Image.fromarray(draw(item.shapes)),))
         [expected] = loading.load("shapes").predictions(given)
-        right += expected.candidates[0].text.strip() == asked.answer
+        correct += expected.candidates[0].text.strip() == item.answer
         trace = loading.trace("shapes", given)
         patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
-        place = patches.index((asked.asked.row, asked.asked.column))
-        weights[asked.names_shape].append(trace.stack("decoder")[:, :, -1, place])
+        place = patches.index((item.asked.row, item.asked.column))
+        weights[item.names_shape].append(trace.stack("decoder")[:, :, -1, place])
     found = (_best(np.array(weights[by_shape], np.float64)) for by_shape in (True, False))
-    return Figures(count, right, round(1 / len(trace.tokens), 3), *found)
+    return Figures(count, correct, round(1 / len(trace.tokens), 3), *found)
 
 
 def _best(weights: Doubles) -> Head:
-    """Return the best head of [picture, layer, head], chosen on one half and measured on the other."""
-    choosing, reported = weights[::2], weights[1::2]
-    layer, head = np.unravel_index(choosing.mean(axis=0).argmax(), choosing.shape[1:])
-    of_head = reported[:, layer, head]
-    draws = np.random.default_rng(SEED).integers(len(of_head), size=(MAX_DRAWS, len(of_head)))
-    low, high = np.quantile(of_head[draws].mean(axis=1), [0.025, 0.975])
-    others = np.delete(reported.mean(axis=0).reshape(-1), layer * reported.shape[2] + head)
+    """Return the head with the largest mean weight on one half of the images, measured on the other half."""
+    selection, report = weights[::2], weights[1::2]
+    layer, head = np.unravel_index(selection.mean(axis=0).argmax(), selection.shape[1:])
+    head_weights = report[:, layer, head]
+    draws = np.random.default_rng(SEED).integers(len(head_weights), size=(MAX_DRAWS, len(head_weights)))
+    low, high = np.quantile(head_weights[draws].mean(axis=1), [0.025, 0.975])
+    others = np.delete(report.mean(axis=0).reshape(-1), layer * report.shape[2] + head)
     mean, low, high, least, most = (
-        round(float(each), 3) for each in (of_head.mean(), low, high, others.min(), others.max())
+        round(float(each), 3) for each in (head_weights.mean(), low, high, others.min(), others.max())
     )
     return Head((int(layer) + 1, int(head) + 1), mean, (low, high), (least, most))
 
 
-def main(*, measured: bool) -> None:
-    """Make the weights anew and print the digests that the catalogue needs, or measure them."""
-    if measured:
+def main(*, evaluate: bool) -> None:
+    """Train the model and print the digests for the catalogue, or evaluate the saved model."""
+    if evaluate:
         figures.FILE.write_text(json.dumps(measure()._asdict(), indent=1) + "\n", "utf-8")
         return
-    model, prepares = train()
+    model, vl_processor = train()
     model.half().save_pretrained(FOLDER)
-    prepares.save_pretrained(FOLDER)
+    vl_processor.save_pretrained(FOLDER)
     for file in sorted(FOLDER.iterdir()):
         print(file.name, hashlib.sha256(file.read_bytes()).hexdigest())
 
 
 if __name__ == "__main__":
-    main(measured=sys.argv[1:] == ["figures"])
+    main(evaluate=sys.argv[1:] == ["figures"])

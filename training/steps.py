@@ -1,6 +1,6 @@
 """Store the steps of training runs: `python -m training.steps [NAME …]`, four minutes each.
 
-Trains a bundled model again and writes a file that `attnviz.trained.snapshots` reads.
+Repeats the training of a bundled model, and writes a file that `attnviz.trained.snapshots` reads.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from attnviz.trained.translator.examination import Examination
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 300
-"""Number of held-out sentences, and of minimal pairs' sentences, for the stored measures."""
+"""Number of held-out sentences, and of sentences in minimal pairs, for the stored measures."""
 
 
 def translator_steps(steps: int) -> tuple[int, ...]:
-    """Return the steps at which a translator's snapshot is stored: more often at first."""
+    """Return the steps at which a translator's snapshots are stored, most of them early in training."""
     early = (0, 25, *range(50, 800, 50), *range(800, 2000, 100), *range(2000, steps, 500))
     return (*(step for step in early if step < steps), steps)
 
 
 def storyteller_steps(steps: int) -> tuple[int, ...]:
-    """Return the steps at which a storyteller's snapshot is stored: more often while the heads form."""
-    often = range(550, 900, 25)  # for the bundled storytellers
-    return tuple(sorted({*range(0, steps, 100), *(step for step in often if step < steps), steps}))
+    """Return the steps at which a storyteller's snapshots are stored, most of them while heads form."""
+    dense = range(550, 900, 25)  # in the bundled storytellers
+    return tuple(sorted({*range(0, steps, 100), *(step for step in dense if step < steps), steps}))
 
 
-def about(settings: Settings, sentences: Examination) -> dict[str, str]:
+def metadata(settings: Settings, sentences: Examination) -> dict[str, str]:
     """Return the metadata of a translator's training run and its snapshots."""
     return {
         "variant": settings.variant,
@@ -43,9 +43,10 @@ def about(settings: Settings, sentences: Examination) -> dict[str, str]:
     }
 
 
-def _watched(news: Iterable[int | Snapshot]) -> list[Snapshot]:
+def _printed(events: Iterable[int | Snapshot]) -> list[Snapshot]:
+    """Print the measures of each snapshot, and return the snapshots."""
     snapshots = []
-    for each in news:
+    for each in events:
         if isinstance(each, Snapshot):
             print(f"step {each.step}: {dict(each.measures)}", flush=True)
             snapshots.append(each)
@@ -56,12 +57,12 @@ def main(names: Collection[str]) -> None:
     """Regenerate the stored steps of some training runs."""
     for name in names or STORED:
         if name in SIZES:
-            news = copying.watch(name, 0, STEPS, storyteller_steps(STEPS))
-            write({"variant": name, "seed": "0"}, _watched(news), file_of(name))
+            events = copying.watch(name, 0, STEPS, storyteller_steps(STEPS))
+            write({"variant": name, "seed": "0"}, _printed(events), file_of(name))
         else:
             settings, sentences = Settings.of(name), Examination.of(SENTENCES)
-            news = examination.watch(settings, sentences, translator_steps(settings.steps))
-            write(about(settings, sentences), _watched(news), file_of(name))
+            events = examination.watch(settings, sentences, translator_steps(settings.steps))
+            write(metadata(settings, sentences), _printed(events), file_of(name))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Intervention:
     Attributes:
         pronoun: Fraction of sentences in which the correct one of "il" and "elle" is more likely.
         changed: Fraction of sentences in which the more likely one changes.
-        rest: Fraction of sentences whose translation is correct, ignoring words that agree in gender.
+        rest: Fraction of sentences with a correct translation, ignoring words that agree in gender.
     """
 
     pronoun: float
@@ -43,14 +43,14 @@ class Intervention:
 
 @dataclass(frozen=True)
 class Figures:
-    """All results of one translator, on sentences with combinations not in the training set.
+    """All results of one translator, on sentences with word combinations that are not in the training set.
 
     Attributes:
         exact: Fraction of sentences translated correctly word for word, by split.
         pronoun: Fraction of minimal pairs' sentences in which the correct one of "il" and "elle" is more
             likely; chance level 0.5.
-        layer, head: The encoder's head of the following results, from 1.
-        subject, object: Its attention from "it" if the referent is the first or the second noun.
+        layer, head: The encoder head of the following results, from 1.
+        subject, object: The head's attention from "it" if the referent is the first or the second noun.
         ablated: Effect of ablating its row of "it".
         moved: Effect of moving the referent's weight to the other noun.
     """
@@ -70,8 +70,9 @@ class Familiarity:
     """Overlap of the test sentences with the training set.
 
     Attributes:
-        sentences: Number of test sentences, those of the minimal pairs.
-        num_near_duplicates: Number of those that differ from a training sentence in one noun at most.
+        sentences: Number of test sentences, all from minimal pairs.
+        num_near_duplicates: Number of test sentences that differ from a training sentence in at most one
+            noun.
     """
 
     sentences: int
@@ -91,7 +92,7 @@ def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Fam
 
 
 def _without_a_noun(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """Yield the English words with each noun in turn replaced by a gap."""
+    """Yield the English words with one noun at a time replaced by a gap."""
     for place, word in enumerate(pair.source):
         if word in NOUN:
             yield (*pair.source[:place], "", *pair.source[place + 1 :])
@@ -107,16 +108,16 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
     held_out = {split: splits.held_out(split, sentences, seed) for split in splits.SPLITS}
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
     weights = weights_from_it(translator, both)
-    layer, head = finder(weights, both)
+    layer, head = best_head(weights, both)
     # In a minimal pair, "it" refers first to the subject and then to the object.
-    of_head = weights[:, layer, head]
+    head_weights = weights[:, layer, head]
     return Figures(
         exact={split: exact_match(translator, some) for split, some in held_out.items()},
         pronoun=pronoun_accuracy(translator, both),
         layer=layer + 1,
         head=head + 1,
-        subject=reading(of_head[0::2], both[0::2]),
-        object=reading(of_head[1::2], both[1::2]),
+        subject=reading(head_weights[0::2], both[0::2]),
+        object=reading(head_weights[1::2], both[1::2]),
         ablated=intervention(translator, both, lambda it: Edit("encoder", layer, head, it.source)),
         moved=intervention(
             translator, both, lambda it: Edit("encoder", layer, head, it.source, it.referent, it.other)
@@ -124,7 +125,7 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
     )
 
 
-def finder(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pair]) -> tuple[int, int]:
+def best_head(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pair]) -> tuple[int, int]:
     """Return the layer and head, from 0, that most often attend from "it" to its referent.
 
     Args:
@@ -152,7 +153,7 @@ def intervention(
     written = translator.translate_all([pair.source for pair in pairs], [(edit,) for edit in edits])
     return Intervention(
         pronoun=share(il == is_il(pair) for il, pair in zip(after, pairs, strict=True)),
-        changed=share(now != then for now, then in zip(after, before, strict=True)),
+        changed=share(new != old for new, old in zip(after, before, strict=True)),
         rest=share(
             [*map(without_gender, words)] == [*map(without_gender, pair.target)]
             for words, pair in zip(written, pairs, strict=True)

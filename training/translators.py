@@ -23,7 +23,7 @@ SEEDS = (0, 1, 2)
 
 def trained(settings: Settings) -> Translator:
     """Train a translator, and print its progress."""
-    model = figures.finished(train(settings), f"{settings.variant}, seed {settings.seed}")
+    model = figures.train_to_end(train(settings), f"{settings.variant}, seed {settings.seed}")
     about = {"variant": settings.variant, "seed": str(settings.seed), "steps": str(settings.steps)}
     return Translator(model, settings.sizes, about)
 

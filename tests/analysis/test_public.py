@@ -54,8 +54,8 @@ OF_ARRAYS: list[Callable[[Any], Any]] = [
     ("number", "said"),
     [
         (0.7, r"\[.*1, 3\] sums to 1\.5, not to 1\. .*divide each row by it"),
-        (-0.3, r"\[.*1, 3\] holds -0\.3\. Weights are from 0 to 1"),
-        (np.nan, r"\[.*1, 3\] holds numbers that are not finite"),
+        (-0.3, r"\[.*1, 3\] contains -0\.3\. Weights are from 0 to 1"),
+        (np.nan, r"\[.*1, 3\] contains numbers that are not finite"),
     ],
 )
 def test_rows_that_are_none_of_weights(compute: Callable[[Any], Any], number: float, said: str) -> None:

@@ -192,7 +192,7 @@ def test_who_has_read_enough_is_no_error() -> None:
     ("error", "status", "said"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 2, "No space left on device."),
-        (KeyboardInterrupt(), command_line.BROKEN_OFF, "\nBroken off.\n"),
+        (KeyboardInterrupt(), command_line.INTERRUPTED, "\nInterrupted.\n"),
     ],
 )
 def test_a_full_disk_and_ctrl_c_end_without_a_traceback(

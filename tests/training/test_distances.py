@@ -9,31 +9,31 @@ from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from training import distances
-from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, to_learn_from, to_measure
+from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, held_out_sentences, training_sentences
 from training.lengthening import MAX_CLAUSES
 
 
 def test_nothing_is_learned_that_is_measured() -> None:
-    for pair in to_learn_from(2000, seed=0):
+    for pair in training_sentences(2000, seed=0):
         assert not any(splits.holds(pair, split) for split in splits.SPLITS)
-    for pair in to_measure(100, 3):
+    for pair in held_out_sentences(100, 3):
         assert any(splits.holds(pair, split) for split in splits.SPLITS)
 
 
 def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
     measured = {
-        pair.source for inserted in range(MAX_CLAUSES + 1) for pair in to_measure(SENTENCES, inserted)
+        pair.source for inserted in range(MAX_CLAUSES + 1) for pair in held_out_sentences(SENTENCES, inserted)
     }
-    tuned_on = distances.to_tune_on()
-    assert len(tuned_on) > 100
-    for pair in tuned_on:
+    validation = distances.validation_sentences()
+    assert len(validation) > 100
+    for pair in validation:
         assert pair.source not in measured
         assert any(splits.holds(pair, split) for split in splits.SPLITS)
 
 
 def test_a_measure_counts_what_is_right() -> None:
-    model = distances.kept("lstm")
-    pairs = [pair for inserted in (0, 3) for pair in to_measure(20, inserted)]
+    model = distances.load("lstm")
+    pairs = [pair for inserted in (0, 3) for pair in held_out_sentences(20, inserted)]
     il, elle = FRENCH.ids(("il", "elle"))
     exact = pronoun = 0
     for pair in pairs:
@@ -45,17 +45,17 @@ def test_a_measure_counts_what_is_right() -> None:
         pronoun += chosen == pair.target[pair.pronoun.target]
         spoken = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
         exact += spoken == [*pair.target, END]
-    assert distances.count_right(model, pairs) == (exact, pronoun)
+    assert distances.count_correct(model, pairs) == (exact, pronoun)
 
 
 @pytest.mark.parametrize("inserted", [0, pytest.param(MAX_TRAINED_CLAUSES, marks=pytest.mark.everything)])
 def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None:
     stored = distance.read()
     assert (stored.sentences, stored.max_trained_clauses) == (SENTENCES, MAX_TRAINED_CLAUSES)
-    pairs = to_measure(SENTENCES, inserted)
-    assert stored.words[inserted] == pytest.approx(distances.words_apart(pairs))
+    pairs = held_out_sentences(SENTENCES, inserted)
+    assert stored.words[inserted] == pytest.approx(distances.mean_distance(pairs))
     for name in NAMES:
         run = stored.chosen(name)[0]
         # Another processor adds up in another order: a sentence on the edge may fall to the other side.
-        found = distances.count_right(distances.kept(name), pairs)
+        found = distances.count_correct(distances.load(name), pairs)
         assert found == pytest.approx((run.exact[inserted], run.pronoun[inserted]), abs=2)

@@ -10,7 +10,7 @@ from attnviz.trained.translator import grammar
 from attnviz.trained.translator.grammar import Pair, written
 from attnviz.trained.translator.lexicon import NOUN, PREDICATE
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from training.lengthening import MAX_CLAUSES, can_be_longer, clauses, lengthened
+from training.lengthening import MAX_CLAUSES, can_be_lengthened, clauses, lengthened
 
 
 def understood(text: str) -> Pair:
@@ -20,7 +20,7 @@ def understood(text: str) -> Pair:
 def by_chance(seed: int) -> Pair:
     """A sentence of the grammar that can be longer."""
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    return next(filter(can_be_longer, iter(lambda: grammar.sentence(dice), None)))
+    return next(filter(can_be_lengthened, iter(lambda: grammar.sentence(dice), None)))
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
     ],
 )
 def test_a_sentence_without_a_place_for_clauses(text: str) -> None:
-    assert not can_be_longer(understood(text))
+    assert not can_be_lengthened(understood(text))

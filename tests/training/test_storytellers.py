@@ -8,7 +8,7 @@ from attnviz.trained.storyteller.figures import stored
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
 from tests.trained.storyteller.both import SMALL_FIRST
-from training.storytellers import ITEMS, asked, measure
+from training.storytellers import ITEMS, measure, placement_questions
 
 
 @pytest.mark.parametrize("name", SMALL_FIRST)
@@ -21,7 +21,7 @@ def test_the_stored_figures_are_the_weights_own(name: str) -> None:
 
 
 def test_where_something_is_can_be_read_and_was_held_out() -> None:
-    stories = asked(3)
+    stories = placement_questions(3)
     assert len(stories) == ITEMS
     for words, container in stories:
         noun = words[-4]
