@@ -134,8 +134,20 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """Return the number of bundled pairs of sentences."""
-    return f"{len(pairs.bundled())} pairs"
+    """Count the bundled pairs, and those in which the pronoun attends more to its noun in both sentences."""
+    found = [all(map(_attends_to_referent, pair.readings)) for pair in pairs.bundled()]
+    return f"head 4-2 resolves {sum(found)} of {len(found)} pairs"
+
+
+def _attends_to_referent(sentence: pairs.SentenceOfPair) -> bool:
+    """Compare the weights from the pronoun to the two nouns in head 4-2, summed over a noun's pieces."""
+    block = attnviz.trace(sentence.text).block("encoder", layer=3)
+    pronoun, *nouns = (
+        [at for at, token in enumerate(block.key_tokens) if span.start < token.end <= span.end]
+        for span in (sentence.pronoun, *sentence.candidates)
+    )
+    weights = [block.weights[1][np.ix_(pronoun, noun)].sum() for noun in nouns]
+    return bool(weights[sentence.right] > weights[1 - sentence.right])
 
 
 def forms_of_edits() -> str:

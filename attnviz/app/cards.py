@@ -29,7 +29,7 @@ _IN_A_ROW = 4
 
 @dataclass(frozen=True)
 class Card:
-    """A page's card: file, question, summary, and name in menus."""
+    """A page's card: its file name, question, summary, menu label and icon."""
 
     name: str
     question: str
@@ -41,9 +41,9 @@ class Card:
 def draw(cards: Sequence[Card]) -> None:
     """Draw these cards, up to four in a row."""
     for row in range(0, len(cards), _IN_A_ROW):
-        shown = cards[row : row + _IN_A_ROW]
-        with st.container(key=f"cards-{shown[0].name}"):
-            for column, card in zip(st.columns(_IN_A_ROW), shown, strict=False):
+        row_cards = cards[row : row + _IN_A_ROW]
+        with st.container(key=f"cards-{row_cards[0].name}"):
+            for column, card in zip(st.columns(_IN_A_ROW), row_cards, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
                     seen = "✓ visited" if link.visited(card.name) else ""

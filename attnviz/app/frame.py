@@ -19,20 +19,20 @@ from attnviz.widgets.code import LOOK
 ICON = Path(__file__).with_name("icon.png")
 """The icon in the browser's tab."""
 
-_BELOW = {
+_SUBPAGES = {
     "learn": {lesson.name for lesson in LESSONS},
     "heads": {tool.name for tool in TOOLS},
     "models": {"images"},
     "about": {"references"},
 }
-"""The pages below each entry of the menu."""
+"""Pages that belong to each menu entry."""
 
-# On a phone the picture comes before the overview: what a tap changes is then in sight.
+# On a phone, the picture comes before the overview, so that the effect of a tap is visible.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
-# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# The element that loads the widgets' code is hidden. A room's bar covers the page's foot and does not
-# fade during reruns: the page's text would show through.
+# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; pictures need that space.
+# The element that loads the widgets' code is hidden. A room's bar covers the bottom of the page; it must not
+# fade during reruns, or the page's text would show through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
 # Streamlit sets 16 pixels, ignoring the browser's font size. An iPhone zooms in on small text boxes.
@@ -164,8 +164,8 @@ _MENU = {
 }
 """The pages of the menu, each with its title and its icon.
 
-Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a
-list that screen readers cannot read.
+Lessons and tools are linked from the pages Learn and Heads: on phones, Streamlit turns a menu with sections
+into a list that screen readers cannot read.
 """
 
 TITLES = (
@@ -178,7 +178,7 @@ TITLES = (
 
 
 def pages() -> list[StreamlitPage]:
-    """Every page, for one run: Streamlit marks the one that may be drawn."""
+    """Return copies of all pages for one run, because Streamlit marks the page that may be drawn."""
     return list(map(copy, _pages()))
 
 
@@ -186,7 +186,7 @@ def pages() -> list[StreamlitPage]:
 def _pages() -> list[StreamlitPage]:
     """Return all pages; a page's file name is its URL path, and the first one's is "/".
 
-    Cached, since Streamlit checks each page's file: a tenth of a rerun's processor time.
+    Cached, because Streamlit checks each page's file, which takes a tenth of a rerun's CPU time.
     """
     return [
         st.Page(
@@ -208,15 +208,15 @@ def run() -> None:
     st.set_page_config(page_icon=str(ICON), layout="wide")
     page = st.navigation(pages(), position="top")
     st.set_page_config(page_title=f"{page.title} · attnviz")
-    st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_marked(page)}")
+    st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_menu_style(page)}")
     send_code()
     with memory.drawing(), bar.after(page):
         page.run()
 
 
-def _marked(page: StreamlitPage) -> str:
+def _menu_style(page: StreamlitPage) -> str:
     """Return the style that marks the menu entry of a page that is not in the menu itself."""
-    entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
+    entry = next((entry for entry, names in _SUBPAGES.items() if page.url_path in names), None)
     if entry is None:
         return ""
     links = ", ".join(f'[data-testid="st{kind}NavLink"][href$="/{entry}"]' for kind in ("Top", "Sidebar"))

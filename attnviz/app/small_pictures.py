@@ -1,4 +1,4 @@
-"""Small pictures for the pages' cards, drawn by hand; they show no model's numbers."""
+"""Small illustrations for the pages' cards; they are not computed from a model."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import sin

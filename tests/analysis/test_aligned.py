@@ -8,8 +8,8 @@ from attnviz.analysis.aligned import (
     Word,
     align,
     aligned_sentences,
-    named,
-    on_places,
+    place_labels,
+    place_weights,
 )
 from attnviz.errors import AttnvizError
 from tests.analysis.texts import shown
@@ -81,12 +81,12 @@ def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Wor
 def test_places_are_called_after_both_texts() -> None:
     first, second = shown("a b c"), shown("A x c y")
     places = aligned_sentences(first, second)
-    groups = named(places, first.groups, second.groups)
+    groups = place_labels(places, first.groups, second.groups)
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
     assert [group.number for group in groups] == [1, 2, 3, 4]
     assert groups[3].title == 'only in the second: token 4: "y", character 7'
     back = aligned_sentences(second, first)
-    assert [group.label for group in named(back, second.groups, first.groups)] == [
+    assert [group.label for group in place_labels(back, second.groups, first.groups)] == [
         *("A", "x → b", "c", "− y")
     ]
 
@@ -110,7 +110,7 @@ def test_texts_with_too_few_common_words_are_refused_either_way(first: str, seco
 
 def test_weights_on_the_grid_by_hand() -> None:
     weights = np.arange(2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3)
-    placed = on_places(weights, [4, None, 0], [None, 2, 0, 1])
+    placed = place_weights(weights, [4, None, 0], [None, 2, 0, 1])
     gap = np.nan
     expected = [
         [[gap, 14, 12, 13], [gap] * 4, [gap, 2, 0, 1]],

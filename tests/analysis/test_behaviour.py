@@ -96,7 +96,7 @@ def test_between_two_texts_position_means_nothing() -> None:
     found = by_name(behaviours(weights, target, source))
     assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
     assert {name for name, behaviour in found.items() if behaviour.found.any()} == {"broad"}
-    assert set(facts(weights, target, source)) == {"spreads widely (like 7 of 7 tokens sharing equally)"}
+    assert set(facts(weights, target, source)) == {"spreads widely (like equal weights on 7 of 7 tokens)"}
 
 
 def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
@@ -131,8 +131,8 @@ def test_facts_name_what_stands_out() -> None:
         "attends to itself (61 %)",
         "attends to [CLS] (54 %)",
         "attends to “w4”, token 5 (45 %)",
-        "spreads widely (like 13 of 13 tokens sharing equally)",
-        "attends to no fixed place (like 1 of 13 tokens sharing equally)",
+        "spreads widely (like equal weights on 13 of 13 tokens)",
+        "attends to no fixed position (like equal weights on 1 of 13 tokens)",
     )
 
 

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attnviz.analysis.change import change, largest_moves
+from attnviz.analysis.change import change, largest_changes
 from attnviz.analysis.display_tokens import DisplayToken
 from tests.analysis.texts import shown
 
@@ -33,7 +33,7 @@ def test_cells_that_either_mask_forbids_stay_masked() -> None:
 def test_largest_move_of_each_head_whichever_its_sign() -> None:
     values = np.array([[[[0.25, -0.5], [0.0, 0.125]], [[0.0, -np.inf], [0.375, 0.25]]]], dtype=np.float32)
     queries, keys = shown("a b").groups, shown("c d").groups
-    assert largest_moves(values, queries, keys) == (("a", "d", -0.5), ("b", "c", 0.375))
+    assert largest_changes(values, queries, keys) == (("a", "d", -0.5), ("b", "c", 0.375))
 
 
 def test_what_only_one_sentence_has_is_a_gap() -> None:

@@ -9,9 +9,9 @@ from tokenizers import pre_tokenizers
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
     faint,
-    left_share,
     shown_mask,
     shown_scores,
+    shown_share,
     shown_weights,
     visible_text,
 )
@@ -76,7 +76,7 @@ def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
     weights[:, 0] = 1
     shown = pieces(hide_special=True)
     assert np.array_equal(shown_weights(weights, shown), np.zeros((5, 5)))
-    assert left_share(weights, shown).tolist() == [0] * 5
+    assert shown_share(weights, shown).tolist() == [0] * 5
 
 
 def test_rows_that_went_to_hidden_tokens_are_drawn_as_strong_as_the_model_s_own() -> None:
@@ -84,7 +84,7 @@ def test_rows_that_went_to_hidden_tokens_are_drawn_as_strong_as_the_model_s_own(
     weights[:, 0], weights[:, 1], weights[:, 4] = 0.5, 0.125, 0.375
     weights[3] = [0.98, 0.0196, 0.0004, 0, 0, 0, 0]
     shown = pieces(hide_special=True)
-    rescaled, left = shown_weights(weights, shown), left_share(weights, shown)
+    rescaled, left = shown_weights(weights, shown), shown_share(weights, shown)
     np.testing.assert_allclose(rescaled[2], [0.98, 0.02, 0, 0, 0], rtol=1e-4)
     drawn = faint(rescaled, left)
     np.testing.assert_allclose(drawn[2], weights[3, 1:6], rtol=1e-4)
@@ -100,7 +100,7 @@ def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> N
     shown = DisplayTokens(plain, tired.text, hide_special=True)
     assert np.array_equal(shown_weights(part, shown), part)
     assert shown.explanation == "nothing hidden, merged or rescaled"
-    assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
+    assert shown_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
 
 
 def test_scores_are_left_out_but_never_merged() -> None:
@@ -258,7 +258,7 @@ def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
     made = shown_weights(weights, looking, looked_at)
     assert made.dtype == np.float32
     np.testing.assert_allclose(made, expected / left[..., None], atol=1e-6)
-    np.testing.assert_allclose(left_share(weights, looking, looked_at), left, atol=1e-5)
+    np.testing.assert_allclose(shown_share(weights, looking, looked_at), left, atol=1e-5)
 
 
 def test_what_is_not_there_cannot_be_shown() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import mean_interval, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
@@ -45,7 +45,7 @@ def test_an_interval_that_is_printed_in_a_paper() -> None:
 
 def test_no_answers_say_nothing_and_impossible_ones_are_refused() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
-    with pytest.raises(ValueError, match="5 right answers of 3"):
+    with pytest.raises(ValueError, match="must be 0 to 3, not 5"):
         wilson(5, 3)
 
 
@@ -54,7 +54,7 @@ def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
     samples = random.exponential(size=(4_000, 100))
     held = 0
     for sample in samples:
-        low, high = of_mean(float(sample.mean()), float(sample.var()), len(sample))
+        low, high = mean_interval(float(sample.mean()), float(sample.var()), len(sample))
         held += low <= 1 <= high
     assert 0.92 < held / len(samples) < 0.96
-    assert all(map(isnan, of_mean(0.5, 0.1, 29)))
+    assert all(map(isnan, mean_interval(0.5, 0.1, 29)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, surrounded_norms, weighted_vectors
+from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, residual_norms, weighted_vectors
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats
 from tests.analysis.texts import make_block, words
@@ -60,7 +60,7 @@ def test_parts_and_surroundings_make_the_normed_whole(block: Block) -> None:
     together = sum(through_the_norm(part) for part in parts) + through_the_norm(bias) + shift
     np.testing.assert_allclose(together, normed, atol=1e-5)
     np.testing.assert_allclose(
-        surrounded_norms(block, query, residual, FrozenNorm(gain, shift, deviation)),
+        residual_norms(block, query, residual, FrozenNorm(gain, shift, deviation)),
         [np.sqrt((through_the_norm(part) ** 2).sum()) for part in parts],
         rtol=1e-4,
     )

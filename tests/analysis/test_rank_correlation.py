@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.analysis.rank_correlation import (
-    SELDOM,
+    SIGNIFICANCE_LEVEL,
     critical_value,
     rank_correlation,
     ranks,
@@ -63,7 +63,9 @@ def test_the_bound_is_the_smallest_that_all_orders_reach_seldom(count: int, comp
     reached = dict(
         zip(sorted(times), np.cumsum([times[each] for each in sorted(times)[::-1]])[::-1], strict=True)
     )
-    bound = min(each for each, orders in reached.items() if orders / len(far) <= SELDOM / comparisons)
+    bound = min(
+        each for each, orders in reached.items() if orders / len(far) <= SIGNIFICANCE_LEVEL / comparisons
+    )
     assert found == pytest.approx(float(bound))
 
 

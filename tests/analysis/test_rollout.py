@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.rollout import mixed, rollout
+from attnviz.analysis.rollout import rollout, with_residual
 from attnviz.trace import Floats
 
 
@@ -30,7 +30,7 @@ def test_three_tokens_worked_by_hand() -> None:
             [3 / 32, 1 / 4, 21 / 32],
         ]
     )
-    np.testing.assert_allclose(mixed(weights), np.stack([below, above]), atol=1e-7)
+    np.testing.assert_allclose(with_residual(weights), np.stack([below, above]), atol=1e-7)
     np.testing.assert_allclose(rollout(weights), np.stack([below, through_both]), atol=1e-7)
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from attnviz.analysis.sentence import moves, quiz_options, strongest_keys
+from attnviz.analysis.sentence import changed_keys, quiz_options, strongest_keys
 from tests.analysis.texts import shown
 
 GROUPS = shown("the dog saw the <b>").groups
@@ -27,7 +27,7 @@ def test_quiz_options_are_the_two_largest_weights_and_then_content_words() -> No
 
 def test_biggest_gain_and_loss() -> None:
     change = np.array([[0.3, -0.36, 0.05, 0.0, 0.01]] * 5, dtype=np.float32)
-    told = moves(change, 2, GROUPS)
+    told = changed_keys(change, 2, GROUPS)
     assert told.gain == ("the (token 1)", float(np.float32(0.3)))
     assert told.loss == ("dog", float(np.float32(-0.36)))
-    assert moves(np.full((5, 5), 0.004, np.float32), 2, GROUPS) == (None, None)
+    assert changed_keys(np.full((5, 5), 0.004, np.float32), 2, GROUPS) == (None, None)

@@ -30,8 +30,8 @@ def test_it_says_what_it_is() -> None:
     facts, rows = read(table)
     assert facts == {
         "text": "the text",
-        "second text": "le texte",
-        "minus the same for the text": "the first text",
+        "target text": "le texte",
+        "compared with text": "the first text",
         "model": "minilm",
         "layer": "4",
         "head": "2",

@@ -9,9 +9,9 @@ from attnviz.analysis import window as module
 from attnviz.analysis.window import (
     THRESHOLDS,
     Window,
-    following,
     hidden_shares,
-    lines_places,
+    line_places,
+    next_match,
     rows_of,
     strongest,
     summary,
@@ -71,14 +71,14 @@ def test_a_window_lies_inside_its_text(row: int, column: int, span: int, queries
 
 
 def test_lines_lead_around_the_chosen_token_and_to_its_top_keys() -> None:
-    rows, columns = lines_places(20, [3, 900, 20], 1000, 1000)
+    rows, columns = line_places(20, [3, 900, 20], 1000, 1000)
     assert rows == [*range(8, 33)]
     assert columns == [3, *range(8, 33), 900]
-    assert lines_places(0, [], 5, 4) == ([*range(5)], [*range(4)])
+    assert line_places(0, [], 5, 4) == ([*range(5)], [*range(4)])
 
 
 def test_a_search_goes_round() -> None:
     places = [3, 7, 9]
-    assert [following(places, at, 1) for at in (-1, 3, 8, 9)] == [3, 7, 9, 3]
-    assert [following(places, at, -1) for at in (-1, 3, 8, 9)] == [9, 9, 7, 7]
-    assert following([], 4, 1) is None
+    assert [next_match(places, at, 1) for at in (-1, 3, 8, 9)] == [3, 7, 9, 3]
+    assert [next_match(places, at, -1) for at in (-1, 3, 8, 9)] == [9, 9, 7, 7]
+    assert next_match([], 4, 1) is None

@@ -22,7 +22,7 @@ def test_a_listener_hears_the_number_and_only_if_there_is_one(
 ) -> None:
     monkeypatch.setattr(st, "session_state", state)
     listened: list[int] = []
-    component._hears({"on_query": listened.append}, "bars", "on_query")()
+    component._callback({"on_query": listened.append}, "bars", "on_query")()
     assert listened == told
 
 
@@ -34,5 +34,5 @@ def test_what_was_chosen_before_and_is_not_answered_is_heard_first(monkeypatch: 
         "on_pick": lambda layer, head: listened.append(("pick", layer, head)),
         "on_tokens": lambda query, key: listened.append(("tokens", query, key)),
     }
-    component._hears(listeners, "atlas", "on_pick")()
+    component._callback(listeners, "atlas", "on_pick")()
     assert listened == [("tokens", 7, None), ("pick", 4, 2)]

@@ -158,4 +158,4 @@ def test_the_rows_of_several_tokens_are_followed_together() -> None:
 
 def test_a_text_is_refused_where_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "_waiting", [traces.MAX_WAITING_TOKENS])
-    assert "many long texts wait" in try_page("explore", text="Nobody has read this yet.").error[0].value
+    assert "long texts are queued" in try_page("explore", text="Nobody has read this yet.").error[0].value

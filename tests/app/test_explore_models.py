@@ -110,7 +110,7 @@ def test_layers_without_attention_weights_say_what_they_are(opened: Open) -> Non
     assert head["layer"] == 2
     read = view(model, ModelInput(PROMPT))
     own = attnviz.trace(PROMPT, model).stack("decoder")
-    assert np.array_equal(traces.own_weights(read.model, read.given, "decoder")[1::2], own)
+    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], own)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(try_page(page, model=model, text=PROMPT, layer="3"))
 
@@ -254,7 +254,7 @@ def test_other_visitors_and_changed_texts_keep_the_smaller_limit(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = try_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")
-    assert "may have 10 tokens" in app.error[0].value
+    assert "can have 10 tokens" in app.error[0].value
     assert app.text_input(key="text").value == "red dog " * 6
     clean(app.text_input(key="text").set_value("red dog").run())
     monkeypatch.setattr(allowed, "_restriction", lambda: False)
@@ -268,8 +268,8 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     trace, taken = traces.trace(lookup.entry(model), given), Trace.load(tmp_path / "taken.npz")
     assert (taken.text, taken.written) == (trace.text, 4)
     told, _ = read_head_table(csv_of(view(model, given), Heads(1, 1, ())))
-    assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
-    [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
+    assert told["sampling"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
+    [end] = [value for name, value in told.items() if name.startswith("generated text")]
     assert trace.text.removeprefix(PROMPT).strip() in end
     page = report_of(view(model, given), Heads(2, 3, ()), 4)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))

@@ -101,16 +101,16 @@ def test_the_first_sight_is_a_word_and_the_patch_that_it_names() -> None:
     asked = QUESTIONS["six shapes"]
     message = sent(app, "patches")
     assert message["words"]
-    assert message["names"][message["query"]] == asked.named
+    assert message["names"][message["query"]] == asked.keyword
     assert (message["layer"], message["head"]) == HEAD
     trace = read("six shapes", asked.text)
     words = words_in(trace)
     row = trace.block("decoder", HEAD[0] - 1).weights[HEAD[1] - 1, words[message["query"]]]
     strongest = trace.tokens[int(row.argmax())].patch
     assert strongest is not None
-    assert (strongest.row, strongest.column) == (asked.asked.row, asked.asked.column)
+    assert (strongest.row, strongest.column) == (asked.target.row, asked.target.column)
     assert (
-        f"*row {asked.asked.row + 1}, column {asked.asked.column + 1}* **{100 * row.max():.1f} %**"
+        f"*row {asked.target.row + 1}, column {asked.target.column + 1}* **{100 * row.max():.1f} %**"
         in words_of(app)
     )
     assert f"**{asked.answer}**" in words_of(app)

@@ -40,13 +40,13 @@ class Held(Job[str]):
 def _page(job: "Held", how: "dict[str, Any]") -> None:
     import streamlit as st
 
-    from attnviz.app.job_view import counted, show_job
+    from attnviz.app.job_view import progress_text, show_job
 
     def draw(latest: "Progress[str]") -> None:
         st.text(latest.found)
 
     job.pages += 1
-    show_job(job, counted("Reading the pages", "pages"), draw, key="reading", **how)
+    show_job(job, progress_text("Reading the pages", "pages"), draw, key="reading", **how)
 
 
 def shown(job: Held, **how: object) -> AppTest:

@@ -58,7 +58,7 @@ def test_a_model_is_looked_at_opened_and_explored_with_its_own_numbers(saved: Pa
     name = str(saved / "bert")
     app = clean(look(name))
     assert "2 layers × 3 heads" in words(app)
-    assert "fills masked tokens" in words(app)
+    assert "predicts masked tokens" in words(app)
     assert not loading.ready(name)
     assert name not in allowed.names()
     press(app, "Open")

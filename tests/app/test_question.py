@@ -43,7 +43,7 @@ def test_it_needs_no_right_answer_and_goes_when_it_is_removed_and_stays_with_its
 
 def test_what_cannot_be_asked_is_told_and_the_pages_own_question_stays() -> None:
     app = try_page("scale", {**ASKED, "options": "one; one", "right": "two"}, predict="1")
-    assert "Among your options, “one” occurs 2 times" in warnings(app)
+    assert "The option “one” occurs 2 times" in warnings(app)
     assert "`right` = `two` is not valid" in warnings(app)
     assert "independent random entries" in words(app)
     assert "Reveal" in buttons(app)

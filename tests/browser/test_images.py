@@ -38,16 +38,18 @@ def test_a_word_and_the_patches_that_it_attends_to(page: Page, server: Server) -
     first_visit(page, server, "images")
     asked = QUESTIONS["six shapes"]
     words = page.get_by_role("group", name="Words of the text").get_by_role("button")
-    chosen = words.filter(has_text=asked.named)
+    chosen = words.filter(has_text=asked.keyword)
     expect(chosen).to_have_attribute("aria-pressed", "true")
-    patch = page.get_by_role("gridcell", name=f"row {asked.asked.row + 1}, column {asked.asked.column + 1}:")
+    patch = page.get_by_role(
+        "gridcell", name=f"row {asked.target.row + 1}, column {asked.target.column + 1}:"
+    )
     expect(patch).to_have_accessible_name(re.compile(r": \d+\.\d %"))
     weight = str(patch.get_attribute("aria-label")).split(": ")[-1]
     patch.hover()
-    expect(page.get_by_text(f"{asked.named} attends to row {asked.asked.row + 1}, column")).to_be_visible()
+    expect(page.get_by_text(f"{asked.keyword} attends to row {asked.target.row + 1}, column")).to_be_visible()
     patch.click()
     wait_idle(page)
-    expect(chosen).to_have_text(f"{asked.named}{weight}")  # of the patch: who attends to it
+    expect(chosen).to_have_text(f"{asked.keyword}{weight}")  # of the patch: who attends to it
     everybody_can_use(page)
 
 

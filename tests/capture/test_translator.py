@@ -107,7 +107,7 @@ def test_without_a_second_text_the_model_translates() -> None:
 
 @given(st.lists(st.sampled_from(vocabulary.FRENCH.words[3:]), max_size=80))
 def test_whatever_a_model_says_has_its_place_in_the_text(words: list[str]) -> None:
-    text = grammar.written(words)
+    text = grammar.format_sentence(words)
     start, *found = spelled(words, text)
     assert start == reading.french("le")[0]
     assert [text[token.start : token.end].lower() for token in found] == words

@@ -76,7 +76,7 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
     ("arguments", "why"),
     [
         (["none.txt"], "No such file"),
-        (["latin.txt"], "is not text in UTF-8"),
+        (["latin.txt"], "is not UTF-8 text"),
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
         (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),

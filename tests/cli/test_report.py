@@ -32,8 +32,8 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "Pass a text"),
-        (["a b", "--trace", "one.npz"], "but not both"),
+        ([], "Pass either a text"),
+        (["a b", "--trace", "one.npz"], "Pass either a text"),
         (["--trace", "one.npz", "--head", "4"], "2 layers of 3 heads"),
         (["--trace", "one.npz", "--head", "0"], "2 layers of 3 heads"),
         (["--trace", "none.npz"], "No such file"),

@@ -14,7 +14,7 @@ from attnviz.experiments.ablation import (
     angles,
     cosine_change,
     heads_of,
-    moved,
+    outcome_distances,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -43,7 +43,7 @@ def test_what_is_expected_worked_by_hand() -> None:
     states = np.ones((1, 1, 2), dtype=np.float32)
     p = np.array([[0.5, 0.25, 0.25, 0.0]], dtype=np.float32)
     q = np.array([[0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0], [0.5, 0.5, 0, 0]], dtype=np.float32)
-    found = moved(Outcomes(states, None, p), Outcomes(states.repeat(3, 0), None, q))
+    found = outcome_distances(Outcomes(states, None, p), Outcomes(states.repeat(3, 0), None, q))
     assert found.expected is not None
     assert found.variation is not None
     assert found.expected.tolist() == [-0.25, 0, 0]
@@ -53,7 +53,7 @@ def test_what_is_expected_worked_by_hand() -> None:
 def last(steps: list[Progress[Ablation]]) -> Ablation:
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
     for step in steps:
-        assert step.done == len(step.found.ablated) == len(step.found.moved.cosine_change)
+        assert step.done == len(step.found.ablated) == len(step.found.distances.cosine_change)
     return steps[-1].found
 
 
@@ -68,10 +68,10 @@ def test_every_head_of_minilm_alone() -> None:
             loading.load("minilm").outcomes(ModelInput(TIRED), [[found.ablated[number]]]).states[0]
         )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
-        np.testing.assert_allclose(found.moved.cosine_change[number], expected, atol=1e-6)
+        np.testing.assert_allclose(found.distances.cosine_change[number], expected, atol=1e-6)
     assert found.ablated[37] == Edit("encoder", 3, 1)
-    assert found.moved.expected is None
-    assert found.moved.source is None
+    assert found.distances.expected is None
+    assert found.distances.source is None
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def translator_alone() -> Ablation:
 def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     found = translator_alone
     assert [str(edit) for edit in found.ablated[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
-    assert found.moved.source is not None
-    assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
-    assert found.moved.expected is not None
-    assert found.moved.expected.argmin() == 4  # “il” hangs on encoder head 2-1
+    assert found.distances.source is not None
+    assert not found.distances.source[8:].any()  # the decoder's heads come after the encoder's outputs
+    assert found.distances.expected is not None
+    assert found.distances.expected.argmin() == 4  # “il” hangs on encoder head 2-1

@@ -39,7 +39,7 @@ def test_lines_are_the_same_pasted_and_in_a_file(end: str, tmp_path: Path) -> No
 def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other.txt"
     file.write_bytes(content)
-    with pytest.raises(UnreadableText, match=r"“other\.txt” is not text in UTF-8.*try again\.$"):
+    with pytest.raises(UnreadableText, match=r"“other\.txt” is not UTF-8 text.*try again\.$"):
         Corpus.from_file(file)
 
 

@@ -21,7 +21,7 @@ TEXT = "The elephant saw the old dog."
 def words(sentence: Annotated) -> list[tuple[str, str, str]]:
     """The relations as words."""
     return [
-        (each.sort, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
+        (each.name, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
         for each in sentence.relations
     ]
 

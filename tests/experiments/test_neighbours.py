@@ -101,7 +101,7 @@ def test_lines_that_cannot_be_read_are_counted_and_the_sentence_itself_is_not_fo
 def test_a_text_that_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 2)
     corpus = Corpus.from_text("\n".join(LINES * 3))
-    with pytest.raises(AttnvizError, match=r"take more than 0 MB\. Use at most 6 of its lines here"):
+    with pytest.raises(AttnvizError, match=r"need more than 0 MB\. Use at most 6 of its lines here"):
         list(read_corpus(corpus, "minilm", 0, 3 * 384 * 2 * 62))
 
 
@@ -128,8 +128,8 @@ def test_memory_does_not_grow_with_the_text() -> None:
     ("asked", "reason"),
     [
         ({"place": 15}, "There is no token 15"),
-        ({"head": 12}, "The layer has 12 heads"),
-        ({"layer": 6}, "“minilm” has 6 layers"),
+        ({"head": 12}, "The layer has only 12 heads"),
+        ({"layer": 6}, "“minilm” has only 6 layers"),
         ({"vector": "value"}, "“value” is not a vector"),
         ({"within": "word " * 600}, "cannot read any of the lines"),
     ],

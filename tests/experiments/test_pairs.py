@@ -56,10 +56,10 @@ def test_what_stands_behind_the_choice_is_found_in_both_sentences() -> None:
         (LINE.replace("[road]", "[road"), "it needs"),
         ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
         (LINE.replace("> road", "road"), "must have two parts"),
-        (LINE.replace("> road", "> street"), "“street” is not marked once"),
+        (LINE.replace("> road", "> street"), "“street” must be marked once"),
         (LINE.replace("> road", "> dog"), "in both sentences"),
         (LINE.replace("narrow", "tired"), "the same words"),
-        (LINE.replace("road", "dog"), "is not marked once"),
+        (LINE.replace("road", "dog"), "must be marked once"),
         (LINE.replace("dog", "cat"), "duplicate pair"),
     ],
 )
@@ -70,5 +70,5 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
 
 
 def test_no_pairs_are_told() -> None:
-    with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one per line, for example: The"):
+    with pytest.raises(AttnvizError, match=r"The text has no pairs\. Write one per line, for example: The"):
         parse("# nothing but a remark\n")

@@ -22,7 +22,7 @@ RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner t
 @pytest.mark.parametrize(
     ("ask", "numbers"),
     [
-        (lambda **of: experiments.ablate(SENTENCE, place=2, **of), lambda found: found.moved.expected),
+        (lambda **of: experiments.ablate(SENTENCE, place=2, **of), lambda found: found.distances.expected),
         (
             lambda **of: experiments.find(SENTENCE, place=2, within=RELATIONS, **of),
             lambda found: np.array([near.similarity for near in found.nearest]),
@@ -96,7 +96,7 @@ def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of
     by_text, by_number = (
         experiments.ablate(SENTENCE, folder_of("gpt2"), place=each) for each in (word, place)
     )
-    assert np.array_equal(by_text.moved.cosine_change, by_number.moved.cosine_change)
+    assert np.array_equal(by_text.distances.cosine_change, by_number.distances.cosine_change)
 
 
 def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) -> None:
@@ -115,7 +115,7 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
         with pytest.raises(InvalidTrace, match="There is no token 6: counted from 0, the last one is 5"):
             ask("The dog slept.", place=6)
     with pytest.raises(AttnvizError, match=r"'mask vector'.*mean vector, deleted"):
-        experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
+        experiments.occlusion(SENTENCE, folder_of("gpt2"), method="mask vector")
     for model, place in (("minilm", 1), (folder_of("gpt2"), 99), (folder_of("gpt2"), -1)):
         with pytest.raises(AttnvizError, match=f"has no prediction at token {place}, counted from 0"):
             experiments.ablate(SENTENCE, model, place)

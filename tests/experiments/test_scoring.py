@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnviz
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import mean_interval, wilson
 from attnviz.errors import AttnvizError
 from attnviz.experiments import by_rule, head_tests, scoring
 from attnviz.experiments.corpus import Corpus
@@ -60,7 +60,7 @@ def test_sums_are_those_of_the_examples(seed: int, examples: int, is_right: bool
         interval = (
             wilson(int(own.sum()), len(own))
             if is_right
-            else of_mean(float(own.mean()), float(own.var()), len(own))
+            else mean_interval(float(own.mean()), float(own.var()), len(own))
         )
         ends = [end[layer, head] for end in found.interval]
         assert ends == pytest.approx(interval, abs=1e-6, nan_ok=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.analysis.arithmetic import why
+from attnviz.analysis.arithmetic import weight_arithmetic
 from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
@@ -122,7 +122,7 @@ def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
 def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
     trace = loading.load(MODEL.name).trace(TIRED)
     [shown] = queries_and_keys(trace, "encoder", hide_special=True)
-    expected = why(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
+    expected = weight_arithmetic(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
     found = ask([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
     assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
     for name in (
@@ -131,7 +131,7 @@ def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
         "dot_product",
         "score",
         "weight",
-        "left_share",
+        "shown_share",
         "shown_weight",
     ):
         np.testing.assert_allclose(found[name], getattr(expected, name), atol=5e-3, err_msg=name)

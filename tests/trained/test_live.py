@@ -14,14 +14,14 @@ from attnviz.trained.translator.translator import Sizes
 STARTED = """
 import time
 from attnviz.trained import live
-live.watch = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), time.sleep(60)) and []
+live.train_with_snapshots = lambda *arguments: (print(*arguments, flush=True), time.sleep(60)) and []
 live.main("guided", 7, 60)
 """
 
 
 @pytest.mark.parametrize("steps", [1, 60, 1234])
 def test_it_looks_at_the_beginning_and_at_the_end(steps: int) -> None:
-    found = live.moments(steps)
+    found = live.snapshot_steps(steps)
     assert (found[0], found[-1]) == (0, steps)
     assert list(found) == sorted(set(found))
 
@@ -42,14 +42,14 @@ def test_a_translator_is_watched_from_its_beginning_to_its_end(monkeypatch: pyte
     monkeypatch.setattr(live, "SENTENCES", 6)
     # After two steps a model never says [END], and would be run for thirty words each time.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-    found = list(live.watch("candidates", 7, 2))
+    found = list(live.train_with_snapshots("candidates", 7, 2))
     assert asked == [("candidates", 7, 2)]
     assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]
     assert [news.step for news in found if isinstance(news, Snapshot)] == [0, 2]
 
 
 def test_a_storyteller_is_watched_from_its_beginning_to_its_end() -> None:
-    found = list(live.watch("storyteller", 7, 2))
+    found = list(live.train_with_snapshots("storyteller", 7, 2))
     assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import STORED, Snapshot, Stored, line, parse_line, stored
-from attnviz.trained.storyteller.copying import look
-from attnviz.trained.storyteller.copying import watch as watch_storyteller
+from attnviz.trained.storyteller.copying import snapshot
+from attnviz.trained.storyteller.copying import train_with_snapshots as train_storyteller
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
-from attnviz.trained.translator.examination import text_snapshot
+from attnviz.trained.translator.evaluation import text_snapshot
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -74,14 +74,14 @@ def test_the_last_stored_step_is_the_shipped_translator(shipped: Stored) -> None
 @pytest.mark.parametrize("size", SMALL_FIRST)
 def test_the_stored_training_ends_in_the_shipped_storyteller_and_begins_as_it_begins(size: str) -> None:
     kept = stored(size).snapshots
-    last = look(Storyteller.load(SIZES[size].file), kept[-1].step)
+    last = snapshot(Storyteller.load(SIZES[size].file), kept[-1].step)
     np.testing.assert_allclose(kept[-1].scores["prefix_matching"], last.scores["prefix_matching"], atol=2e-3)
 
     def weights(snapshot: Snapshot) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         return snapshot.texts[0].weights["decoder"].astype(int)
 
     np.testing.assert_allclose(weights(kept[-1]), weights(last), atol=5)
-    first, *steps = watch_storyteller(size, 0, 2, (0,))
+    first, *steps = train_storyteller(size, 0, 2, (0,))
     assert isinstance(first, Snapshot)
     assert steps == [1, 2]
     np.testing.assert_allclose(weights(kept[0]), weights(first), atol=2)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnviz.trained.training import train, watched
+from attnviz.trained.training import train, train_and_evaluate
 
 
 def losses(model: nn.Linear) -> Iterator[Tensor]:
@@ -44,5 +44,5 @@ def test_a_training_is_looked_at_where_it_is_due() -> None:
     model = linear(8.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     training = train(model, losses(model), [optimizer], steps=3, schedule=lambda _: 1.0)
-    found = watched(training, linear(8.0), lambda model, step: (step, model.weight.item()), (0, 2))
+    found = train_and_evaluate(training, linear(8.0), lambda model, step: (step, model.weight.item()), (0, 2))
     assert list(found) == [(0, 8.0), 1, (2, 2.0), 3]

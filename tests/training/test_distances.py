@@ -15,9 +15,9 @@ from training.lengthening import MAX_CLAUSES
 
 def test_nothing_is_learned_that_is_measured() -> None:
     for pair in training_sentences(2000, seed=0):
-        assert not any(splits.holds(pair, split) for split in splits.SPLITS)
+        assert not any(splits.has_held_out(pair, split) for split in splits.SPLITS)
     for pair in held_out_sentences(100, 3):
-        assert any(splits.holds(pair, split) for split in splits.SPLITS)
+        assert any(splits.has_held_out(pair, split) for split in splits.SPLITS)
 
 
 def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
@@ -28,7 +28,7 @@ def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
     assert len(validation) > 100
     for pair in validation:
         assert pair.source not in measured
-        assert any(splits.holds(pair, split) for split in splits.SPLITS)
+        assert any(splits.has_held_out(pair, split) for split in splits.SPLITS)
 
 
 def test_a_measure_counts_what_is_right() -> None:

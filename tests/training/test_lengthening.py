@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.grammar import Pair, written
+from attnviz.trained.translator.grammar import Pair, format_sentence
 from attnviz.trained.translator.lexicon import NOUN, PREDICATE
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from training.lengthening import MAX_CLAUSES, can_be_lengthened, clauses, lengthened
 
 
 def understood(text: str) -> Pair:
-    return next(grammar.understood(text.split()))
+    return next(grammar.parses(text.split()))
 
 
 def by_chance(seed: int) -> Pair:
     """A sentence of the grammar that can be longer."""
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    return next(filter(can_be_lengthened, iter(lambda: grammar.sentence(dice), None)))
+    rng = random.Random(seed)  # noqa: S311 - sentences are no secret
+    return next(filter(can_be_lengthened, iter(lambda: grammar.sentence(rng), None)))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def by_chance(seed: int) -> Pair:
 )
 def test_a_clause_has_the_tense_the_place_and_the_gender(text: str, french: str) -> None:
     pair = lengthened(understood(text), [(NOUN["queen"], PREDICATE["beautiful"])])
-    assert written(pair.target) == french
+    assert format_sentence(pair.target) == french
 
 
 @given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))

@@ -19,9 +19,9 @@ def test_a_picture_has_its_shapes_in_their_cells_and_its_question_one_answer(see
         assert (cell == COLOURS[each.colour]).all(axis=1).mean() > 0.1
         assert np.array_equal(cell[0], BACKGROUND)
     assert (picture == BACKGROUND).all(axis=2).mean() > 1 - len(asked.shapes) / 25
-    named = [each for each in asked.shapes if asked.named in (each.shape, each.colour)]
-    assert named == [asked.asked]
-    assert {asked.named, asked.answer} == {asked.asked.shape, asked.asked.colour}
+    named = [each for each in asked.shapes if asked.keyword in (each.shape, each.colour)]
+    assert named == [asked.target]
+    assert {asked.keyword, asked.answer} == {asked.target.shape, asked.target.colour}
 
 
 def test_the_stored_figures_are_the_models_own() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from attnviz.trained.snapshots import STORED, stored
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.training import Settings
 from training.steps import SENTENCES, metadata, storyteller_steps, translator_steps
 
@@ -15,4 +15,4 @@ def test_the_stored_steps_and_settings_are_those_of_the_program(variant: str) ->
     chosen = storyteller_steps if variant in SIZES else translator_steps
     assert found.steps == chosen(found.steps[-1])
     if variant not in SIZES:
-        assert found.about == metadata(Settings.of(variant), Examination.of(SENTENCES))
+        assert found.about == metadata(Settings.of(variant), Evaluation.of(SENTENCES))

@@ -63,7 +63,7 @@ def head_view(
 ) -> None:
     """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
-    Colours and lines come from `pixels`, so that another head is drawn at once; printed numbers
+    Colours and lines come from `pixels`, so that another head is drawn immediately; printed numbers
     come from `exact` and stay blank until it has arrived.
 
     Args:

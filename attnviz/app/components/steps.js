@@ -13,8 +13,8 @@ import styles from "./steps.css";
 const ACROSS = { narrow: 48, wide: 96 }; // numbers per line of a long vector
 const NARROW = 480; // pixels of the widget
 const CELL_HEIGHT = 1.3; // relative to its width
-const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which a bar may be full
-const COLOURED = 0.98; // quantile of a matrix's absolute numbers at the end of its colour scale
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible weights of a full bar
+const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
 /** One matrix or vector of a step. */
@@ -54,11 +54,11 @@ class Block {
     this.body.onfocus = () => this.body.matches(":focus-visible") && steps.pin(steps.pinned?.name === name ? steps.pinned : this.home());
   }
 
-  /** One pixel a number; the browser stretches them. */
+  /** Draws one pixel per number; the browser stretches them. */
   canvas() {
     const { values, rows, columns, steps } = this;
     const sizes = Float32Array.from(values, Math.abs).sort();
-    const reach = steps.data.reach ?? (sizes[Math.floor(COLOURED * (sizes.length - 1))] || 1);
+    const reach = steps.data.reach ?? (sizes[Math.floor(COLOUR_QUANTILE * (sizes.length - 1))] || 1);
     const levels = Uint8Array.from({ length: rows * columns }, (_, at) =>
       at < values.length ? Math.round(127 + 127 * Math.min(1, Math.max(-1, values[at] / reach))) : 255,
     );
@@ -125,9 +125,9 @@ class Block {
 
 /**
  * @typedef {{ width: "matrix" | "numbers" | "bars", top: string[], rows: string[], bottom: string[] }} Column
- * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string }} Made
+ * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string }} ArrayInfo
  * @typedef {{ source: string, step: number, keep_open: boolean, steps: { title: string, formula: string, sentence: string,
- *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
+ *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: ArrayInfo }, facts: { [name: string]: {
  *   label: string, part: string, value: number }[] } | null, tokens: ShownToken[], query: number | null, total: number,
  *   rest: { count: number } | null, origin: string, reach: number | null }} Message sent and documented by steps.py
  */
@@ -145,14 +145,14 @@ export class Steps extends View {
     this.bar = element("div", { class: "step-bar" }, this.back, this.next, this.place);
     this.list = element("ol", { "data-rows": true });
     this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "How this number was computed" });
-    // Screen readers get the result only, not all the products.
-    this.said = element("p", { class: "hidden", "aria-live": "polite" });
+    // Screen readers announce only the result, not all the products.
+    this.announcer = element("p", { class: "hidden", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
-    this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
+    this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.announcer);
     this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
     this.listen({ keydown: (event) => !this.data?.keep_open && event.target.matches?.("body, main") && this.onArrow(event) });
     this.onArrays(["source"], () => this.draw());
-    this.onResize(() => this.data && this.across !== this.fitting() && this.draw());
+    this.onResize(() => this.data && this.across !== this.numbersPerLine() && this.draw());
   }
 
   update(data) {
@@ -183,7 +183,7 @@ export class Steps extends View {
     return this.numbers.get(values.length);
   }
 
-  fitting() {
+  numbersPerLine() {
     return this.root.clientWidth < NARROW ? ACROSS.narrow : ACROSS.wide;
   }
 
@@ -208,13 +208,13 @@ export class Steps extends View {
     this.go(this.step + by);
   }
 
-  /** Redraws everything, once the arrays have arrived. */
+  /** Redraws everything once the arrays have arrived. */
   draw() {
     const { data, step } = this;
     this.root.toggleAttribute("data-waiting", !this.set);
     if (!this.set || !this.root.clientWidth) return;
     const focused = this.focused?.dataset.name;
-    this.across = this.fitting();
+    this.across = this.numbersPerLine();
     const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
     this.rowHeight = low ? 14 : 17;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
@@ -235,7 +235,7 @@ export class Steps extends View {
     this.drawn = true;
     const again = focused === "title" ? this.titles[step - 1] : this.blocks.get(focused)?.body;
     again?.focus({ preventScroll: true });
-    this.tell();
+    this.showDetail();
   }
 
   item({ title, formula, sentence, lane, splits, merges, columns }, step) {
@@ -310,14 +310,14 @@ export class Steps extends View {
     if (same) return;
     this.at = cell;
     this.follow(cell);
-    this.tell();
+    this.showDetail();
   }
 
   pin(cell) {
     this.pinned = cell;
     this.at = null;
     this.follow(cell);
-    this.tell();
+    this.showDetail();
   }
 
   /** Selects the same index in all vectors of one length. */
@@ -326,7 +326,7 @@ export class Steps extends View {
     if (block?.wrapped) this.numbers.set(block.values.length, cell.column);
   }
 
-  tell() {
+  showDetail() {
     if (!this.drawn || !this.set) return;
     for (const block of this.blocks.values()) {
       block.marks.replaceChildren();
@@ -347,7 +347,7 @@ export class Steps extends View {
       this.detail.dataset.cell = `${cell.name} ${cell.row} ${cell.column}`;
       this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
     }
-    if (!this.at && this.pinned) this.said.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
+    if (!this.at && this.pinned) this.announcer.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
   }
 }
 

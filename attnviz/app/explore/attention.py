@@ -11,7 +11,7 @@ from attnviz.app.state.choices import KIND
 from attnviz.capture import loading
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
-from attnviz.trained.translator.reading import outside
+from attnviz.trained.translator.reading import is_outside_grammar
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
     "encoder": "**English reads English**: every word attends to the whole sentence.",
@@ -65,7 +65,7 @@ def warn(read: ExploreSelection) -> None:
     for trace in filter(None, (read.trace, read.changed_trace)):
         if trace.target is not None:
             tokens = trace.of_kind("encoder")[0].query_tokens
-            outside_note(outside([token.text for token in tokens if not token.special]))
+            outside_note(is_outside_grammar([token.text for token in tokens if not token.special]))
 
 
 def _targets(read: ExploreSelection) -> str:

@@ -52,12 +52,12 @@ def english() -> str:
         return sentence(SHARED.label("english"), ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
-def random_sentence(random: Random) -> str:
+def random_sentence(rng: Random) -> str:
     """Return a random sentence, "The … did not … the … as it was too …"."""
-    subject = random.choice(menu.SUBJECTS)
-    verb = random.choice(menu.verbs(subject))
-    object_ = random.choice(menu.objects(subject, verb))
-    adjective = random.choice([*chain(*menu.predicates(subject, verb, object_))])
+    subject = rng.choice(menu.SUBJECTS)
+    verb = rng.choice(menu.verbs(subject))
+    object_ = rng.choice(menu.objects(subject, verb))
+    adjective = rng.choice([*chain(*menu.predicates(subject, verb, object_))])
     return f"{' '.join(menu.canonical(subject, verb, object_, adjective).source).capitalize()}."
 
 

@@ -198,5 +198,5 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 def _explore_parameters(this: Lesson) -> list[tuple[str, str]]:
     """Return the URL parameters of this page that Explore has too."""
     if this.sentence != TEXT:  # another model's layers, heads and words
-        return [(TEXT.name, text) for _, text in link.along(this.sentence)]
-    return link.along(TEXT, LAYER, HEAD, QUERY)
+        return [(TEXT.name, text) for _, text in link.parameters(this.sentence)]
+    return link.parameters(TEXT, LAYER, HEAD, QUERY)

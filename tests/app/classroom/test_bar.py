@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.classroom import bar
-from attnviz.app.classroom.rooms import Poll, opened
+from attnviz.app.classroom.rooms import Poll, new_room
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.question import MAX_LENGTH
 from tests.app.shown import clean, press, sent, visit
@@ -30,7 +30,7 @@ def test_the_bar_is_told_the_complete_link_without_what_is_never_copied() -> Non
 def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     app = visit(name)
     question = told(app)["question"]
-    room, _ = opened(now=0)
+    room, _ = new_room(now=0)
     room.lead({"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
@@ -46,7 +46,7 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     ],
 )
 def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
-    assert bar._cut(bar._plain(markdown), MAX_LENGTH) == plain
+    assert bar._shortened(bar._plain(markdown), MAX_LENGTH) == plain
 
 
 def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
@@ -63,22 +63,22 @@ def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
 
 def test_the_page_asks_the_browser_to_open_or_to_join() -> None:
     app = visit("classroom")
-    assert told(app)["wish"] is None
-    assert wish(press(app, "Join"))[1:] == (
+    assert told(app)["request"] is None
+    assert request(press(app, "Join"))[1:] == (
         "join",
         "",
     )  # a phone has not sent the code yet; else the room says why
-    opening = wish(press(app, "Open a room"))
+    opening = request(press(app, "Open a room"))
     assert opening[1:] == ("open", "")
-    joining = wish(clean(app.text_input(key="room").set_value("abc 234").run()))
+    joining = request(clean(app.text_input(key="room").set_value("abc 234").run()))
     assert joining[1:] == ("join", "abc 234")
     assert joining[0] != opening[0]
-    assert wish(clean(app.run())) == joining  # once
-    assert wish(press(app, "Join"))[0] != joining[0]
-    assert told(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+    assert request(clean(app.run())) == joining  # once
+    assert request(press(app, "Join"))[0] != joining[0]
+    assert told(visit("classroom", room="XYZ789"))["request"][1:] == ["join", "XYZ789"]
     link = "http://192.168.178.20:8501/some/path/classroom?theme=dark&room=ABC%20234#top"
     app.text_input(key="room").set_value(f" {link} ").run()
-    assert wish(clean(app))[1:] == ("join", "ABC 234")
+    assert request(clean(app))[1:] == ("join", "ABC 234")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_who_follows_sees_nothing_of_what_is_for_teachers(seat: tuple[str, bool]
     assert ("For teachers" in [each.value for each in clean(app.run()).header]) == seen
 
 
-def wish(app: AppTest) -> tuple[str, str, str]:
+def request(app: AppTest) -> tuple[str, str, str]:
     """What the bar will be told to do; in a test without a browser, a second run draws the page alone."""
     found: tuple[str, str, str] = app.session_state["what the bar should do"]
     return found

@@ -36,7 +36,7 @@ VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
 def opened() -> Room:
-    return rooms.opened(NOW)[0]
+    return rooms.new_room(NOW)[0]
 
 
 def joined(room: Room, token: str) -> str:
@@ -75,7 +75,7 @@ class Lesson(RuleBasedStateMachine):
         self.joined.remove(voter)
         if slowly:
             self.room.people[voter] = Person(NOW - AWAY_SECONDS - 1)
-        self.room.meet(set(), set() if slowly else {voter}, NOW)
+        self.room.update_presence(set(), set() if slowly else {voter}, NOW)
         if self.taking and voter in self.votes:
             self.absent[voter] = self.votes.pop(voter)
 
@@ -122,7 +122,7 @@ class Lesson(RuleBasedStateMachine):
     def the_counts_are_those_of_the_book(self) -> None:
         if not self.asked:
             return
-        seen = self.room.seen_by(None)["poll"]
+        seen = self.room.visible_to(None)["poll"]
         assert (seen["counts"], seen["before"], seen["votes"]) == (
             self.counts(),
             self.before,
@@ -136,14 +136,14 @@ class Lesson(RuleBasedStateMachine):
         if not self.asked:
             return
         for voter in self.joined:
-            seen = self.room.seen_by(voter)["poll"]
+            seen = self.room.visible_to(voter)["poll"]
             assert seen["mine"] == self.votes.get(voter)
             told = (self.counts(), self.before, 0) if self.shown else (None, None, None)
             assert (seen["counts"], seen["before"], seen["right"]) == told
 
     @invariant()
     def it_is_read_as_it_was_written(self) -> None:
-        assert Room.read(self.room.written()) == self.room
+        assert Room.parse(self.room.serialized()) == self.room
 
 
 TestLesson = Lesson.TestCase
@@ -154,10 +154,10 @@ def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
     room = opened()
     stays, leaves, _ = (joined(room, token) for token in TOKENS[:3])
     room.answer(stays, {"do": "follow", "on": False})
-    room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
+    room.update_presence({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
-    room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
-    assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
+    room.update_presence(set(), set(), NOW + AWAY_SECONDS + 1)
+    assert room.visible_to(None)["people"] == {"here": 1, "following": 0}
 
 
 def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
@@ -177,15 +177,15 @@ def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
     for number in range(3 * MAX_STUDENTS):
         voter = joined(room, f"{number:0>20}")
         room.answer(voter, {"do": "vote", "round": 1, "option": 1})
-        assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
-        room.meet(set(), {voter}, NOW)
+        assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
+        room.update_presence(set(), {voter}, NOW)
     assert len(room.poll.votes) <= 2 * MAX_STUDENTS  # type: ignore[union-attr]
     joined(room, f"{3 * MAX_STUDENTS - 1:0>20}")
-    assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
+    assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
 
 
 def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_hours_after_opening() -> None:
-    room, key = rooms.opened(NOW)
+    room, key = rooms.new_room(NOW)
     assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
     room.teach(key, NOW + 600)
     assert room.until == NOW + 25 * 60
@@ -194,11 +194,11 @@ def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_ho
 
 
 def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_rooms() -> None:
-    room, key = rooms.opened(NOW)
+    room, key = rooms.new_room(NOW)
     voter = joined(room, TOKENS[0])
     assert len(key) == 22
-    assert key not in room.written()
-    assert TOKENS[0] not in room.written()
+    assert key not in room.serialized()
+    assert TOKENS[0] not in room.serialized()
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
@@ -216,7 +216,7 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (POLL | {"question": " "}, "Write their question"),
+        (POLL | {"question": " "}, "The options have no question"),
         (POLL | {"question": 3}, "cannot read"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),
@@ -252,10 +252,10 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
 )
 def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str, Any], why: str) -> None:
     room = opened()
-    before = room.written()
+    before = room.serialized()
     with pytest.raises(Refused, match=why):
         room.lead(message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize(
@@ -266,10 +266,10 @@ def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any])
     room = opened()
     room.lead(POLL)
     voter = joined(room, TOKENS[0])
-    before = room.written()
+    before = room.serialized()
     with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])

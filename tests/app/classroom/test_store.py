@@ -83,9 +83,9 @@ def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
 
 def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
     store = place()
-    room, _ = rooms.opened(time.time())
+    room, _ = rooms.new_room(time.time())
     room.lead(POLL)
-    store.write(CODE, 0, room.written(), room.until)
+    store.write(CODE, 0, room.serialized(), room.until)
     # In memory there is one process and, as attnviz.app.classroom.socket has it, one thread.
     servers = 1 if store is place() else 4
 
@@ -101,7 +101,7 @@ def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], S
         thread.join()
     number, text = store.read(CODE) or (0, "")
     assert number == 41
-    assert Room.read(text).seen_by(None)["poll"]["counts"] == [20, 20]
+    assert Room.parse(text).visible_to(None)["poll"]["counts"] == [20, 20]
 
 
 def _vote(room: Room, number: int) -> None:
@@ -113,8 +113,8 @@ def _vote(room: Room, number: int) -> None:
 def test_what_a_room_refuses_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
-    room, _ = rooms.opened(time.time())
-    store.write(CODE, 0, room.written(), room.until)
+    room, _ = rooms.new_room(time.time())
+    store.write(CODE, 0, room.serialized(), room.until)
     with pytest.raises(NoEntry, match="another teacher"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
@@ -122,10 +122,10 @@ def test_what_a_room_refuses_is_not_written(store: Store) -> None:
 
 def test_a_store_takes_no_more_rooms_than_it_may(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "MAX_ROOMS", 2)
-    codes = {add(store, rooms.opened(time.time())[0]) for _ in range(2)}
+    codes = {add(store, rooms.new_room(time.time())[0]) for _ in range(2)}
     assert {*store.sweep()} == codes
     with pytest.raises(Refused, match="2 rooms already"):
-        add(store, rooms.opened(time.time())[0])
+        add(store, rooms.new_room(time.time())[0])
 
 
 def test_the_operator_chooses_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:

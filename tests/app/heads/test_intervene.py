@@ -22,7 +22,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 def alone() -> Numbers:
     """[head, token]: 1 − cosine of each output before and after, with each head of BERT silent alone."""
     *_, end = ablate("minilm", ModelInput(TIRED))
-    return end.found.moved.cosine_change
+    return end.found.distances.cosine_change
 
 
 def edits_of(app: AppTest) -> list[str]:

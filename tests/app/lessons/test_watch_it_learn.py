@@ -11,7 +11,7 @@ from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained.snapshots import line, stored
-from attnviz.trained.storyteller.grammar import WATCHED
+from attnviz.trained.storyteller.grammar import TRACKED_TEXT
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, press, sent, stop, until, visit, words
 from tests.trained.made_up import of_translator
@@ -58,9 +58,9 @@ def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) ->
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
     heading = f"Decoder {layer + 1}-{head + 1} after {kept.step:,} steps"
     assert sent(app, "head_view")["heading"] == heading
-    again = len(WATCHED) // 2 + len(WATCHED) // 4
+    again = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4
     row = kept.texts[0].weights["decoder"][layer, head, again]
-    assert row.argmax() == again - len(WATCHED) // 2 + 1
+    assert row.argmax() == again - len(TRACKED_TEXT) // 2 + 1
     assert sent(app, "head_view")["query"] == again
 
 

@@ -11,7 +11,7 @@ HERE = "http://localhost:8501/classroom"
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address, "_in_the_network", lambda: "192.168.0.7")
+    monkeypatch.setattr(address, "_lan_address", lambda: "192.168.0.7")
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_others_reach_is_no_address_of_this_machine_alone(
     here: str, host: str | None, reached: str
 ) -> None:
-    assert address._reached(here, host, local=True) == reached
+    assert address._shared_url(here, host, local=True) == reached
 
 
 @pytest.mark.parametrize("here", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
 def test_in_a_container_or_behind_a_proxy_the_address_is_not_known(here: str) -> None:
-    assert address._reached(here, None, local=False) is None
+    assert address._shared_url(here, None, local=False) is None
 
 
 def test_the_qr_code_is_a_picture_of_the_address() -> None:

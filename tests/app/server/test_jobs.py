@@ -134,8 +134,8 @@ def test_equal_requests_share_a_job_and_running_ones_are_never_evicted(counting:
     jobs = Jobs()
     running, other = jobs.find("one", counting), jobs.find("two", counting)
     running.start()
-    assert jobs.find("one", counting, anew=True) is running
-    assert jobs.find("two", counting, anew=True) is not other
+    assert jobs.find("one", counting, replace=True) is running
+    assert jobs.find("two", counting, replace=True) is not other
     for number in range(MAX_JOBS):
         jobs.find(number, counting)
     assert jobs.running("one") is jobs.find("one", counting) is running

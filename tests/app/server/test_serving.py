@@ -164,7 +164,7 @@ def _status_of_upload(server: Server, session: str, size: int) -> int:
 @pytest.mark.parametrize(
     ("setting", "wrong", "said"),
     [
-        ("ATTNVIZ_ROOMS", "http://example.org", "the address of a Redis"),
+        ("ATTNVIZ_ROOMS", "http://example.org", "the URL of a Redis server"),
         ("ATTNVIZ_LOG", "xml", "text or json"),
         ("ATTNVIZ_FRAME_ANCESTORS", "lms.example; script-src *", "sites"),
         ("ATTNVIZ_MAX_GB", "many", "a number of gigabytes"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, shown_share, shown_weights
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.export.report import contents as module
 from attnviz.export.report.notebook import VIEWS, Figure, show
@@ -103,7 +103,7 @@ def test_every_number_in_a_page_is_the_trace_s(kind: Kind, hide: bool) -> None:
 def test_every_number_of_rows_of_which_little_is_left_is_the_trace_s(words: int) -> None:
     trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
     shown = DisplayTokens(trace.blocks[0].query_tokens, trace.text, hide_special=True)
-    left = left_share(trace.stack("encoder"), shown)
+    left = shown_share(trace.stack("encoder"), shown)
     assert left.max() > 0.1
     assert left.min() == 0  # float32 has no smaller number
     assert ((left > 1e-8) & (left < 1e-4)).any()

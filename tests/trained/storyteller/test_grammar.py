@@ -15,7 +15,7 @@ from attnviz.trained.vocabulary import END, PAD, START
 NAMES = {*WOMEN, *MEN}
 
 
-def dice(seed: int) -> random.Random:
+def rng(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - stories are no secret
 
 
@@ -29,15 +29,15 @@ def test_the_order_of_words_is_the_one_that_the_shipped_weights_were_trained_wit
 
 
 def test_all_texts_can_be_read_and_all_words_are_said() -> None:
-    rolled = dice(1)
-    texts = [grammar.text(rolled, chants=0.2) for _ in range(3000)]
+    rolled = rng(1)
+    texts = [grammar.text(rolled, repetition_share=0.2) for _ in range(3000)]
     assert {word for text in texts for word in text} == {*VOCABULARY.words} - {PAD}
     assert max(len(text) - 1 for text in texts) <= grammar.TOKEN_LIMIT
     assert {(text[0], text[-1] == END) for text in texts} == {(START, True), (CHANT, False)}
 
 
 def test_nothing_that_is_held_out_stands_in_a_story() -> None:
-    stories = [" ".join(grammar.story(dice(seed))) for seed in range(3000)]
+    stories = [" ".join(grammar.story(rng(seed))) for seed in range(3000)]
     for story in stories:
         outside_quotes = re.sub(r"\w+ said : [^.]*", "", story)  # there any words stand together by chance
         people = {word for word in outside_quotes.split() if word in NAMES}

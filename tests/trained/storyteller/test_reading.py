@@ -41,7 +41,7 @@ def test_what_cannot_be_read() -> None:
 def test_what_is_written_reads_back_as_the_same_tokens() -> None:
     typed = "john gave a book to "
     ids = VOCABULARY.ids(["Mary", ".", "then", "Mary", "said", ":", "key", "."])
-    text, tokens = reading.written(typed, reading.tokens(typed), ids)
+    text, tokens = reading.append_words(typed, reading.tokens(typed), ids)
     assert text == "john gave a book to Mary. then Mary said: key."
     assert tokens == reading.tokens(text)
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attnviz.trained.translator.grammar import Pair, sentence, understood, written
+from attnviz.trained.translator.grammar import Pair, format_sentence, parses, sentence
 from attnviz.trained.translator.lexicon import NOUN, PEOPLE
 
 # Translated by hand: an English line, and the French one below it.
@@ -44,8 +44,8 @@ _LINES = BY_HAND.strip().splitlines()
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    dice = random.Random(11)  # noqa: S311 - no secret
-    return [sentence(dice) for _ in range(4000)]
+    rng = random.Random(11)  # noqa: S311 - no secret
+    return [sentence(rng) for _ in range(4000)]
 
 
 def english_words(text: str) -> list[str]:
@@ -55,9 +55,9 @@ def english_words(text: str) -> list[str]:
 @pytest.mark.parametrize(("english", "french"), list(zip(_LINES[::2], _LINES[1::2], strict=True)))
 def test_translations_made_by_hand(english: str, french: str) -> None:
     words = english_words(english)
-    translations = {pair.target for pair in understood(words)}
-    assert [written(target) for target in translations] == [french]
-    assert written(words) == english
+    translations = {pair.target for pair in parses(words)}
+    assert [format_sentence(target) for target in translations] == [french]
+    assert format_sentence(words) == english
 
 
 def test_sentences_that_the_grammar_does_not_make() -> None:
@@ -71,13 +71,13 @@ def test_sentences_that_the_grammar_does_not_make() -> None:
     others += ["The dog did not cross the road as it was too old."]  # which of the two?
     others += ["The dog and the cat crossed the road.", "A elephant crossed the road.", ""]
     for text in others:
-        assert not list(understood(english_words(text))), text
+        assert not list(parses(english_words(text))), text
 
 
 def test_what_is_made_is_understood_and_has_one_translation(pairs: list[Pair]) -> None:
-    assert all(next(understood(pair.source)).target == pair.target for pair in pairs[:400])
+    assert all(next(parses(pair.source)).target == pair.target for pair in pairs[:400])
     for pair in pairs[:60]:
-        found = list(understood(pair.source))
+        found = list(parses(pair.source))
         assert pair in found
         assert {other.target for other in found} == {pair.target}
         assert {other.pronoun for other in found} == {pair.pronoun}

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.losses import attention_loss, surprise, translation_loss
+from attnviz.trained.translator.losses import attention_loss, surprisal, translation_loss
+from attnviz.trained.translator.training_batch import MISSING, PADDING, TrainingBatch
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
@@ -34,7 +34,7 @@ def pairs() -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
-    exercises = Exercises.of(pairs)
+    exercises = TrainingBatch.of(pairs)
     with torch.no_grad():
         result: EncoderDecoderSteps = build(SIZES, seed=2)(exercises.source, exercises.target)
     return result
@@ -43,17 +43,17 @@ def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
 def test_surprise_worked_by_hand() -> None:
     # Weights ½ ¼ ¼, and ¼ ¼ ½.
     scores = torch.tensor([[2.0, 1, 1], [5, 5, 10]]).log()
-    assert surprise(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
-    assert surprise(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
+    assert surprisal(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
+    assert surprisal(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
     # ½ + ¼, and ¼ alone.
     both = (-math.log(3 / 4) + math.log(4)) / 2
-    assert surprise(scores, torch.tensor([[0, 1], [1, NOWHERE]])).item() == pytest.approx(both)
+    assert surprisal(scores, torch.tensor([[0, 1], [1, MISSING]])).item() == pytest.approx(both)
 
 
 def test_a_weight_that_has_sunk_to_nothing_still_learns() -> None:
     scores = torch.tensor([[0.0, 200.0]], requires_grad=True)
     assert scores.softmax(dim=-1)[0, 0] == 0
-    surprise(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    surprisal(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1, 1]]
 
@@ -61,10 +61,10 @@ def test_a_weight_that_has_sunk_to_nothing_still_learns() -> None:
 def test_the_translation_loss_is_the_surprise_about_the_right_words(
     steps: EncoderDecoderSteps, pairs: list[Pair]
 ) -> None:
-    exercises = Exercises.of(pairs)
+    exercises = TrainingBatch.of(pairs)
     of_words = [
         -math.log(steps.probabilities[number, row, word])
-        for number, words in enumerate(exercises.following.tolist())
+        for number, words in enumerate(exercises.labels.tolist())
         for row, word in enumerate(words)
         if word != PADDING
     ]
@@ -97,7 +97,7 @@ def test_each_term_is_the_surprise_about_where_its_head_looks(
     steps: EncoderDecoderSteps, pairs: list[Pair], term: str
 ) -> None:
     variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
-    found = attention_loss(steps, Exercises.of(pairs), variant)
+    found = attention_loss(steps, TrainingBatch.of(pairs), variant)
     torch.testing.assert_close(found, 0.3 * wanted(steps, pairs, term))
 
 
@@ -105,7 +105,7 @@ def test_each_term_is_the_surprise_about_where_its_head_looks(
 def test_who_is_told_nothing_feels_nothing(
     steps: EncoderDecoderSteps, pairs: list[Pair], variant: Variant
 ) -> None:
-    without_it = Exercises.of([pair for pair in pairs if pair.pronoun is None])
+    without_it = TrainingBatch.of([pair for pair in pairs if pair.pronoun is None])
     assert attention_loss(steps, without_it, variant) == 0
-    with_it = attention_loss(steps, Exercises.of(pairs), variant)
+    with_it = attention_loss(steps, TrainingBatch.of(pairs), variant)
     assert (with_it == 0) == (variant.name == "unguided")

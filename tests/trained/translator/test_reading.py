@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import sentence, written
-from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
+from attnviz.trained.translator.grammar import format_sentence, sentence
+from attnviz.trained.translator.reading import TOKEN_LIMIT, french, is_outside_grammar, tokens
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -91,13 +91,13 @@ def test_any_text_is_read_or_refused_for_a_reason(text: str) -> None:
 
 
 def test_what_the_grammar_writes_is_read_again_and_none_of_it_is_outside() -> None:
-    dice = random.Random(3)  # noqa: S311 - no secret
+    rng = random.Random(3)  # noqa: S311 - no secret
     for number in range(1000):
-        pair = sentence(dice)
+        pair = sentence(rng)
         if number < 200:  # it takes longer
-            assert not outside(pair.source)
-        assert tuple(words(written(pair.source))) == pair.source
-        read = french(written(pair.target))
+            assert not is_outside_grammar(pair.source)
+        assert tuple(words(format_sentence(pair.source))) == pair.source
+        read = french(format_sentence(pair.target))
         assert tuple(token.text for token in read[1:]) == pair.target
         assert [token.id for token in read] == FRENCH.ids([token.text for token in read])
 
@@ -123,4 +123,4 @@ def test_french_elisions_are_words() -> None:
     ],
 )
 def test_what_the_grammar_does_not_make_is_outside(text: str) -> None:
-    assert outside(text.split())
+    assert is_outside_grammar(text.split())

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.grammar import Pair, written
+from attnviz.trained.translator.grammar import Pair, format_sentence
 from attnviz.trained.translator.lexicon import NOUN, NOUNS, PREDICATE
 from attnviz.trained.translator.splits import SPLITS, is_held_out
 
@@ -62,7 +62,9 @@ def test_nothing_held_out_is_learned_from(training: list[Pair], split: str) -> N
 @pytest.mark.parametrize("split", SPLITS)
 def test_what_is_tested_with_is_held_out(split: str) -> None:
     for pair in splits.held_out(split, 300, seed=1):
-        assert any(is_held_out(split, each) for each in combinations_in(pair, split)), written(pair.source)
+        assert any(is_held_out(split, each) for each in combinations_in(pair, split)), format_sentence(
+            pair.source
+        )
 
 
 def test_minimal_pairs() -> None:

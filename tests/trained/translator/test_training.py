@@ -41,7 +41,7 @@ def test_the_same_settings_give_the_same_weights_whatever_else_is_drawn(trained:
     steps = []
     for progress in train(TINY):
         torch.rand(progress.step)
-        progress.model.eval()  # an examination may leave it so
+        progress.model.eval()  # an evaluation may leave it so
         steps.append(progress.step)
     assert torch.equal(numbers(progress), trained)
     assert steps == list(range(1, 13))

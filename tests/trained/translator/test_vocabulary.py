@@ -18,8 +18,8 @@ def test_the_order_is_the_one_that_the_shipped_weights_were_trained_with() -> No
 
 
 def test_sentences_use_every_word_and_no_other_one() -> None:
-    dice = random.Random(0)  # noqa: S311 - no secret
-    pairs = [grammar.sentence(dice) for _ in range(8000)]
+    rng = random.Random(0)  # noqa: S311 - no secret
+    pairs = [grammar.sentence(rng) for _ in range(8000)]
     special = {PAD, START, END}
     assert {word for pair in pairs for word in pair.source} == {*ENGLISH.words} - special
     assert {word for pair in pairs for word in pair.target} == {*FRENCH.words} - special

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
+from attnviz.analysis.rank_correlation import SIGNIFICANCE_LEVEL, critical_value, rounded_up
 from attnviz.app import markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.explained import HEADING, measure_name
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN
@@ -38,7 +38,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the measures while they are computed."""
     show_job(
         job_of(chosen),
-        counted("Measuring", "steps"),
+        progress_text("Measuring", "steps"),
         lambda progress: _draw(chosen, progress.found),
         key="beyond weights",
     )
@@ -65,7 +65,7 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
-    if found.omitted:
+    if found.occluded:
         st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
     for measure, reason in found.missing.items():
         name = measure_name(measure, chosen.name)
@@ -82,10 +82,10 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
         for place in places:
             rank = f"rank {row.ranks[place]:g} of {ranked.sum()}"
             if not row.ranks[place]:
-                rank = "the token itself, not ranked" if found.seen[place] else "masked"
+                rank = "the token itself, not ranked" if found.visible[place] else "masked"
             texts.append(f"{_number(row.measure, float(row.values[place]))}, {rank}")
             printed.append(f"{row.ranks[place]:g}" if row.ranks[place] else "")
-    names = [measure_name(row.way or row.measure, chosen.name) for row in rows]
+    names = [measure_name(row.method or row.measure, chosen.name) for row in rows]
     named = [row.measure for row in rows]
     at = named.index(open_now) if (open_now := MEASURE.get(OCCLUSION)) in named else 0
     title = f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”"
@@ -115,12 +115,12 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     """Return the outcome measured by occlusion, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
-    if not found.omitted:
+    if not found.occluded:
         return "Each token is removed in turn …"
-    if found.followed is None:
+    if found.target is None:
         return f"Measured outcome: the output of {chosen.token}, as 1 − cosine."
-    likely = f"{markdown.code(found.followed.text)} ({percent(found.followed.probability, 1)})"
-    where = "in place of" if found.followed.kind == "masked" else "after"
+    likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
+    where = "in place of" if found.target.kind == "masked" else "after"
     return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
 
 
@@ -132,7 +132,7 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
         return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
         f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
-        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
+        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app.components import store
-from attnviz.app.components.steps import DrawnStep, column, made, steps
+from attnviz.app.components.steps import DrawnStep, array_info, column, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
 from attnviz.app.lessons.computed import cached_bert
@@ -97,7 +97,7 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
         step=step,
         steps=_steps(page, chosen.layer + 1, walk.tokens),
         arrays={
-            name: made("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
+            name: array_info("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
             for name, (symbol, terms) in _VECTORS.items()
         },
         keep_open=True,

@@ -83,7 +83,11 @@ def draw() -> None:
             sentence, translator, place = st.columns([11, 7, 9])
         with sentence:
             text = english()
-            outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
+            outside_note(
+                reading.is_outside_grammar(
+                    [token.text for token in reading.tokens(text) if not token.special]
+                )
+            )
         with translator:
             model = choose_variant()
         details = page.beside.container()
@@ -232,7 +236,7 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
 
     result, weights = st.columns(2, gap="medium")
     with result:
-        before, now = (grammar.written(each) or END for each in (found.words_before, found.words_now))
+        before, now = (grammar.format_sentence(each) or END for each in (found.words_before, found.words_now))
         page.text("result", before=before, now=now, changed=changed, others=len(chosen.other_edits))
         if found.gender:
             so_far = found.words_before[: found.gender.step]

@@ -17,7 +17,7 @@ from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.trained.translator import lexicon, reading
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.vocabulary import END, START
 
@@ -83,7 +83,7 @@ class Experiment:
     @property
     def french(self) -> str:
         """The translation with the edits; [END] if it is empty."""
-        return written(self.words_now) or END
+        return format_sentence(self.words_now) or END
 
     @property
     def result(self) -> Literal["same", "gender", "other"]:

@@ -103,7 +103,7 @@ def _choose(page: LessonPage) -> Reading:
     with middle:
         reader = choosing.sentence(page.label("reader"), READER, OPENING_READER)
     with right:
-        begin = controls.place_of("hound", choosing.tokens(reader))
+        begin = controls.index_of_word("hound", choosing.tokens(reader))
         return Reading(reader, source, choosing.token(reader, page.label("query"), CROSS_QUERY, begin))
 
 

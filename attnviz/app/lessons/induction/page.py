@@ -25,7 +25,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name, joined, plural
 from attnviz.trained.storyteller import grammar, reading
-from attnviz.trained.storyteller.copying import NUM_REPEATED, ROLE, TEXTS, Copying, Heads
+from attnviz.trained.storyteller.copying import MIN_SCORE, NUM_REPEATED, TEXTS, Copying, Heads
 from attnviz.trained.storyteller.figures import stored
 from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
@@ -35,7 +35,7 @@ NUM_WORDS = 12  # of a random text
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),
-    ("attnviz.trained.storyteller.copying", "copied"),
+    ("attnviz.trained.storyteller.copying", "measure_pass"),
 )
 _DRAWS = "number of draws of random words"
 _OPENING_DRAW = 3
@@ -47,8 +47,8 @@ _measured_after_start = cached_storyteller(values.measured_after_start)
 
 def random_words(draw: int) -> str:
     """Return different random words of the storyteller's vocabulary."""
-    random = Random(draw)  # noqa: S311 - words are no secret
-    return " ".join(grammar.words_twice(random, NUM_WORDS)[1 : NUM_WORDS + 1])
+    rng = Random(draw)  # noqa: S311 - words are not secret
+    return " ".join(grammar.words_twice(rng, NUM_WORDS)[1 : NUM_WORDS + 1])
 
 
 OPENING = random_words(_OPENING_DRAW)
@@ -110,12 +110,12 @@ def draw() -> None:
         page.further(
             page.section("every", _every, chosen),
             code=CODE,
-            first=grammar.CHANTS[0],
-            later=grammar.CHANTS[1],
+            first=grammar.REPETITION_SHARES[0],
+            later=grammar.REPETITION_SHARES[1],
             layers=SIZES[model].layers,
             heads=SIZES[model].n_heads,
             trainings=len(trainings),
-            formed=sum(max(map(max, each.prefix_matching)) >= ROLE for each in trainings),
+            formed=sum(max(map(max, each.prefix_matching)) >= MIN_SCORE for each in trainings),
         )
 
 
@@ -297,4 +297,4 @@ def _every(page: LessonPage, chosen: Chosen) -> None:
                 "right": found.right,
             }
         )
-    page.text("every", role=ROLE, rows=rows, texts=TEXTS, count=NUM_REPEATED)
+    page.text("every", role=MIN_SCORE, rows=rows, texts=TEXTS, count=NUM_REPEATED)

@@ -13,7 +13,7 @@ from attnviz.capture.arrays import owned
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, Copying, Heads, copied, copying, words_twice
+from attnviz.trained.storyteller.copying import TEXTS, Copying, Heads, copying, measure_pass, words_twice
 from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
 from attnviz.trained.vocabulary import START
 
@@ -78,7 +78,7 @@ def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
     """Measure copying in the same texts with [START] in place of [CHANT]."""
     ids = words_twice(TEXTS)
     ids[:, 0] = VOCABULARY.ids([START])[0]
-    return copied(ids, loading.load_storyteller(model).steps(ids))
+    return measure_pass(ids, loading.load_storyteller(model).steps(ids))
 
 
 def control_heads(intact: Copying) -> Heads:

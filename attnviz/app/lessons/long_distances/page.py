@@ -33,9 +33,9 @@ def draw() -> None:
         rates = len({run.learning_rate for run in found.runs})
         with page.picture:
             _chart(page, found, results)
-        page.explain(clauses=found.max_trained_clauses, rates=rates)
+        page.explain(clauses=found.max_trained_clauses)
         with page.beside:
-            page.text("table", words=words, seeds=seeds, sentences=found.sentences, **medians)
+            page.text("table", words=words, seeds=seeds, **medians)
         page.predict(of_sentence=False, words=words, **medians)
         pronouns = {name: of.pronoun[:, found.max_trained_clauses] for name, of in results.items()}
         shares_by_seed = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
@@ -47,6 +47,7 @@ def draw() -> None:
                 seeds=seeds,
                 steps=f"{found.runs[0].steps:,}",
                 runs=len(found.runs),
+                sentences=found.sentences,
                 **{name: of.learning_rate for name, of in results.items()},
             ),
         )

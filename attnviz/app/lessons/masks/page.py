@@ -161,7 +161,7 @@ def _outputs(page: LessonPage, text: str) -> None:
     page.text("reach")
     word, other = st.columns(2)
     with word:
-        begin = controls.place_of("tired", choosing.tokens(text))
+        begin = controls.index_of_word("tired", choosing.tokens(text))
         place = choosing.token(text, page.label("edited"), EDITED, begin)
     with other:
         replacement = REPLACEMENT.draw(page.label("replacement"), "narrow")

@@ -203,7 +203,7 @@ def _draw_learned(page: LessonPage, _: TokenSelection, picture: DeltaGenerator) 
 
 
 def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerator) -> None:
-    key = choosing.token(chosen.text, page.label("key"), KEY, controls.place_of("dog", chosen.groups))
+    key = choosing.token(chosen.text, page.label("key"), KEY, controls.index_of_word("dog", chosen.groups))
     layer, head = (number - 1 for number in DEFAULT_HEAD)
     found = _rotary(chosen.text, layer, head, chosen.query, key)
     distance = key - chosen.query

@@ -9,7 +9,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of, quiz_options
 from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
-from attnviz.app.components.steps import Column, DrawnStep, Made, column, made, steps
+from attnviz.app.components.steps import ArrayInfo, Column, DrawnStep, array_info, column, steps
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -120,7 +120,7 @@ def _columns() -> list[list[Column]]:
     ]
 
 
-def _arrays(page: LessonPage) -> dict[str, Made]:
+def _arrays(page: LessonPage) -> dict[str, ArrayInfo]:
     """Return the formula and the drawing style of each array."""
     parameters = [
         (f"{role}_{part}", "learned", "", role, f"{letter}_{role[0].upper()}")
@@ -140,7 +140,7 @@ def _arrays(page: LessonPage) -> dict[str, Made]:
         ("output", "mix", "weights values", "value", "output"),
     ]
     return {
-        name: made(
+        name: array_info(
             op,
             of,
             role,

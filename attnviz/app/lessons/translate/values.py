@@ -12,7 +12,7 @@ from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
@@ -85,10 +85,10 @@ def translate(model: str, text: str) -> Translation:
         source=source,
         target=target,
         words=french,
-        text=written(french),
+        text=format_sentence(french),
         choices=tuple(likeliest_words(row) for row in probabilities),
         pronoun=None if step is None else PronounChoice(step, *pronoun_probabilities(probabilities[step])),
-        outside=reading.outside(english),
+        outside=reading.is_outside_grammar(english),
     )
 
 

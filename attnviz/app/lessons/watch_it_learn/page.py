@@ -33,7 +33,7 @@ from attnviz.text import decimal, percent
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import STORED, Snapshot, Stored
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.variants import VARIANTS
 
@@ -107,7 +107,7 @@ def _choose(page: LessonPage) -> ShownTraining:
     if variant in SIZES:
         PROBE.keep()
     else:
-        sentences = [written(probe.source) for probe in PROBES]
+        sentences = [format_sentence(probe.source) for probe in PROBES]
         with text:
             number = sentences.index(PROBE.select(page.label("sentence"), sentences))
     heads = {head.name: head for head in values.heads_of(training.snapshots[-1])}
@@ -361,7 +361,7 @@ def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Traini
 
 
 def _start(settings: Training) -> None:
-    job = JOBS.find(_KEY, partial(train, settings), anew=True)
+    job = JOBS.find(_KEY, partial(train, settings), replace=True)
     job.start()
     memory.put(_OWN_JOB, job)
 

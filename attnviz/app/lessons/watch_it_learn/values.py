@@ -11,17 +11,17 @@ from attnviz.app.weights_picture import shown_tokens
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.snapshots import Snapshot, Stored, TextSnapshot
-from attnviz.trained.storyteller.grammar import CHANT, WATCHED
+from attnviz.trained.storyteller.grammar import CHANT, TRACKED_TEXT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
 _MAX_WORDS = 16  # of a translation without an end
-_REPEATED = len(WATCHED) // 2 + len(WATCHED) // 4  # position of a token in the repetition
+_REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of a token in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95
@@ -129,13 +129,13 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
 
 def translation(text_snapshot: TextSnapshot) -> str:
     """Return the translation of a snapshot, at most `_MAX_WORDS` words."""
-    text = written(text_snapshot.translation[:_MAX_WORDS]) or "–"
+    text = format_sentence(text_snapshot.translation[:_MAX_WORDS]) or "–"
     return f"{text.removesuffix('.')} …" if len(text_snapshot.translation) > _MAX_WORDS else text
 
 
 def text_of(variant: str, number: int) -> str:
-    """Return a watched text by its index."""
-    return " ".join(WATCHED) if variant in SIZES else written(PROBES[number].source)
+    """Return a tracked text by its index."""
+    return " ".join(TRACKED_TEXT) if variant in SIZES else format_sentence(PROBES[number].source)
 
 
 def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
@@ -147,15 +147,15 @@ def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownT
         tokens = [
             ShownToken(
                 label=word,
-                name=f"{word} ({place})" if WATCHED.count(word) > 1 else word,
+                name=f"{word} ({place})" if TRACKED_TEXT.count(word) > 1 else word,
                 title=word,
                 special=word == CHANT,
             )
-            for place, word in enumerate(WATCHED, start=1)
+            for place, word in enumerate(TRACKED_TEXT, start=1)
         ]
         return tokens, tokens, _REPEATED
     probe = PROBES[number]
-    english, french = written(probe.source), written(probe.target)
+    english, french = format_sentence(probe.source), format_sentence(probe.target)
     source = shown_tokens(reading.tokens(english), english)
     if kind == "encoder":
         return source, source, probe.it

@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.app import controls, markdown
 from attnviz.app.components import store
-from attnviz.app.components.steps import column, made, steps
+from attnviz.app.components.steps import array_info, column, steps
 from attnviz.app.lessons.choosing import sentence
 from attnviz.app.lessons.computed import MODEL, cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -39,9 +39,9 @@ _MAX_PIECES = 60
 _MAX_CHARACTERS = 300  # of the decoded text
 
 _ARRAYS = {
-    "weights": made("weight", "", "weights", "w", "the weights", "numbers"),
-    "vectors": made("token", "", "value", "x", "the tokens’ vectors"),
-    "output": made("mix", "weights vectors", "value", "weighted average x′", "the weighted average"),
+    "weights": array_info("weight", "", "weights", "w", "the weights", "numbers"),
+    "vectors": array_info("token", "", "value", "x", "the tokens’ vectors"),
+    "output": array_info("mix", "weights vectors", "value", "weighted average x′", "the weighted average"),
 }
 
 _average, _single_query_difference = cached_bert(values.average), cached_bert(values.single_query_difference)

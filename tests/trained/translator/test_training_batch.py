@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import PADDING, Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
+from attnviz.trained.translator.training_batch import PADDING, Corpus, TrainingBatch
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, START
 
@@ -18,7 +18,7 @@ def pairs() -> list[Pair]:
     return splits.training(300, seed=5)
 
 
-def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+def words(exercises: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
     """The words back from their numbers: English, what the decoder reads, and what comes next."""
     return [
         (
@@ -27,7 +27,7 @@ def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], 
             tuple(FRENCH.word(number) for number in following if number != PADDING),
         )
         for source, target, following in zip(
-            exercises.source.tolist(), exercises.target.tolist(), exercises.following.tolist(), strict=True
+            exercises.source.tolist(), exercises.target.tolist(), exercises.labels.tolist(), strict=True
         )
     ]
 
@@ -35,7 +35,7 @@ def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], 
 def test_the_numbers_are_those_of_the_words(pairs: list[Pair]) -> None:
     alike = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
     assert len({len(pair.target) for pair in alike}) > 1  # so some have to be filled up
-    assert words(Exercises.of(alike)) == [
+    assert words(TrainingBatch.of(alike)) == [
         ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in alike
     ]
 
@@ -50,4 +50,4 @@ def test_an_epoch_shows_every_sentence_once_in_full_batches_of_equal_length(pair
     assert all(size <= BATCH for _, size in sizes)
     not_full = [length for length, size in sizes if size < BATCH]
     assert len(not_full) == len(set(not_full))
-    assert all((batch.following[:, -1] != PADDING).any() for batch in batches)
+    assert all((batch.labels[:, -1] != PADDING).any() for batch in batches)

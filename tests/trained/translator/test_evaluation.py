@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.trained.translator import measures
-from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -14,25 +14,25 @@ from attnviz.trained.vocabulary import END
 
 @pytest.mark.parametrize("guided", [True, False])
 def test_a_snapshot_has_the_measures_and_the_translations(guided: bool) -> None:
-    examination = Examination.of(6)
+    evaluation = Evaluation.of(6)
     translator = Translator.load(VARIANTS["unguided"].file)
-    snapshot = examination.snapshot(translator, 0, guided=guided)
+    snapshot = evaluation.snapshot(translator, 0, guided=guided)
     surprises = []
-    for pair in examination.held_out:
+    for pair in evaluation.held_out:
         probabilities = translator.steps(pair.source, pair.target).probabilities
         following = FRENCH.ids([*pair.target, END])
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
-    weights = measures.weights_from_it(translator, examination.minimal_pairs)
+    weights = measures.weights_from_it(translator, evaluation.minimal_pairs)
     looks = [
-        measures.reading(weights[:, layer, head], examination.minimal_pairs)
+        measures.reading(weights[:, layer, head], evaluation.minimal_pairs)
         for layer, head in ([(1, 0)] if guided else np.ndindex(2, 8))
     ]
     referents = [each.referent for each in looks]
     assert snapshot.measures == pytest.approx(
         {
             "loss": np.mean(surprises),
-            "exact": measures.exact_match(translator, examination.held_out),
-            "pronoun": measures.pronoun_accuracy(translator, examination.minimal_pairs),
+            "exact": measures.exact_match(translator, evaluation.held_out),
+            "pronoun": measures.pronoun_accuracy(translator, evaluation.minimal_pairs),
             "referent": max(referents),
             "other": looks[int(np.argmax(referents))].other,
         },
