@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import running
-from tests.browser.visit import ANSWERS, COMPUTED_MS, reveal, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, RECORD_TIMES, reveal, visit, wait_idle
 
 FOLDER = Path(__file__).parent
 
@@ -26,7 +26,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.QUIET)
         for name, address, height, computed in PICTURES:
             page = browser.new_page(viewport={"width": 1440, "height": height}, reduced_motion="reduce")
-            page.add_init_script(ANSWERS)
+            page.add_init_script(RECORD_TIMES)
             visit(page, server.url + address)
             if page.get_by_role("button", name="Reveal", exact=True).count():
                 reveal(page)

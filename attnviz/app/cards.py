@@ -22,7 +22,7 @@ STYLE = """
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }
 </style>
 """
-"""Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer in a row."""
+"""Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer per row."""
 
 _IN_A_ROW = 4
 
@@ -46,7 +46,7 @@ def draw(cards: Sequence[Card]) -> None:
             for column, card in zip(st.columns(_IN_A_ROW), row_cards, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
-                    seen = "✓ visited" if link.visited(card.name) else ""
-                    st.html(f'<div class="small-picture" style="background-image: {picture}">{seen}</div>')
+                    visited = "✓ visited" if link.visited(card.name) else ""
+                    st.html(f'<div class="small-picture" style="background-image: {picture}">{visited}</div>')
                     st.page_link(f"pages/{card.name}.py", label=card.question, icon=card.icon)
                     st.markdown(card.summary)

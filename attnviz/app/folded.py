@@ -16,7 +16,7 @@ from attnviz.app.state.choices import OPEN
 Arguments = ParamSpec("Arguments")
 
 EVERYTHING = "Everything"
-"""Opens all sections, for printing or reading the complete page."""
+"""Option that opens all sections, for printing or reading the complete page."""
 
 _LAST = "on which page a section was opened or closed last"
 

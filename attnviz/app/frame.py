@@ -36,7 +36,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
 # Streamlit sets 16 pixels, ignoring the browser's font size. An iPhone zooms in on small text boxes.
-# Labels of buttons are not truncated, and keyboard focus is visible in the menu, too.
+# Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
 # No teacher's view on phones. Streamlit's code colours have too little contrast, and blue means queries.

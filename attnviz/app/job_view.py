@@ -14,7 +14,7 @@ from attnviz.experiments.progress import Progress
 Found = TypeVar("Found")
 
 StatusText = Callable[[Job[Any]], str]
-"""Returns the text over the progress bar, as Markdown; "" for no bar."""
+"""Function that returns the text over the progress bar, as Markdown; "" for no bar."""
 
 _EVERY_SECONDS = 1.0
 

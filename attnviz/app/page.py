@@ -35,7 +35,7 @@ class Frame:
         notices: Placeholder for notices about the link.
         beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
         always: Parameters that the copied link always has; None for the `always` ones in `state.choices`.
-        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
+        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
 
     notices: DeltaGenerator
@@ -88,7 +88,7 @@ def page(
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
         beside: Draws the elements between the title and "Copy link"; None for neither.
-        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
+        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
     link.arrive(name)
     place = _title_row(title, beside) if beside else None

@@ -56,7 +56,7 @@ class Question:
         text: Markdown.
         options: Plain text.
         right: The correct option; None if none was marked.
-        because: Explanation of the answer, in Markdown.
+        explanation: Explanation of the answer, in Markdown.
         own: True if a teacher wrote it.
         of_sentence: True if it is about the page's sentence without quoting it.
     """
@@ -64,7 +64,7 @@ class Question:
     text: str
     options: Sequence[str]
     right: str | None
-    because: str = ""
+    explanation: str = ""
     own: bool = False
     of_sentence: bool = True
 
@@ -97,7 +97,7 @@ def form() -> Question | None:
         if choices:
             marked = link.current(RIGHT) in choices
             with st.expander("One option is marked as correct" if marked else "Mark the correct option"):
-                message = "Copy link includes the question and the correct option: the URL has both."
+                message = "Copy link includes the question and the correct option: the URL contains both."
                 right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=message)
         else:
             RIGHT.forget()
@@ -165,7 +165,7 @@ def draw_question(question: Question) -> None:
     name = link.page()
     key = f"guess_{name}"
     memory.put(_QUESTION, (name, question))
-    about = question.text, tuple(question.options), question.because
+    about = question.text, tuple(question.options), question.explanation
     if memory.get(_ASKED, {}).get(name, about) != about:  # the guess was about another sentence
         memory.put(key, None)
         if question.own:  # the revealed answer was to another question
@@ -183,7 +183,7 @@ def draw_question(question: Question) -> None:
     shown, hides = answered(), hiding()
     if shown and (guessed or hides):
         with st.container(key="answer"):
-            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
+            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
     elif not shown:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):
@@ -233,12 +233,12 @@ def on_page(name: str) -> Question | None:
 
 
 def revealed() -> frozenset[str]:
-    """Return the lessons with answers that this visitor revealed."""
+    """Return the lessons for which this visitor revealed the answer."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
 
 
-def take_hiding() -> None:
+def read_hiding() -> None:
     """Read from the link whether the page is hidden until the answer is revealed."""
     link.number(PREDICT)
 

@@ -87,8 +87,8 @@ def _subject() -> tuple[str, str, str]:
 
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
-    known = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
-    model = lookup.display_name(lookup.entry(known)) if known else ""
+    model_name = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
+    model = lookup.display_name(lookup.entry(model_name)) if model_name else ""
     if here in choices.LESSONS - choices.TEXT.pages:
         model = shown_values(choices.TRANSLATOR) or catalogue.TRANSLATOR
         texts = texts[1:]

@@ -43,12 +43,12 @@ MAX_LONG_TRACES = 2
 
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
-"""The sentences of a pair from which queries and keys are shown; None for both."""
+"""Sentences of a pair from which queries and keys are shown, by option; None for both."""
 
 MAX_WAITING_TOKENS = 4096
 """Maximum number of tokens of all queued texts; beyond that, a text is refused."""
 
-_places = threading.BoundedSemaphore(2)  # concurrent forward passes per model, which bounds their memory
+_places = threading.BoundedSemaphore(2)  # limits concurrent forward passes, and so their memory
 _lock = threading.Lock()
 _waiting: list[int] = []  # number of tokens of each queued text
 

@@ -1,4 +1,4 @@
-"""What ablating moves: against numbers worked by hand, and against the model run one head at a time."""
+"""Ablation: cosine changes and angles, compared with running the model with one ablated head at a time."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from attnviz.interventions.edit import Edit
 TIRED = "The dog did not cross the road as it was too tired."
 
 
-def test_how_far_vectors_turn_worked_by_hand() -> None:
+def test_cosine_changes_and_angles() -> None:
     before = np.array([[3, 4], [2, 0], [1, 1]], dtype=np.float32)
     after = np.array([[[6, 8], [0, 5], [-1, -1]], [[4, 3], [-1, 0], [0, 2]]], dtype=np.float32)
     found = cosine_change(before, after)
@@ -32,14 +32,14 @@ def test_how_far_vectors_turn_worked_by_hand() -> None:
 
 
 @hypothesis_given(st.floats(1e-6, 3), st.floats(0.01, 100))
-def test_small_angles_do_not_drown_in_rounding(radians: float, length: float) -> None:
+def test_small_angles_are_exact(radians: float, length: float) -> None:
     before = np.array([[1.0, 0.0]])
     after = length * np.array([[[np.cos(radians), np.sin(radians)]]])
-    found = cosine_change(before, after)  # type: ignore[arg-type]  # in float64: float32 itself rounds the angle
+    found = cosine_change(before, after)  # type: ignore[arg-type]  # float64, since float32 rounds the angle
     assert angles(found)[0, 0] == pytest.approx(np.degrees(radians), rel=1e-6)
 
 
-def test_what_is_expected_worked_by_hand() -> None:
+def test_changes_of_probabilities() -> None:
     states = np.ones((1, 1, 2), dtype=np.float32)
     p = np.array([[0.5, 0.25, 0.25, 0.0]], dtype=np.float32)
     q = np.array([[0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0], [0.5, 0.5, 0, 0]], dtype=np.float32)
@@ -57,7 +57,7 @@ def last(steps: list[Progress[Ablation]]) -> Ablation:
     return steps[-1].found
 
 
-def test_every_head_of_minilm_alone() -> None:
+def test_every_head_of_minilm() -> None:
     steps = list(ablate("minilm", ModelInput(TIRED)))
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
@@ -75,15 +75,15 @@ def test_every_head_of_minilm_alone() -> None:
 
 
 @pytest.fixture(scope="module")
-def translator_alone() -> Ablation:
-    """Every head of the translator by itself, and what is expected in place of "il"."""
+def translator_ablation() -> Ablation:
+    """The ablation of every head of the translator, with the prediction of "il"."""
     return last(list(ablate("translator", ModelInput(TIRED), 9)))
 
 
-def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
-    found = translator_alone
+def test_every_head_of_the_translator(translator_ablation: Ablation) -> None:
+    found = translator_ablation
     assert [str(edit) for edit in found.ablated[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.distances.source is not None
-    assert not found.distances.source[8:].any()  # the decoder's heads come after the encoder's outputs
+    assert not found.distances.source[8:].any()  # the decoder's heads do not change the encoder's outputs
     assert found.distances.expected is not None
-    assert found.distances.expected.argmin() == 4  # “il” hangs on encoder head 2-1
+    assert found.distances.expected.argmin() == 4  # “il” depends on encoder head 2-1

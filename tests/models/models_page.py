@@ -1,4 +1,4 @@
-"""docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
+"""Generate docs/models.md from measurements of the tiny models: `python -m tests.models.models_page`."""
 
 import tempfile
 import warnings
@@ -18,22 +18,28 @@ from attnviz.models.families import OF_ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
-from tests.capture.by_transformers import (
-    PAIRED,
+from tests.capture.reference import (
+    ENCODER_DECODERS,
     TARGET,
-    captured,
-    own_model,
-    own_processor,
-    own_tokenizer,
-    own_weights,
+    cached_trace,
     picture,
+    reference_model,
+    reference_processor,
+    reference_tokenizer,
+    reference_weights,
 )
-from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
+from tests.capture.tiny import (
+    ALIKE,
+    FAMILIES,
+    HYBRID,
+    REFUSED,
+    SENTENCE,
+    VISION_FAMILIES,
+    WEIGHTS_ALONE,
+    tiny,
+)
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
-
-
-# ---- the table in the documentation
 
 
 NAMES = {
@@ -115,84 +121,86 @@ NAMES = {
 
 
 def hybrid(folder: Path) -> str:
-    """A hybrid family's row, measured."""
-    traces = captured(folder), in_memory(folder)
+    """Return the measured row of a hybrid family."""
+    traces = cached_trace(folder), in_memory(folder)
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
-        *(equal(found, own_weights(folder)) for found in traces),
+        *(equal(found, reference_weights(folder)) for found in traces),
         joined(list(dict.fromkeys(traces[0].without_weights.values()))),
-        "; ".join(notes(traces[0].blocks, own=False)) or "–",
+        "; ".join(notes(traces[0].blocks, custom=False)) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
 
-def backwards(tokens: int) -> Mask:
-    """[query, key], True where a token attends to itself or at what was before it."""
+def causal_mask(tokens: int) -> Mask:
+    """Return the causal mask as [query, key]."""
     return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
 
 
-def told(folder: Path) -> str:
-    """A family's row of the table, measured."""
-    trace = captured(folder)
+def supported(folder: Path) -> str:
+    """Return the measured row of a supported family."""
+    trace = cached_trace(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
+    traces = [trace, in_memory(folder), weights_alone(folder, sink)]
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *(equal(found, own_weights(folder)) for found in opened),
-        "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
+        *(equal(found, reference_weights(folder)) for found in traces),
+        "; ".join([*image_notes(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
 
 def in_memory(folder: Path) -> Trace:
-    """What attnviz shows of a model object."""
-    if folder.name in SEEING:
-        return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
-    target = TARGET if folder.name in PAIRED else None
-    return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+    """Trace the model as an object in memory."""
+    if folder.name in VISION_FAMILIES:
+        return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
+    target = TARGET if folder.name in ENCODER_DECODERS else None
+    return attnviz.trace(
+        SENTENCE, reference_model(folder), target=target, tokenizer=reference_tokenizer(folder)
+    )
 
 
 def weights_alone(folder: Path, sink: bool) -> Trace:
-    """What attnviz shows of the weights that transformers returns."""
-    main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
+    """Return a trace of the weights that transformers returns."""
+    main, decoder, cross = (*reference_weights(folder).values(), [], [])[:3]
     lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
     words, target = (tuple(map(str, range(length))) for length in lengths)
     return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
 
 
 def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
-    """How far it is from transformers' own weights."""
-    off = max(
-        apart(block.weights, weights)
+    """Return the largest difference from transformers' weights, as text."""
+    difference = max(
+        largest_difference(block.weights, weights)
         for kind, layers in expected.items()
         for block, weights in zip(found.of_kind(kind), layers, strict=True)
     )
-    return distance(off)
+    return difference_text(difference)
 
 
-def distance(off: float) -> str:
-    """A difference of weights in words."""
-    return "bit-identical" if off == 0 else f"up to {off:.0e}"
+def difference_text(difference: float) -> str:
+    """Return a difference of weights as text."""
+    return "bit-identical" if difference == 0 else f"up to {difference:.0e}"
 
 
-def apart(found: Floats, expected: Floats) -> float:
-    """The largest difference; where transformers returns blocks, with padding, to the weight that is next."""
+def largest_difference(found: Floats, expected: Floats) -> float:
+    """Return the largest difference; if transformers returns padded blocks, to the nearest of its weights."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
 
 
-def attends_to_near_tokens_only(block: Block) -> bool:
-    """Whether the mask also forbids what an encoder or a decoder would see."""
-    usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
+def is_local(block: Block) -> bool:
+    """Return whether the mask is stricter than that of a plain encoder or decoder."""
+    usual = causal_mask(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
 
 
-def of_pictures(folder: Path) -> Iterator[str]:
-    """What is to be known of a family that sees pictures."""
+def image_notes(folder: Path) -> Iterator[str]:
+    """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
     if entry.sees:
         yield f"besides patches: {joined(entry.beside)}" if entry.beside else "no tokens besides patches"
@@ -202,13 +210,13 @@ def of_pictures(folder: Path) -> Iterator[str]:
         yield "the pooling head after the last layer is not shown"
 
 
-def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
-    """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
+def notes(blocks: tuple[Block, ...], custom: bool) -> Iterator[str]:
+    """Yield the notes on a family's attention; `custom`: it is not computed by an `AttentionInterface`."""
     if any(block.bias is not None for block in blocks):
         yield "the bias is included in the scores and shown as a separate stage"
-    near = sum(attends_to_near_tokens_only(block) for block in blocks)
-    if near:
-        yield f"{'every layer' if near == len(blocks) else 'some layers'} with local attention"
+    num_local = sum(is_local(block) for block in blocks)
+    if num_local:
+        yield f"{'every layer' if num_local == len(blocks) else 'some layers'} with local attention"
     if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
         yield "several heads share keys and values"
     if any(block.cap is not None for block in blocks):
@@ -217,25 +225,27 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
         yield "each head has a sink, which is not a token, shown as a separate stage"
     if any(block.scale == 1 for block in blocks):
         yield "q·k is not scaled"
-    if own:
+    if custom:
         yield "custom attention: the model returns the weights; the other steps are recorded separately"
 
 
 def reader(folder: Path) -> str:
-    """A row of a family with cross-attention to a picture."""
+    """Return the measured row of a family with cross-attention to an image."""
     network, processor = tiny_readers.built(folder.name)
     called: list[dict[str, Any]] = []
     hook = network.register_forward_pre_hook(lambda _, __, named: called.append(named), with_kwargs=True)
     text = "what is in this picture ?"
     own = attnviz.trace(text, network, images=[picture()], processor=processor)
     hook.remove()
-    expected = tiny_readers.weights_of_eager(network, called[-1])
+    expected = tiny_readers.eager_weights_by_kind(network, called[-1])
     cells = [
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in own.blocks)),
         *(
-            distance(max(apart(b.weights, expected[b.kind][b.layer][0].numpy()) for b in trace.blocks))
+            difference_text(
+                max(largest_difference(b.weights, expected[b.kind][b.layer][0].numpy()) for b in trace.blocks)
+            )
             for trace in (attnviz.trace(text, folder, images=[picture()]), own)
         ),
         " ".join(own.notes) or "–",
@@ -244,14 +254,16 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """A row of a family whose weights are shown alone."""
+    """Return the measured row of a family of which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
-        opened = [equal(found, own_weights(folder)) for found in (captured(folder), in_memory(folder))]
+        opened = [
+            equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
+        ]
     return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
 
 
 def refused(folder: Path) -> str:
-    """A refused family's row, with the very sentence that a visitor reads."""
+    """Return the row of a refused family, with the error message that a visitor reads."""
     try:
         resolve.entry(str(folder))
     except ModelNotSupported as error:
@@ -375,7 +387,7 @@ images and texts inside their layers.
 
 
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
-    "shown": ((*FAMILIES, *ALIKE), told),
+    "shown": ((*FAMILIES, *ALIKE), supported),
     "hybrid": (HYBRID, hybrid),
     "readers": (tuple(tiny_readers.READERS), reader),
     "alone": (WEIGHTS_ALONE, alone),
@@ -384,12 +396,12 @@ _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
 
 
 def row(folder: Path) -> str:
-    """A family's row of its table."""
+    """Return the measured row of a family."""
     return next(make for families, make in _GROUPS.values() if folder.name in families)(folder)
 
 
 def page(row_of: Callable[[str], str]) -> str:
-    """The whole page, with these rows of families."""
+    """Return the complete page, with the rows of `row_of`."""
     tables = {name: "\n".join(map(row_of, families)) for name, (families, _) in _GROUPS.items()}
     return PAGE.format(tolerance=TOLERANCE, **tables)
 

@@ -7,11 +7,11 @@ from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.figures import stored
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
-from tests.trained.storyteller.both import SMALL_FIRST
+from tests.trained.storyteller.both import TESTED_SIZES
 from training.storytellers import ITEMS, measure, placement_questions
 
 
-@pytest.mark.parametrize("name", SMALL_FIRST)
+@pytest.mark.parametrize("name", TESTED_SIZES)
 def test_the_stored_figures_are_the_weights_own(name: str) -> None:
     written, *others = (run for run in stored() if run.variant == name)
     assert [run.seed for run in (written, *others)] == [0, 1, 2]

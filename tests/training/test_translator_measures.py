@@ -12,10 +12,10 @@ from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from tests.trained.translator.test_measures import Parrot, newborn, pairs, places, probabilities
+from tests.trained.translator.test_measures import FixedTranslator, pairs, places, probabilities, untrained
 from training.translator_measures import Familiarity, familiarity, intervention, measure
 
-__all__ = ["newborn", "pairs"]  # fixtures
+__all__ = ["pairs", "untrained"]  # fixtures
 
 
 def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: list[Pair]) -> None:
@@ -24,22 +24,22 @@ def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: li
     assert all(words != pair.target for words, pair in zip(other_gender, pairs, strict=True))
 
     def rest(translations: Sequence[tuple[str, ...]]) -> float:
-        nothing = intervention(Parrot(translations), pairs, lambda it: Edit("encoder", 0, 0, it.source))
-        return nothing.rest
+        translator = FixedTranslator(translations)
+        return intervention(translator, pairs, lambda places: Edit("encoder", 0, 0, places.source)).rest
 
     assert rest(other_gender) == 1
     assert rest([(*other_gender[0], "trop"), *other_gender[1:]]) == 1 - 1 / len(pairs)
 
 
 def test_an_intervention_is_measured_on_each_sentence_with_its_own_edit(
-    pairs: list[Pair], newborn: Translator
+    pairs: list[Pair], untrained: Translator
 ) -> None:
-    found = intervention(newborn, pairs, lambda it: Edit("encoder", 0, 1, it.source))
+    found = intervention(untrained, pairs, lambda it: Edit("encoder", 0, 1, it.source))
     right, changed = 0, 0
     for pair in pairs:
         it, _, _, pronoun = places(pair)
-        il, elle = probabilities(newborn, pair, pronoun, [Edit("encoder", 0, 1, it)])
-        before, before_elle = probabilities(newborn, pair, pronoun)
+        il, elle = probabilities(untrained, pair, pronoun, [Edit("encoder", 0, 1, it)])
+        before, before_elle = probabilities(untrained, pair, pronoun)
         right += (il > elle) == (pair.target[pronoun] == "il")
         changed += (il > elle) != (before > before_elle)
     assert (found.pronoun, found.changed) == (right / len(pairs), changed / len(pairs))

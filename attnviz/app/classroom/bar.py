@@ -35,7 +35,7 @@ class Seat:
     Attributes:
         room: Code of the room; "" for none, and before the browser's first message.
         teaches: True for the teacher.
-        trouble: Why there is no room.
+        trouble: Reason why there is no room; "" for none.
     """
 
     room: str = ""

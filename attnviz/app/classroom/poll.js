@@ -3,7 +3,7 @@
 import { element } from "../../widgets/dom.js";
 import { room } from "./room.js";
 
-// Round whose votes the teacher sees before the students do; 0 for none. Kept across pages.
+// The round with votes that only the teacher sees; 0 for none. Kept across pages.
 let peeked = 0;
 const PEEK = "Show the votes on this screen";
 

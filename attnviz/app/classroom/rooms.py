@@ -311,7 +311,7 @@ def new_code() -> str:
 
 
 def code(typed: object) -> str:
-    """Normalize a typed code, which can have lower case and spaces.
+    """Normalize a typed code: upper case, no spaces.
 
     Raises:
         NoEntry: the text is not a code.

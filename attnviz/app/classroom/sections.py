@@ -57,7 +57,7 @@ def _entrance(trouble: str) -> None:
             "Your teacher shows a code. You need no name and no account. Your page "
             "then follows your teacher's, until you choose *Stop following*."
         )
-        code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))
+        code = code_in(ROOM.draw("Room code", placeholder="ABC DEF", max_chars=300))
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")
@@ -79,7 +79,7 @@ def _draw_for_teacher(code: str) -> None:
     join_url = app and f"{app}/classroom?{ROOM.name}={code}"
     words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
     with words:
-        st.markdown("Code of this room:")
+        st.markdown("Room code:")
         st.html(f'<div class="room-code">{escape(code)}</div>')
         if join_url:
             shown = join_url.removeprefix("http://").removesuffix(f"?room={code}")

@@ -25,9 +25,7 @@ from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import Store, add, update
 
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts of the first and of the next message
-_MAX_BYTES = (
-    8192  # maximum bytes of a message: a question of 400 emoji about 400 with 6 options of 80 has 5,120
-)
+_MAX_BYTES = 8192  # maximum bytes of a message; a poll with the longest texts, all of them emoji, has 5,120
 _MAX_RECEIVED_BYTES = 2**16  # maximum bytes of an invalid message that keeps the socket open
 _MAX_MESSAGES = 10  # maximum messages per second and window
 _REFUSAL_SECONDS = 1.0  # delay before a wrong code or key is refused

@@ -41,10 +41,10 @@ def atlas(
             `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer, head] pairs, from 1).
         layers, heads: Number of layers, and of heads per layer.
         selected: Heads to outline.
-        facts: Description of each head, layer by layer ("attends to dog (41 %)"); layers × heads of them.
+        facts: Description of each head, layer by layer: "attends to dog (41 %)".
         dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        omitted: Note in the saved picture on what it omits.
+        omitted: Note in the saved picture on hidden parts.
         column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
         on_tokens: Called with the query and key of a head view's pending selection: a message also brings

@@ -12,7 +12,7 @@ const GREY = "#5b5d6b";
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * Adds save buttons to a widget whose message names a file, unless it has its own.
+ * Adds save buttons to a widget with a file in its message, unless it has its own.
  * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>

@@ -223,9 +223,9 @@ def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | No
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]
-    for wanted in (mask, example.query if example else None, *PRONOUNS):
-        if wanted in labels:
-            return labels.index(wanted)
+    for label in (mask, example.query if example else None, *PRONOUNS):
+        if label in labels:
+            return labels.index(label)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
     return words[-1] if words else len(groups) - 1
 

@@ -1,4 +1,4 @@
-"""Explore for long texts, whose weights are computed on demand and not stored."""
+"""Explore for long texts: weights are computed on demand and not stored."""
 
 from __future__ import annotations
 

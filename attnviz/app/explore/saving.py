@@ -96,7 +96,7 @@ def csv_of(view: View, heads: Heads) -> str:
 def _in_words(writing: Writing) -> str:
     """Return the generation settings in words."""
     if not writing.temperature:
-        return "the likeliest token each time"
+        return "the most likely token each time"
     options = f"top k {writing.top_k}; top p {writing.top_p:g}; seed {writing.seed}"
     return f"temperature {writing.temperature:g}; {options}"
 

@@ -132,7 +132,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
     try:
         with page(name, SHARED.label("numbered", number=number + 1, title=texts.title), navigation):
-            questions.take_hiding()
+            questions.read_hiding()
             st.html(_STYLE)
             st.markdown(texts.question)
             yield _containers(texts)

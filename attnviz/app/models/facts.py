@@ -43,7 +43,7 @@ def abilities(entry: Entry) -> tuple[str, ...]:
     """Return the tasks that the model supports."""
     translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
     parts = (
-        (translates, "answers one text with another"),
+        (translates, "turns one text into another"),
         (entry.reads and entry.expects == "next" and not translates, "continues texts"),
         (entry.expects == "masked", "predicts masked tokens"),
         (entry.pairs, "reads two sentences together"),
@@ -76,8 +76,8 @@ def _size(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    what = "pictures with a text, up to" if entry.images else "texts of up to"
-    shown = f"{'a picture as' if entry.sees else what} {entry.token_limit:,} tokens"
+    inputs = "pictures with a text, up to" if entry.images else "texts of up to"
+    shown = f"{'a picture as' if entry.sees else inputs} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return shown
     return f"{shown}, with an attention window of {entry.window:,} tokens"
@@ -90,10 +90,10 @@ def _origin(entry: Entry) -> str:
         case Trained():
             return "come with attnviz, and were trained for it"
         case Downloaded(folder=folder, repository=repository, commit=commit):
-            came = (
+            source = (
                 f"came from Hugging Face: {markdown.code(repository)}, revision {markdown.code(commit[:12])}"
             )
-            return f"{came}, in {markdown.code(str(folder))}"
+            return f"{source}, in {markdown.code(str(folder))}"
         case Borrowed():
             return "are those of an object in memory"
         case Folder(folder=folder):

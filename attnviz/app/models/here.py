@@ -1,4 +1,4 @@
-"""The models on this server, and the families that can be shown."""
+"""The models on this server, and the supported families."""
 
 from __future__ import annotations
 

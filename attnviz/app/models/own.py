@@ -26,7 +26,7 @@ _MAX_LENGTH = 1000  # characters; ids and paths are shorter
 _MAX_SENT = 10_000  # the browser ignores longer input, and the page keeps the previous text
 _HELP = (
     "A **folder** on the machine that runs attnviz, as saved by `save_pretrained`, or the **id** of a model "
-    "on Hugging Face, if needed with @ and a revision. The model runs in float32 unless the name ends in "
+    "on Hugging Face, optionally followed by @ and a revision. It runs in float32 unless the name ends in "
     "`#bfloat16` or `#float16`. *Inspect* reads no weights; *Open* loads them into memory."
 )
 _INSPECTION = "inspection of the visitor's own model"

@@ -31,7 +31,7 @@ def start() -> None:
 async def ready(_: Request) -> Response:
     """Serve /ready: 503 while models are loading, then 200.
 
-    It stays 503 if a model could not be loaded; the log has the reason.
+    It stays 503 if a model could not be loaded; the log contains the reason.
     """
     if _warm.is_set():
         return PlainTextResponse("ready\n")

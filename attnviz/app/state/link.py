@@ -122,7 +122,7 @@ def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove from the URL parameters of other pages; if `undrawn`, also of widgets that are not drawn."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also those of widgets that are not drawn."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
@@ -206,11 +206,11 @@ def _differences(requested: Mapping[str, list[str]], shown: Mapping[str, list[st
             sentences.append(f"{_quoted(name)} is not valid on this page; it was ignored.")
         elif set(map(_comparable, values)) != set(map(_comparable, shown[name])):
             used = ", ".join(_quoted(value) for value in shown[name]) or "none"
-            wanted = ", ".join(_quoted(value) for value in values) or "nothing"
+            requested_values = ", ".join(_quoted(value) for value in values) or "nothing"
             if len(values) > 1 and len(shown[name]) == 1 and shown[name][0] in values:
                 sentences.append(f"The link has {_quoted(name)} more than once; using {used}.")
                 continue
-            sentences.append(f"{_quoted(name)} = {wanted} is not valid on this page; using {used}.")
+            sentences.append(f"{_quoted(name)} = {requested_values} is not valid on this page; using {used}.")
     return sentences
 
 

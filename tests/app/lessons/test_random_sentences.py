@@ -1,4 +1,4 @@
-"""Every text of every lesson has its values, for random sentences and options."""
+"""Every placeholder in the lessons' texts has a value, for random sentences and options."""
 
 from random import Random
 
@@ -25,7 +25,7 @@ LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice":
 
 
 def sentence(dice: Random, box: str) -> str:
-    """Return a text of one word up to the longest, often with repeated words."""
+    """Return a text of one word up to the maximum length, often with repeated words."""
     count = min(dice.choice((1, 2, 3, 12, 60)) + dice.randrange(3), LONGEST[box])
     if box == "words_twice":
         words = sorted({word for word in KNOWN["prompt"] if word.isalpha()})
@@ -35,7 +35,7 @@ def sentence(dice: Random, box: str) -> str:
 
 
 def choose(dice: Random, app: AppTest) -> None:
-    """Choose an option of two widgets of the lesson."""
+    """Set two random widgets of the lesson to random options."""
     widgets = [
         *(each for each in app.selectbox if each.options),
         *(each for each in app.button_group if each.options and each.key != "open"),

@@ -1,4 +1,4 @@
-"""What the translators are told, term by term: worked by hand, and against the weights themselves."""
+"""The terms of the translators' losses, compared with slow computations from weights and probabilities."""
 
 import math
 
@@ -18,7 +18,7 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7, encoder_layers=2, decoder
 
 
 def equally_long(pairs: list[Pair]) -> list[Pair]:
-    """Those whose English is as long as the first one's."""
+    """Return the pairs whose source is as long as the first one's."""
     return [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
 
 
@@ -40,41 +40,41 @@ def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
     return result
 
 
-def test_surprise_worked_by_hand() -> None:
-    # Weights ½ ¼ ¼, and ¼ ¼ ½.
+def test_surprise_is_the_mean_negative_log_weight() -> None:
+    # The weights are ½ ¼ ¼ and ¼ ¼ ½.
     scores = torch.tensor([[2.0, 1, 1], [5, 5, 10]]).log()
     assert surprisal(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
     assert surprisal(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
-    # ½ + ¼, and ¼ alone.
+    # The sum ½ + ¼, and ¼ alone.
     both = (-math.log(3 / 4) + math.log(4)) / 2
     assert surprisal(scores, torch.tensor([[0, 1], [1, MISSING]])).item() == pytest.approx(both)
 
 
-def test_a_weight_that_has_sunk_to_nothing_still_learns() -> None:
+def test_underflowed_weight_still_has_a_gradient() -> None:
     scores = torch.tensor([[0.0, 200.0]], requires_grad=True)
     assert scores.softmax(dim=-1)[0, 0] == 0
-    surprisal(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    surprisal(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # untyped in torch
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1, 1]]
 
 
-def test_the_translation_loss_is_the_surprise_about_the_right_words(
+def test_translation_loss_is_the_mean_surprise_of_the_target_words(
     steps: EncoderDecoderSteps, pairs: list[Pair]
 ) -> None:
     exercises = TrainingBatch.of(pairs)
-    of_words = [
+    surprises = [
         -math.log(steps.probabilities[number, row, word])
         for number, words in enumerate(exercises.labels.tolist())
         for row, word in enumerate(words)
         if word != PADDING
     ]
-    assert len(of_words) == sum(len(pair.target) + 1 for pair in pairs)
+    assert len(surprises) == sum(len(pair.target) + 1 for pair in pairs)
     found = translation_loss(steps.logits, exercises, label_smoothing=0)
-    assert found.item() == pytest.approx(sum(of_words) / len(of_words), rel=1e-5)
+    assert found.item() == pytest.approx(sum(surprises) / len(surprises), rel=1e-5)
 
 
-def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
-    """One term, from the weights: slowly, sentence by sentence."""
+def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
+    """Compute one term from the weights, sentence by sentence."""
     surprises = []
     for number, pair in enumerate(pairs):
         if (pronoun := pair.pronoun) is None:
@@ -93,16 +93,16 @@ def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
 
 
 @pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "elsewhere"])
-def test_each_term_is_the_surprise_about_where_its_head_looks(
+def test_each_attention_term_is_the_surprise_of_its_weights(
     steps: EncoderDecoderSteps, pairs: list[Pair], term: str
 ) -> None:
-    variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
+    variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # `term` is any of several fields
     found = attention_loss(steps, TrainingBatch.of(pairs), variant)
-    torch.testing.assert_close(found, 0.3 * wanted(steps, pairs, term))
+    torch.testing.assert_close(found, 0.3 * expected_term(steps, pairs, term))
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_who_is_told_nothing_feels_nothing(
+def test_attention_loss_is_zero_without_a_pronoun_or_term(
     steps: EncoderDecoderSteps, pairs: list[Pair], variant: Variant
 ) -> None:
     without_it = TrainingBatch.of([pair for pair in pairs if pair.pronoun is None])

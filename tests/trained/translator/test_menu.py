@@ -1,4 +1,4 @@
-"""Every sentence of the menu is one of the grammar, and of both readings each has some."""
+"""Every choice in the menu gives a sentence of the grammar, and both readings have predicates."""
 
 import random
 
@@ -7,12 +7,12 @@ from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.lexicon import NOUN
 
 
-def test_every_choice_leads_to_a_sentence() -> None:
-    of_dog, of_road = menu.predicates("dog", "cross", "road")
-    assert ("tired" in of_dog, "narrow" in of_road) == (True, True)
+def test_every_choice_gives_a_sentence() -> None:
+    dog_predicates, road_predicates = menu.predicates("dog", "cross", "road")
+    assert ("tired" in dog_predicates, "narrow" in road_predicates) == (True, True)
     pair = menu.canonical("dog", "cross", "road", "tired")
     assert format_sentence(pair.target) == "Le chien n'a pas traversé la route car il était trop fatigué."
-    rng = random.Random(0)  # noqa: S311 - no secret
+    rng = random.Random(0)  # noqa: S311 - not security-relevant
     for subject in menu.SUBJECTS:
         for verb in menu.verbs(subject):
             object_ = rng.choice(menu.objects(subject, verb))

@@ -1,4 +1,4 @@
-"""Sentences as numbers: all of them once an epoch, in batches of equal length."""
+"""Batches of token ids: every sentence once per epoch, in batches of equal length."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ def pairs() -> list[Pair]:
 
 
 def words(exercises: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """The words back from their numbers: English, what the decoder reads, and what comes next."""
+    """Return the words of the ids: English source, decoder input, and next words."""
     return [
         (
             tuple(ENGLISH.word(number) for number in source),
@@ -32,20 +32,20 @@ def words(exercises: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ..
     ]
 
 
-def test_the_numbers_are_those_of_the_words(pairs: list[Pair]) -> None:
-    alike = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
-    assert len({len(pair.target) for pair in alike}) > 1  # so some have to be filled up
-    assert words(TrainingBatch.of(alike)) == [
-        ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in alike
+def test_ids_are_those_of_the_words(pairs: list[Pair]) -> None:
+    equally_long = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
+    assert len({len(pair.target) for pair in equally_long}) > 1  # some need padding
+    assert words(TrainingBatch.of(equally_long)) == [
+        ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in equally_long
     ]
 
 
-def test_an_epoch_shows_every_sentence_once_in_full_batches_of_equal_length(pairs: list[Pair]) -> None:
+def test_epoch_has_every_sentence_once_in_full_batches(pairs: list[Pair]) -> None:
     corpus = Corpus(pairs, BATCH)
     batches = [corpus.batch(*place) for place in corpus.epoch(seed=1)]
     shown = Counter(source for batch in batches for source, _, _ in words(batch))
     assert shown == Counter((*pair.source, END) for pair in pairs)
-    # At most one batch of each length is not full, and none is filled up further than it needs.
+    # At most one batch of each length is not full, and no batch has unnecessary padding.
     sizes = [(batch.source.shape[1], len(batch.source)) for batch in batches]
     assert all(size <= BATCH for _, size in sizes)
     not_full = [length for length, size in sizes if size < BATCH]

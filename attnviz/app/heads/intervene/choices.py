@@ -54,12 +54,12 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
     traces.need_vectors(entry, given)
-    buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
+    buttons, changes = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, beside = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
-    edits = _edits(entry, given, made, beside)  # first, because the buttons show existing edits
+    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)
@@ -105,12 +105,12 @@ def toggle(edit: Edit) -> None:
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
     """Draw a button that applies an edit, or undoes it if it is already applied."""
-    made = str(edit) in EDITS.get([])
+    is_applied = str(edit) in EDITS.get([])
     st.button(
-        f"Undo: {label[0].lower()}{label[1:]}" if made else label,
+        f"Undo: {label[0].lower()}{label[1:]}" if is_applied else label,
         key=f"make {edit}",
-        type="primary" if primary and not made else "secondary",
-        icon=":material/undo:" if made else icon,
+        type="primary" if primary and not is_applied else "secondary",
+        icon=":material/undo:" if is_applied else icon,
         on_click=toggle,
         args=(edit,),
     )
@@ -127,7 +127,7 @@ def _edits(
         for head in range(entry.heads)
     ]
     with place:
-        made = EDITS.draw(
+        texts = EDITS.draw(
             "Changes",
             ablations,
             accept_new_options=True,
@@ -135,20 +135,20 @@ def _edits(
             label_visibility="collapsed",
         )
     with beside:
-        return _valid_edits(made, entry, given)
+        return _valid_edits(texts, entry, given)
 
 
-def _valid_edits(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Describe the changes; return the valid ones."""
     found: dict[Edit, None] = {}
     problems: dict[str, None] = {}
-    for written in made[:MAX_EDITS]:
+    for written in texts[:MAX_EDITS]:
         try:
             found[_parsed(written, entry, given)] = None
         except InvalidEdit as error:
             problems[markdown.plain(str(error))] = None
-    if len(made) > MAX_EDITS:
-        problems[f"There are {len(made):,} changes; the first {MAX_EDITS} are applied."] = None
+    if len(texts) > MAX_EDITS:
+        problems[f"There are {len(texts):,} changes; the first {MAX_EDITS} are applied."] = None
     edits = tuple(found)
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]

@@ -51,7 +51,7 @@ class ProcessedPicture(NamedTuple):
 
 @cached("Running the model on the image …")
 def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
-    """Run a model on a picture; large pictures take long to decode.
+    """Run a model on a picture; large pictures take a long time to decode.
 
     Args:
         model: An image model.
@@ -72,7 +72,7 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """Run a vision-language model; return the trace and its prediction. Raises as `processed`."""
+    """Run a vision-language model; return the trace and its prediction. Raises the errors of `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)

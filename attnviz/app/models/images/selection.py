@@ -34,7 +34,7 @@ _UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
 _TARGET_HELP = "What the model's decoder reads. Without a text, the model writes one."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
-    "This model knows two questions, “what colour is the circle” and “which shape is red”. Shapes: "
+    "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
@@ -109,9 +109,9 @@ def choose() -> ImageSelection:
     with beside:
         entry = controls.model(entries, offer_own=True)
     with examples:
-        ours = entry.name == SHAPES
+        is_bundled = entry.name == SHAPES
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+            example = PICTURE.segments("Image", [*QUESTIONS] if is_bundled else [*SAMPLES, OWN])
             mean = entry.images and MEAN.toggle("Mean over heads")
         file, file_name = b"", ""
         if example != OWN:
@@ -119,7 +119,7 @@ def choose() -> ImageSelection:
         else:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
-                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
+                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit also accepts .jpg for .jpeg
                 help="The server keeps it in memory for a while, never on disk. Links do not contain it: "
                 "anyone who opens your link must upload an image.",
             )
@@ -127,7 +127,7 @@ def choose() -> ImageSelection:
                 file, file_name = uploaded.getvalue(), uploaded.name
         chosen = ImageSelection(entry, example, file, file_name, mean=mean)
         if entry.images:
-            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if ours else (_ANY_QUESTION, None)
+            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if is_bundled else (_ANY_QUESTION, None)
             if _writes(entry):
                 question, about = "", _TARGET_HELP
             QUESTION.follow(question)
