@@ -219,7 +219,7 @@ RULES = (
     ),
     Rule(
         "far away",
-        "attends {} of the longest distance in the text away",
+        "attends to tokens whose distance, relative to the longest in the text, is {}",
         _distance,
         minimum=0.35,
         uniform_ratio=1.05,

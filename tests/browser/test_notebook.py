@@ -60,7 +60,7 @@ def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path
     outputs = code_cells(folder / "executed.ipynb")
     assert not [output for cell in outputs.values() for output in cell if output.get("name") == "stderr"]
     check_results(outputs)
-    assert "it-looks-at-the-dog.html" in {file.name for file in folder.iterdir()}
+    assert "it-attends-to-the-dog.html" in {file.name for file in folder.iterdir()}
     check_figures(outputs, context, faults, folder / "cells.html")
 
 

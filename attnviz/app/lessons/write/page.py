@@ -246,12 +246,14 @@ def _cache(page: LessonPage, drawn: Story) -> None:
     begin, count = drawn.num_prompt_tokens, drawn.trace.written
     entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
-    numbers = 2 * entry.decoder_layers * entry.d_model * len(ids)
+    rows = values.num_computed_rows(begin, count)
+    cached = rows[1]  # the last token is not computed until another one is written
+    numbers = 2 * entry.decoder_layers * entry.d_model * cached
     page.text(
         "cache",
         count=count,
-        rows=[f"{rows:,}" for rows in values.num_computed_rows(begin, count)],
-        tokens=len(ids),
+        rows=[f"{each:,}" for each in rows],
+        tokens=cached,
         numbers=f"{numbers:,}",
         memory=in_bytes(values.BYTES_PER_NUMBER * numbers),
         weights_differ=found.weight_difference,
