@@ -151,7 +151,7 @@ def test_compare_shows_both_sentences_and_their_difference(
 
 def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     open_page(page, server, "intervene", open="Which head matters most?")
-    page.get_by_role("button", name="Ablate head 4-2").click()
+    expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
     complete_link = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(complete_link)
     page.evaluate(

@@ -63,13 +63,18 @@ def test_map_and_text_show_the_same_correlations() -> None:
     methods = ["mean vector", "deleted"]
     assert shown["row_labels"][:2] == [f"Occlusion: {method}" for method in methods]
     assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
+    agreement = open_and_finish(open="Agreement with occlusion")
+    [table] = agreement.table
     occlusion = values[:2, counted]
     for row in (2, 10):
         rhos = [rank_correlation(values[row, counted], reference) for reference in occlusion]
-        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
+        assert list(table.value.iloc[row - 2]) == [
+            shown["row_labels"][row],
+            f"{decimal(min(rhos))} to {decimal(max(rhos))}",
+        ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures: |ρ| = {rounded_up(bound)}" in page_text(app)
+    assert f"9 measures of 11 tokens: |ρ| = {rounded_up(bound)}" in page_text(agreement)
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 

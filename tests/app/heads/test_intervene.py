@@ -85,9 +85,11 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
 def test_buttons_make_and_undo_edits() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=whole).label == "Ablate head 4-2"
+    assert app.button(key=whole).label == "Undo: ablate head 4-2"  # the page opens with an effect
     app.button(key=whole).click().run()
-    assert app.button(key=whole).label == "Undo: ablate head 4-2"
+    assert app.button(key=whole).label == "Ablate head 4-2"
+    assert edits_of(app) == []
+    app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", page_text(app))
     # An ablated head has only one picture.
@@ -106,6 +108,15 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
     expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))
+
+
+def test_another_model_opens_with_its_own_head_ablated() -> None:
+    app = visit("intervene", text=TIRED)
+    assert edits_of(app) == ["encoder 4-2"]
+    clean(app.selectbox(key="model").select("translator").run())
+    [edit] = edits_of(app)
+    assert edit != "encoder 4-2"
+    assert not app.warning
 
 
 def test_edits_in_a_link_are_applied_and_invalid_ones_listed() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.sentence import name_of
 from attnviz.app.components import store
 from attnviz.app.components.steps import DrawnStep, array_info, column, steps
 from attnviz.app.lessons import choosing
@@ -95,7 +96,7 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
         "stream",
         source=store.publish("stream arrays", arrays),
         step=step,
-        steps=_steps(page, chosen.layer + 1, walk.tokens),
+        steps=_steps(page, chosen, walk.tokens),
         arrays={
             name: array_info("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
             for name, (symbol, terms) in _VECTORS.items()
@@ -107,14 +108,15 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
     )
 
 
-def _steps(page: LessonPage, layer: int, tokens: int) -> list[DrawnStep]:
+def _steps(page: LessonPage, chosen: TokenInLayer, tokens: int) -> list[DrawnStep]:
     """Return the seven steps; attention and the feed-forward network branch off the stream."""
+    token = name_of(chosen.query, chosen.groups)
 
     def step(title: str, formula: str, about: str, *vectors: str) -> DrawnStep:
         return {
-            "title": page.label(title),
+            "title": page.label(title, token=token),
             "formula": formula,
-            "sentence": page.label(f"about_{about}", layer=layer, tokens=tokens),
+            "sentence": page.label(f"about_{about}", layer=chosen.layer + 1, tokens=tokens),
             "columns": [column(top=vectors)],
             "lane": "stream",
         }

@@ -128,7 +128,6 @@ def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
             page.label("other_words"),
             icon=":material/casino:",
             on_click=_draw_words,
-            help=page.label("random"),
         )
     with box:
         label = page.label("words")

@@ -109,7 +109,7 @@ def _columns() -> list[list[Column]]:
         [column(rows=["vectors"])],
         [
             column(rows=["vectors"]),
-            column(top=["query_matrix", "query_bias", "query"]),
+            column(top=["query_matrix", "query_bias"], rows=["query"]),
             column(top=["key_matrix", "key_bias"], rows=["keys"]),
             column(top=["value_matrix", "value_bias"], rows=["values"]),
         ],
