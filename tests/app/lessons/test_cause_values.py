@@ -6,7 +6,7 @@ import pytest
 
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
-from tests.translator_reference import Change, ablate, move, nothing, reference
+from tests.translator_reference import Change, ablate, move, reference, unchanged
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -23,7 +23,7 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
 @pytest.mark.parametrize(
     ("edit", "change"),
     [
-        ("", nothing),
+        ("", unchanged),
         ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
         ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
         ("encoder 2-1", ablate(GUIDED, 0)),

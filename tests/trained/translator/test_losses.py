@@ -34,9 +34,9 @@ def pairs() -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
-    exercises = TrainingBatch.of(pairs)
+    batch = TrainingBatch.of(pairs)
     with torch.no_grad():
-        result: EncoderDecoderSteps = build(SIZES, seed=2)(exercises.source, exercises.target)
+        result: EncoderDecoderSteps = build(SIZES, seed=2)(batch.source, batch.target)
     return result
 
 
@@ -61,15 +61,15 @@ def test_underflowed_weight_still_has_a_gradient() -> None:
 def test_translation_loss_is_the_mean_surprise_of_the_target_words(
     steps: EncoderDecoderSteps, pairs: list[Pair]
 ) -> None:
-    exercises = TrainingBatch.of(pairs)
+    batch = TrainingBatch.of(pairs)
     surprises = [
         -math.log(steps.probabilities[number, row, word])
-        for number, words in enumerate(exercises.labels.tolist())
+        for number, words in enumerate(batch.labels.tolist())
         for row, word in enumerate(words)
         if word != PADDING
     ]
     assert len(surprises) == sum(len(pair.target) + 1 for pair in pairs)
-    found = translation_loss(steps.logits, exercises, label_smoothing=0)
+    found = translation_loss(steps.logits, batch, label_smoothing=0)
     assert found.item() == pytest.approx(sum(surprises) / len(surprises), rel=1e-5)
 
 
