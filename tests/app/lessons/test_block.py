@@ -6,7 +6,10 @@ from tests.app.shown import message_to, visit
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 # Rows of the table next to the picture, in order.
-ROWS = (*("came_in", "attention", "first_sum", "attended"), *("feed_forward", "second_sum", "came_out"))
+ROWS = (
+    *("layer_input", "attention", "first_sum", "after_attention"),
+    *("feed_forward", "second_sum", "layer_output"),
+)
 
 
 def test_picture_has_the_numbers_of_each_vector() -> None:

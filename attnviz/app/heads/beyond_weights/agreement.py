@@ -51,6 +51,6 @@ def chance_level(rows: Sequence[Row], count: int) -> str:
     if bound is None or not compared:
         return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
-        f"Chance level for {plural(compared, 'measure')} of {count} tokens: |ρ| = {rounded_up(bound)} "
-        f"(p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
+        f"Chance level for {plural(compared, 'measure')} of {count} tokens, by one method of occlusion: "
+        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
     )

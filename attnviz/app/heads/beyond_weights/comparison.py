@@ -60,7 +60,8 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
-        "most. *Occlusion* removes one token at a time; the other rows are sorted by agreement with it."
+        "most. *Occlusion* replaces or removes one token at a time; the other rows are sorted by agreement "
+        "with it."
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
