@@ -128,14 +128,26 @@ def live_rooms() -> str:
     """Return the limits of live rooms."""
     return (
         f"ends {rooms.LEFT_SECONDS / 60:.0f} minutes after its teacher, or after {rooms.HOURS} hours; "
-        f"codes of {len(rooms.new_code())} signs; "
+        f"codes of {len(rooms.new_code())} characters; "
         f"{rooms.MAX_STUDENTS} students; {store.MAX_ROOMS} rooms"
     )
 
 
 def pairs_of_sentences() -> str:
-    """Return the number of bundled pairs of sentences."""
-    return f"{len(pairs.bundled())} pairs"
+    """Count the bundled pairs, and those in which the pronoun attends more to its noun in both sentences."""
+    found = [all(map(_attends_to_referent, pair.readings)) for pair in pairs.bundled()]
+    return f"head 4-2 resolves {sum(found)} of {len(found)} pairs"
+
+
+def _attends_to_referent(sentence: pairs.SentenceOfPair) -> bool:
+    """Compare the weights from the pronoun to the two nouns in head 4-2, summed over a noun's pieces."""
+    block = attnviz.trace(sentence.text).block("encoder", layer=3)
+    pronoun, *nouns = (
+        [at for at, token in enumerate(block.key_tokens) if span.start < token.end <= span.end]
+        for span in (sentence.pronoun, *sentence.candidates)
+    )
+    weights = [block.weights[1][np.ix_(pronoun, noun)].sum() for noun in nouns]
+    return bool(weights[sentence.right] > weights[1 - sentence.right])
 
 
 def forms_of_edits() -> str:
@@ -170,10 +182,10 @@ def limits_of_texts() -> str:
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(weights, 144):,} tokens of 12 × 12 heads; {MAX_CHARACTERS:,} characters; "
         f"{MAX_WEIGHTS:,} weights on a page: {longest(MAX_WEIGHTS, 144)} tokens of 12 × 12 heads, "
-        f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for a guest; "
-        f"{MAX_NEW_TOKENS} tokens written; {report.MAX_WEIGHTS:,} weights in a "
+        f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for other visitors; "
+        f"{MAX_NEW_TOKENS} generated tokens; {report.MAX_WEIGHTS:,} weights in a "
         f"report: {longest(report.MAX_WEIGHTS, heads)} and {longest(report.MAX_WEIGHTS, 144)} tokens; "
-        f"lines thin out above {curves and curves[1]}"
+        f"fewer lines above {curves and curves[1]}"
     )
 
 
@@ -306,7 +318,7 @@ def limits_of_a_visitor() -> str:
     return (
         f"{MAX_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
         f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
-        f"{MAX_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
+        f"{MAX_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} queued tokens"
     )
 
 

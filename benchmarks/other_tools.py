@@ -139,7 +139,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
     corrupted = tokenizer(other, return_tensors="pt").input_ids
     patched = patching.get_act_patch_attn_head_out_all_pos(bridge, corrupted, cache, metric)
     theirs = (patched - metric(bridge(corrupted))).detach().numpy().ravel()
-    yield "get_act_patch_attn_head_out_all_pos", max_difference(theirs / carried.whole, carried.shares)
+    yield "get_act_patch_attn_head_out_all_pos", max_difference(theirs / carried.difference, carried.shares)
 
 
 def captum(folder: Path) -> Iterator[Row]:
@@ -191,7 +191,7 @@ def captum(folder: Path) -> Iterator[Row]:
     theirs = np.array(changes).swapaxes(1, 2).reshape(-1, len(before))
     yield (
         "LayerFeatureAblation",
-        max_difference(theirs, experiments.ablate(SENTENCE, str(folder)).moved.cosine_change),
+        max_difference(theirs, experiments.ablate(SENTENCE, str(folder)).distances.cosine_change),
     )
 
 

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: the examples of `gallery.md` run, and the sizes of letters and space are added."""
+"""mkdocs hooks: add figures to the examples in `gallery.md`, and the style sheet of font sizes and spaces."""
 
 import re
 from doctest import DocTestParser
@@ -12,12 +12,12 @@ EXAMPLE = re.compile(r"^```pycon\n(.+?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Any, config: Any) -> None:
-    """Add the sizes of letters and of space; mkdocs calls this with the site's files."""
+    """Add the style sheet with font sizes and spaces; mkdocs calls this with the site's files."""
     files.append(File.generated(config, LOOK.name, abs_src_path=str(LOOK)))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put each example's figure below it; mkdocs calls this with each page."""
+    """Run each example and add its figure below it; mkdocs calls this for each page."""
     if page.file.src_uri != "gallery.md":
         return markdown
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The README's pictures, made anew: `python -m docs.pictures`, in a browser as the tests use it."""
+"""Take the screenshots of the README and the documentation again: `python -m docs.pictures`."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,11 +7,11 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import running
-from tests.browser.visit import ANSWERS, COMPUTED_MS, reveal, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, RECORD_TIMES, reveal, visit, wait_idle
 
 FOLDER = Path(__file__).parent
 
-# A file, the page's address, how high the window is, and what is on the page once all is computed.
+# File name, address of the page, height of the window, and a text that appears when everything is computed.
 PICTURES = (
     ("explore", "/", 900, "All 72 heads"),
     ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
@@ -21,12 +21,12 @@ PICTURES = (
 
 
 def main() -> None:
-    """Write all of them."""
+    """Take all screenshots."""
     with TemporaryDirectory() as log, running(Path(log)) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.QUIET)
         for name, address, height, computed in PICTURES:
             page = browser.new_page(viewport={"width": 1440, "height": height}, reduced_motion="reduce")
-            page.add_init_script(ANSWERS)
+            page.add_init_script(RECORD_TIMES)
             visit(page, server.url + address)
             if page.get_by_role("button", name="Reveal", exact=True).count():
                 reveal(page)

@@ -1,2 +1,2 @@
-// The theme's search is a dialog without a name; a screen reader would say "dialog" alone.
+// The theme's search dialog has no name; a screen reader would only say "dialog".
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");

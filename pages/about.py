@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from attnviz.app.about import limits, meaning_of_a_weight, models, reading_a_picture, sources
+from attnviz.app.about import how_to_read, limits, meaning_of_a_weight, models, sources
 
 with st.container(width=800):
     st.title("About", anchor=False)
     st.header("How to read a picture", anchor=False)
-    reading_a_picture()
+    how_to_read()
     meaning_of_a_weight()
     models()
     limits()

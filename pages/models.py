@@ -15,5 +15,5 @@ with st.container(width=1000), page("models", "Models"):
         "pages/images.py", label="Images: attention between the patches of an image", icon=":material/image:"
     )
     if not allowed.may_open():
-        here.operators_choice()
+        here.operator_note()
     folded(section("Which models can be shown", here.families))

@@ -19,9 +19,9 @@ from torch import nn
 
 from attnviz.trained.translator import distance, splits, translator
 from attnviz.trained.translator.distance import NAMES, Distances, Name, Run
-from attnviz.trained.translator.exercises import PADDING, Corpus
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.training import Settings, learn
+from attnviz.trained.translator.training_batch import PADDING, Corpus
 from attnviz.trained.translator.translator import Sizes
 from attnviz.trained.translator.vocabulary import FRENCH
 from training import figures
@@ -141,13 +141,13 @@ def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
     model.eval()
     corpus = Corpus(pairs, batch=100)
     for batch in (corpus.batch(*each) for each in corpus.epoch(0)):
-        following = batch.following
+        labels = batch.labels
         with torch.no_grad():
             logits = model(batch.source, batch.target).logits
         predicted = logits.argmax(dim=-1)
-        exact += int(((following == PADDING) | (predicted == following)).all(dim=1).sum())
+        exact += int(((labels == PADDING) | (predicted == labels)).all(dim=1).sum())
         rows = torch.arange(len(logits))
-        scores, correct = logits[rows, batch.pronoun], following[rows, batch.pronoun]
+        scores, correct = logits[rows, batch.pronoun], labels[rows, batch.pronoun]
         wrong = sum(FRENCH.ids(("il", "elle"))) - correct
         pronoun += int((scores[rows, correct] > scores[rows, wrong]).sum())
     return exact, pronoun

@@ -68,5 +68,5 @@ def _english(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...
 
 def _french(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...]:
     """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
-    spoken = french.statement(Statement(predicate, tense), person.gender)
+    spoken = french.statement_words(Statement(predicate, tense), person.gender)
     return french.joined(["et", *french.noun_phrase(Phrase(person)), *spoken])

@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import CLIPVisionConfig, LlamaConfig
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
-from attnviz.analysis.intervals import MAX_DRAWS
+from attnviz.analysis.intervals import BOOTSTRAP_SAMPLES
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.trace import Doubles, Floats
@@ -34,7 +34,7 @@ from attnviz.trained.shapes.pictures import (
     COLOURS,
     FOLDER,
     GRID,
-    MOST,
+    MAX_SHAPES,
     SHAPES,
     Question,
     draw,
@@ -150,7 +150,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     # Images have one shape at first, and one more whenever the loss is low enough.
     most, average = 1, float("inf")
     for step in range(1, steps + 1):
-        some = [question(random, fewest=1, most=most) for _ in range(BATCH)]
+        some = [question(random, minimum=1, maximum=most) for _ in range(BATCH)]
         ids = batches.ids(some)
         given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
         logits = model(**given, logits_to_keep=1).logits[:, -1]
@@ -161,7 +161,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
         optimizer.step()
         schedule.step()
         average = min(average, 2.0) * 0.9 + loss.item() * 0.1
-        if average < LOSS_FOR_MORE_SHAPES and most < MOST:
+        if average < LOSS_FOR_MORE_SHAPES and most < MAX_SHAPES:
             most, average = most + 1, float("inf")
         if step % 100 == 0:
             print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
@@ -180,7 +180,7 @@ def measure(count: int = PICTURES) -> Figures:
         correct += expected.candidates[0].text.strip() == item.answer
         trace = loading.trace("shapes", given)
         patches = [token.patch[2:4] if token.patch else None for token in trace.tokens]
-        place = patches.index((item.asked.row, item.asked.column))
+        place = patches.index((item.target.row, item.target.column))
         weights[item.names_shape].append(trace.stack("decoder")[:, :, -1, place])
     found = (_best(np.array(weights[by_shape], np.float64)) for by_shape in (True, False))
     return Figures(count, correct, round(1 / len(trace.tokens), 3), *found)
@@ -191,7 +191,8 @@ def _best(weights: Doubles) -> Head:
     selection, report = weights[::2], weights[1::2]
     layer, head = np.unravel_index(selection.mean(axis=0).argmax(), selection.shape[1:])
     head_weights = report[:, layer, head]
-    draws = np.random.default_rng(SEED).integers(len(head_weights), size=(MAX_DRAWS, len(head_weights)))
+    count = len(head_weights)
+    draws = np.random.default_rng(SEED).integers(count, size=(BOOTSTRAP_SAMPLES, count))
     low, high = np.quantile(head_weights[draws].mean(axis=1), [0.025, 0.975])
     others = np.delete(report.mean(axis=0).reshape(-1), layer * report.shape[2] + head)
     mean, low, high, least, most = (

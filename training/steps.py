@@ -12,8 +12,8 @@ from attnviz.trained.snapshots import STORED, Snapshot, file_of, write
 from attnviz.trained.storyteller import copying
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.training import STEPS
-from attnviz.trained.translator import examination
-from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator import evaluation
+from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 300
@@ -32,7 +32,7 @@ def storyteller_steps(steps: int) -> tuple[int, ...]:
     return tuple(sorted({*range(0, steps, 100), *(step for step in dense if step < steps), steps}))
 
 
-def metadata(settings: Settings, sentences: Examination) -> dict[str, str]:
+def metadata(settings: Settings, sentences: Evaluation) -> dict[str, str]:
     """Return the metadata of a translator's training run and its snapshots."""
     return {
         "variant": settings.variant,
@@ -57,11 +57,11 @@ def main(names: Collection[str]) -> None:
     """Regenerate the stored steps of some training runs."""
     for name in names or STORED:
         if name in SIZES:
-            events = copying.watch(name, 0, STEPS, storyteller_steps(STEPS))
+            events = copying.train_with_snapshots(name, 0, STEPS, storyteller_steps(STEPS))
             write({"variant": name, "seed": "0"}, _printed(events), file_of(name))
         else:
-            settings, sentences = Settings.of(name), Examination.of(SENTENCES)
-            events = examination.watch(settings, sentences, translator_steps(settings.steps))
+            settings, sentences = Settings.of(name), Evaluation.of(SENTENCES)
+            events = evaluation.train_with_snapshots(settings, sentences, translator_steps(settings.steps))
             write(metadata(settings, sentences), _printed(events), file_of(name))
 
 

@@ -1,4 +1,4 @@
-"""Align the words of two texts: same, replaced, only in one."""
+"""Alignment of the words of two texts: equal, replaced, or only in one text."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Word = tuple[bool, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One row or column of an aligned picture.
+    """One row or column of the aligned grid.
 
     Attributes:
-        first, second: Index of the word in each text; None if the text has none here.
-        same: True if both have the same word.
+        first, second: Index of the word in each text; None if the text has no word here.
+        same: True if both texts have the same word here.
     """
 
     first: int | None
@@ -42,14 +42,14 @@ class Place:
         """True if both texts have a word here, the same or a replacement."""
         return self.first is not None and self.second is not None
 
-    def of(self, side: Side) -> int | None:
-        """Return the index of one text's word here; None if it has none."""
+    def index(self, side: Side) -> int | None:
+        """Return the index of one text's word here; None if the text has no word here."""
         return self.first if side == "first" else self.second
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The rows and columns that two texts share, and those that only one has.
+    """A grid with the rows and columns of two texts, shared or in one text only.
 
     Attributes:
         rows, columns: Places of queries and keys.
@@ -68,55 +68,55 @@ class Grid:
 
     @property
     def shared_queries(self) -> tuple[DisplayToken, ...]:
-        """The labels of these rows."""
+        """The labels of the shared rows."""
         return tuple(self.queries[at] for at in self.shared)
 
     def place(self, numbers: Floats, side: Side) -> Floats:
         """Return one text's numbers, [..., query, key], on the grid; NaN where it has no such word."""
-        return on_places(
-            numbers, [place.of(side) for place in self.rows], [place.of(side) for place in self.columns]
+        return place_weights(
+            numbers, [place.index(side) for place in self.rows], [place.index(side) for place in self.columns]
         )
 
     def place_rows(self, numbers: Floats, side: Side) -> Floats:
         """Return one text's numbers per query, [..., query], on the grid."""
-        return on_places(numbers[..., None], [place.of(side) for place in self.rows], [0])[..., 0]
+        return place_weights(numbers[..., None], [place.index(side) for place in self.rows], [0])[..., 0]
 
 
 def align(first: Sequence[Word], second: Sequence[Word]) -> tuple[Place, ...]:
-    """Align two texts by the blocks of equal words that `difflib` finds, each text in its own order.
+    """Align two texts by the blocks of equal words that `difflib` finds; both keep their order.
 
-    Between two blocks, different words are matched one by one if both texts have the same number of them, and
-    if no word would be matched with punctuation or a special token.
+    Between two blocks, different words are matched one by one if both texts have the same number of them and
+    no word would be matched with punctuation or a special token.
 
     Returns:
         Every word of either text exactly once.
     """
     places: list[Place] = []
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-    for change, i, to_i, j, to_j in blocks:
-        both = list(zip(range(i, to_i), range(j, to_j), strict=False))
-        of_a_kind = all(_sort_of(first[one]) == _sort_of(second[other]) for one, other in both)
-        if to_i - i == to_j - j and of_a_kind:
-            places += [Place(one, other, same=change == "equal") for one, other in both]
+    for change, start, end, other_start, other_end in blocks:
+        pairs = list(zip(range(start, end), range(other_start, other_end), strict=False))
+        same_categories = all(_category(first[one]) == _category(second[other]) for one, other in pairs)
+        if end - start == other_end - other_start and same_categories:
+            places += [Place(one, other, same=change == "equal") for one, other in pairs]
         else:
-            places += [Place(one, None, same=False) for one in range(i, to_i)]
-            places += [Place(None, other, same=False) for other in range(j, to_j)]
+            places += [Place(one, None, same=False) for one in range(start, end)]
+            places += [Place(None, other, same=False) for other in range(other_start, other_end)]
     return tuple(places)
 
 
 def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Place, ...]:
-    """Align two texts that one model reads, ignoring case.
+    """Align two texts of one model, ignoring case.
 
     Raises:
-        AttnvizError: fewer than half of the shorter text's words are the same in both, without punctuation
-            and special tokens.
+        AttnvizError: fewer than half of the shorter text's words are the same in both, not counting
+            punctuation and special tokens.
     """
     places = align([_word(group) for group in first.groups], [_word(group) for group in second.groups])
     same = sum(place.same and _is_word(first.groups[place.first or 0]) for place in places)
     shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
     if not same or 2 * same < shorter:
         raise AttnvizError(
-            f"Of the {shorter} words of the shorter text, only {same} are in the other in the same order; at "
+            f"Only {same} of the {shorter} words of the shorter text are in the other in the same order; at "
             "least half must be. Compare texts that share most of their words."
         )
     return places
@@ -132,14 +132,14 @@ def grid(
         first, second: Shown queries and keys of each text, or one for both (self-attention).
     """
     sides = [
-        (places := aligned_sentences(one, other), named(places, one.groups, other.groups))
+        (places := aligned_sentences(one, other), place_labels(places, one.groups, other.groups))
         for one, other in zip(first, second, strict=True)
     ]
     (rows, queries), (columns, keys) = sides[0], sides[-1]
     return Grid(rows, columns, queries, keys)
 
 
-def named(
+def place_labels(
     places: Sequence[Place],
     first: Sequence[DisplayToken],
     second: Sequence[DisplayToken],
@@ -150,67 +150,67 @@ def named(
         places: Rows or columns.
     """
 
-    def name(place: Place) -> DisplayToken:
+    def label(place: Place) -> DisplayToken:
         if place.second is None and place.first is not None:
-            return alone("−", "first", first[place.first])
+            return unmatched("−", "first", first[place.first])
         if place.first is None and place.second is not None:
-            return alone("+", "second", second[place.second])
+            return unmatched("+", "second", second[place.second])
         one, other = first[place.first or 0], second[place.second or 0]
-        return after_both(one, other, _word(one) == _word(other))
+        return _combined(one, other, _word(one) == _word(other))
 
-    def alone(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
+    def unmatched(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
         return replace(
             group, label=f"{sign} {isolated(group.label)}", title=f"only in the {side}: {group.title}"
         )
 
-    return tuple(map(name, places))
+    return tuple(map(label, places))
 
 
-def after_both(one: DisplayToken, other: DisplayToken, same: bool) -> DisplayToken:
-    """Return the label of a place in both texts, with both words if they differ."""
+def _combined(one: DisplayToken, other: DisplayToken, same: bool) -> DisplayToken:
+    """Return the label of a place that both texts have, with both words if they differ."""
     label = one.label if same else in_order(one.label, " → ", other.label)
     title = one.title if one.title == other.title else in_order(one.title, " → ", other.title)
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 
 
-def place_by_place(first: DisplayTokens, second: DisplayTokens) -> DisplayTokens:
-    """Return the tokens of two texts with the same number of them, named after both where they differ.
+def combined_tokens(first: DisplayTokens, second: DisplayTokens) -> DisplayTokens:
+    """Return the tokens of two texts of equal length, labelled with both words where they differ.
 
     Raises:
-        AttnvizError: other tokens are merged or hidden in one text than in the other.
+        AttnvizError: the merged or hidden tokens are not the same in both texts.
     """
     if [group.positions for group in first.groups] != [group.positions for group in second.groups]:
         raise AttnvizError(
-            "Other tokens are merged or hidden in one text than in the other. Subtract these without words= "
-            "and hide_special=."
+            "The two texts do not have the same merged or hidden tokens. Subtract them without words= and "
+            "hide_special=."
         )
-    both = [
-        after_both(one, other, one.label == other.label)
+    groups = [
+        _combined(one, other, one.label == other.label)
         for one, other in zip(first.groups, second.groups, strict=True)
     ]
-    found = copy(second)
-    object.__setattr__(found, "groups", tuple(both))
-    return found
+    combined = copy(second)
+    object.__setattr__(combined, "groups", tuple(groups))
+    return combined
 
 
-def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
-    """Return one text's weights in the aligned rows and columns; NaN where it has no such word.
+def place_weights(weights: Floats, queries: Sequence[int | None], keys: Sequence[int | None]) -> Floats:
+    """Return one text's weights in the aligned rows and columns; NaN where the text has no word.
 
     Args:
         weights: [..., query, key].
-        queries, keys: Index of this text's word for each row and column, from 0; None if it has none.
+        queries, keys: Index, from 0, of this text's word in each row and column; None for no word.
 
     Returns:
         float32 [..., row, column].
     """
     placed = np.full((*weights.shape[:-2], len(queries), len(keys)), np.nan, dtype=np.float32)
-    (rows, of_queries), (columns, of_keys) = _present(queries), _present(keys)
-    placed[..., rows[:, None], columns] = weights[..., of_queries[:, None], of_keys]
+    (rows, query_words), (columns, key_words) = _present(queries), _present(keys)
+    placed[..., rows[:, None], columns] = weights[..., query_words[:, None], key_words]
     return placed
 
 
 def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the indices of places with a word, and the words there."""
+    """Return the indices of the places that have a word, and the indices of these words."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]
     return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
 
@@ -219,11 +219,11 @@ def _word(group: DisplayToken) -> Word:
     return group.special, group.label.strip(SPACES).strip().casefold()
 
 
-def _sort_of(word: Word) -> tuple[bool, bool]:
-    """Return whether a word is a special token, and whether it is punctuation; only equal kinds match."""
-    special, spelled = word
-    return special, all(unicodedata.category(sign).startswith("P") for sign in spelled)
+def _category(word: Word) -> tuple[bool, bool]:
+    """Return whether a word is a special token, and whether it is punctuation; both must match."""
+    special, spelling = word
+    return special, all(unicodedata.category(sign).startswith("P") for sign in spelling)
 
 
 def _is_word(group: DisplayToken) -> bool:
-    return _sort_of(_word(group)) == (False, False)
+    return _category(_word(group)) == (False, False)

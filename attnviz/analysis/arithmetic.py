@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import DisplayTokens, left_share, merged_weights, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, shown_share, shown_weights
 from attnviz.trace import Block, Floats, Mask
 
 
@@ -40,8 +40,8 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
     total = float(exponentials.sum(dtype=np.float64))
     if sink is None:
         return SoftmaxRow(float(largest), exponentials, total)
-    rest = float(np.exp(sink - largest))
-    return SoftmaxRow(float(largest), exponentials, total + rest, rest)
+    sink_exponential = float(np.exp(sink - largest))
+    return SoftmaxRow(float(largest), exponentials, total + sink_exponential, sink_exponential)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +49,7 @@ class WeightArithmetic:
     """Every intermediate value between a query vector, a key vector and the displayed weight.
 
     Attributes:
-        query_position, key_position: Positions of the two tokens, from 0 (in merged words, of the chosen
+        query_position, key_position: Positions of the two tokens, from 0 (for merged words, of the chosen
             pieces).
         query_vector, key_vector: [d_head].
         products: [d_head], elementwise product of query and key.
@@ -65,8 +65,8 @@ class WeightArithmetic:
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell if neither is merged.
         merged_weight: Sum over key pieces, averaged over query pieces.
-        left_share: Fraction of the row that is shown, without hidden tokens and the sink; 1 without these.
-        shown_weight: merged_weight / left_share, the displayed number.
+        shown_share: Fraction of the row that goes to shown tokens; 1 without hidden tokens and a sink.
+        shown_weight: merged_weight / shown_share, the displayed number.
     """
 
     query_position: int
@@ -87,11 +87,11 @@ class WeightArithmetic:
     weight: float
     piece_weights: Floats
     merged_weight: float
-    left_share: float
+    shown_share: float
     shown_weight: float
 
 
-def why(
+def weight_arithmetic(
     block: Block,
     head: int,
     query: int,
@@ -106,11 +106,11 @@ def why(
     Args:
         head, query, key: Head, shown row and shown column, from 0.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
-        query_piece, key_piece: Index, from 0, of the piece of a merged word with the vectors to use.
+        query_piece, key_piece: Index, from 0, of the piece of a merged word that provides the vector.
     """
     keys = queries if keys is None else keys
-    from_positions, to_positions = queries.groups[query].positions, keys.groups[key].positions
-    i, j = from_positions[query_piece], to_positions[key_piece]
+    query_positions, key_positions = queries.groups[query].positions, keys.groups[key].positions
+    i, j = query_positions[query_piece], key_positions[key_piece]
     query_vector, key_vector = block.query[head, i], block.key[head, j]
     products = query_vector * key_vector
     dot_product = float(products.sum(dtype=np.float64))
@@ -137,8 +137,8 @@ def why(
         sink=None if sink is None else float(sink),
         softmax=softmax_row(score_row, mask_row, sink),
         weight=float(weights[i, j]),
-        piece_weights=weights[np.ix_(from_positions, to_positions)],
+        piece_weights=weights[np.ix_(query_positions, key_positions)],
         merged_weight=float(merged[queries.visible[query], keys.visible[key]]),
-        left_share=float(left_share(weights, queries, keys)[query]),
+        shown_share=float(shown_share(weights, queries, keys)[query]),
         shown_weight=float(shown_weights(weights, queries, keys)[query, key]),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, rescaled
 from attnviz.analysis.entropy import bits
-from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Rule, measured, near
+from attnviz.analysis.rules import NEAR_KEYS, OF_ALL, RULES, Rule, measured, near
 from attnviz.text import isolated, percent
 from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
@@ -19,16 +19,16 @@ class Behaviour:
 
     Attributes:
         rule: The rule, with Explore's bounds.
-        score: float32 [layer, head], scores, which are compared with the bounds.
+        score: float32 [layer, head], the scores that are compared with the bounds.
         raw: float32 [layer, head], the same without rescaling; see `Rule.amount`.
-        even: float32 [layer], score of a head with uniform attention.
+        uniform: float32 [layer], score of a head with uniform attention.
         found: bool [layer, head], the heads that satisfy the rule.
     """
 
     rule: Rule
     score: Floats
     raw: Floats
-    even: Floats
+    uniform: Floats
     found: Mask
 
     @property
@@ -48,10 +48,10 @@ class Behaviour:
 
 
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
-    """Measure the behaviour of heads in one text: attention to the previous token, punctuation and so on.
+    """Measure the behaviour of heads in one text: attention to the previous token, to punctuation and so on.
 
     Each rule that applies to the text has a `name`, a `sentence`, the `score` of every head [layer, head],
-    the score of uniform attention, `even` [layer], and the heads `found` by Explore's filter [layer, head].
+    the score of `uniform` attention [layer], and the heads `found` by Explore's filter [layer, head].
     Compare Clark et al. 2019, section 3.
 
     Args:
@@ -87,9 +87,9 @@ def behaviours(
     found = []
     for rule, counts, *each in zip(RULES, *measured(RULES, weights, masks, queries, keys), strict=True):
         if counts.any():
-            score, raw, even = (np.asarray(numbers, dtype=np.float32) for numbers in each)
-            bound = np.maximum(rule.minimum, rule.even * even[:, None])
-            found.append(Behaviour(rule, score, raw, even, (score >= bound) & counts[:, None]))
+            score, raw, uniform = (np.asarray(numbers, dtype=np.float32) for numbers in each)
+            bound = np.maximum(rule.minimum, rule.uniform_ratio * uniform[:, None])
+            found.append(Behaviour(rule, score, raw, uniform, (score >= bound) & counts[:, None]))
     return tuple(found)
 
 
@@ -102,12 +102,12 @@ def facts(
         weights: [layer, head, shown query, shown key], as displayed; hidden tokens are never named.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
         left: [layer, head, shown query], fraction of each row that is shown, if rows were rescaled; see
-            `left_share`. The description then has two fractions: of all attention, and of the shown part.
+            `shown_share`. The description then has two fractions: of all attention, and of the shown part.
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
-        "attends to itself (8 % of its attention, 61 % of what goes to tokens shown)", "spreads widely (like
-        9 of 15 tokens sharing equally)", …; each percentage is the mean over all shown queries.
+        "attends to itself (8 % of its attention, 61 % of its attention to shown tokens)", "spreads widely
+        (like equal weights on 9 of 15 tokens)", …; each percentage is the mean over all shown queries.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
     of_all = places if left is None else _places(weights, queries, keys, left)
@@ -117,21 +117,21 @@ def facts(
     # An entropy of H bits is that of 2^H tokens with uniform attention: the perplexity of the row.
     equal, possible = (np.exp2(bits.mean(axis=-1)) for bits in (spread, largest))
     mean = largest.mean(axis=-1)
-    even = spread.mean(axis=-1) / np.where(mean > 0, mean, 1)
+    relative = spread.mean(axis=-1) / np.where(mean > 0, mean, 1)
     described = []
     for layer, head in np.ndindex(best.shape):
-        here = layer, head
-        if best[here] >= _NOTABLE:
-            name, share = names[strongest[here]], percent(float(best[here]))
+        at = layer, head
+        if best[at] >= _NOTABLE:
+            name, share = names[strongest[at]], percent(float(best[at]))
             if left is not None:
-                share = f"{percent(float(of_all[name][here]))} {OF_ALL}, {share} of what goes to tokens shown"
+                share = f"{percent(float(of_all[name][at]))} {OF_ALL}, {share} {OF_ALL} to shown tokens"
             described.append(f"{name} ({share})")
         else:
-            how = "spreads widely" if even[here] >= _WIDE else "attends to no fixed place"
+            how = "spreads widely" if relative[at] >= _WIDE else "attends to no fixed position"
             # With a mask, a row has fewer tokens to attend to than the picture has columns.
-            reach = "" if round(float(possible[here])) == weights.shape[-1] else " within reach"
+            unmasked = "" if round(float(possible[at])) == weights.shape[-1] else "unmasked "
             described.append(
-                f"{how} (like {equal[here]:.0f} of {possible[here]:.0f} tokens{reach} sharing equally)"
+                f"{how} (like equal weights on {equal[at]:.0f} of {possible[at]:.0f} {unmasked}tokens)"
             )
     return tuple(described)
 
@@ -143,18 +143,18 @@ _WIDE = 0.8
 def _places(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, left: Floats
 ) -> dict[str, Floats]:
-    """Return attention, [layer, head], to neighbours, to the own position, and to each token by its name."""
+    """Return attention, [layer, head], to neighbours, to the token itself, and to each token by its name."""
     places: dict[str, Floats] = {}
     if keys is None:
         token = "word" if queries.merges else "token"
         for offset, name in ((-1, f"the previous {token}"), (1, f"the next {token}"), (0, "itself")):
-            beside = np.diagonal(weights, offset, axis1=-2, axis2=-1)
-            whole = left[..., 1:] if offset == -1 else left[..., : beside.shape[-1]]
-            places[f"attends to {name}"] = (beside * whole).sum(axis=-1) / max(beside.shape[-1], 1)
+            diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
+            shown = left[..., 1:] if offset == -1 else left[..., : diagonal.shape[-1]]
+            places[f"attends to {name}"] = (diagonal * shown).sum(axis=-1) / max(diagonal.shape[-1], 1)
     else:
-        around = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
-        clear = around.mean(axis=-1) >= 2 * BESIDE / weights.shape[-1]
-        places["attends near its position in the other text"] = clear * (around * left).mean(axis=-1)
+        nearby = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
+        clear = nearby.mean(axis=-1) >= 2 * NEAR_KEYS / weights.shape[-1]
+        places["attends near its position in the other text"] = clear * (nearby * left).mean(axis=-1)
     to_key = np.einsum("lhqk,lhq->lhk", weights, left) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"

@@ -40,14 +40,14 @@ def change(
     Raises:
         AttnvizError: the sentences share too few words; see `aligned.aligned_sentences`.
     """
-    both = grid(first, second)
-    before, after = both.place(first_weights, "first"), both.place(second_weights, "second")
+    common = grid(first, second)
+    before, after = common.place(first_weights, "first"), common.place(second_weights, "second")
     values = np.full(before.shape, -np.inf, dtype=np.float32)
     np.subtract(after, before, out=values, where=np.isfinite(before) & np.isfinite(after))
-    return Change(**vars(both), values=values)
+    return Change(**vars(common), values=values)
 
 
-def largest_moves(
+def largest_changes(
     values: Floats, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken]
 ) -> tuple[tuple[str, str, float], ...]:
     """Return each head's largest change, layer by layer: (query label, key label, signed change).

@@ -1,4 +1,4 @@
-"""The tokens of a picture and their labels: special tokens hidden, word pieces merged.
+"""The tokens of a picture and their labels, optionally with special tokens hidden and word pieces merged.
 
 `keys=None` means self-attention: the keys are the queries.
 """
@@ -26,7 +26,7 @@ _MAX_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
-MIN_KEPT = 0.1
+MIN_SHOWN_SHARE = 0.1
 """Minimum shown fraction of a row; rows below it are drawn faintly.
 
 Rescaling would multiply their weights by more than ten.
@@ -42,14 +42,14 @@ class DisplayToken:
 
     Attributes:
         label: Readable label. A piece inside a word begins with ##, as in BERT's tokenizer; a byte of a
-            character has its number ("😀 1/3"); an unknown token includes the typed text. For merged pieces,
-            the word.
-        title: One line of plain text: the position, the typed text and its characters, and the tokenizer's
-            spelling if it differs from the label.
+            character has its number ("😀 1/3"); the label of an unknown token includes the typed text. For
+            merged pieces, the word.
+        title: One line of plain text: the position, the typed text and its character range, and the
+            tokenizer's spelling if it differs from the label.
         special: True if the tokenizer added it.
         number: Position of its first token, from 1.
         positions: Positions of the group's tokens, from 0.
-        characters: Start and end in its text; (0, 0) for special tokens, and for a group with tokens of two
+        characters: Start and end in the text; (0, 0) for special tokens, and for a group with tokens of two
             texts.
     """
 
@@ -74,7 +74,7 @@ class DisplayTokens:
         only_sentence: Show the tokens of one sentence only, 0 or 1; None shows both. Special tokens belong to
             a sentence: BERT's [CLS] and first [SEP] to the first one, its last [SEP] to the second.
         written: Number of generated tokens at the end.
-        sink: True if heads have a sink, which takes part of each row without a token (`Block.sinks`).
+        sink: True if heads have a sink, which takes part of each row but is not a token (`Block.sinks`).
 
     Attributes:
         groups: Displayed groups, in order.
@@ -98,13 +98,13 @@ class DisplayTokens:
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
             raise AttnvizError("These are the tokens of two sentences, but the second one is missing.")
-        everything = tuple(self._group(positions) for positions in self._runs())
-        object.__setattr__(self, "all_groups", everything)
-        object.__setattr__(self, "groups", tuple(everything[index] for index in self.visible))
-        if not any(self._is_selected(group) for group in everything):
+        all_groups = tuple(self._group(positions) for positions in self._runs())
+        object.__setattr__(self, "all_groups", all_groups)
+        object.__setattr__(self, "groups", tuple(all_groups[index] for index in self.visible))
+        if not any(self._is_selected(group) for group in all_groups):
             raise AttnvizError("There is no second sentence. Enter one, or show all tokens.")
         if not self.groups:
-            raise AttnvizError("All tokens are special tokens. Show special tokens to see a picture.")
+            raise AttnvizError("All tokens are special tokens. Show special tokens to draw a picture.")
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -146,14 +146,14 @@ class DisplayTokens:
     @property
     def explanation(self) -> str:
         """How the displayed weights were computed from the model's, in words."""
-        last = (
+        rescaling = (
             "part of each row goes to the head’s sink, if it has one, which is not a token"
             if self.sink
             else ""
         )
         if self.hides:
-            last = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
-        return "; ".join(filter(None, (*self._choices(), last))) or "nothing hidden, merged or rescaled"
+            rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
+        return "; ".join(filter(None, (*self._choices(), rescaling))) or "nothing hidden, merged or rescaled"
 
     @property
     def explanation_of_scores(self) -> str:
@@ -178,21 +178,21 @@ class DisplayTokens:
         names = list(dict.fromkeys(special))
         listed = joined(names)
         if self.only_sentence is not None:
-            its_own = f" with its {listed}" if names and not self.hide_special else ""
-            choices.append(f"only the {_SENTENCES[self.only_sentence]}{its_own}")
+            with_special = f" with its {listed}" if names and not self.hide_special else ""
+            choices.append(f"only the {_SENTENCES[self.only_sentence]}{with_special}")
         if self.hide_special and names:
             choices.append(f"without {listed}")
         return tuple(choices)
 
     def _runs(self) -> list[tuple[int, ...]]:
-        """Return groups of positions: the pieces of a word together if words are merged."""
+        """Return groups of positions; the pieces of a word form one group if words are merged."""
 
-        def together(position: int) -> object:
+        def group_key(position: int) -> object:
             word = self.tokens[position].word
             alone = not self.merge_words or word is None or self.tokens[position].special
             return ("alone", position) if alone else ("word", word)
 
-        return [tuple(run) for _, run in groupby(range(len(self.tokens)), key=together)]
+        return [tuple(run) for _, run in groupby(range(len(self.tokens)), key=group_key)]
 
     def _group(self, positions: tuple[int, ...]) -> DisplayToken:
         special = self.tokens[positions[0]].special
@@ -204,7 +204,7 @@ class DisplayTokens:
         return DisplayToken(label, title, special, first, positions, characters)
 
     def _described(self, positions: tuple[int, ...], label: str) -> str:
-        """Return the title after the number."""
+        """Return the part of the title that follows the number."""
         pieces = [self.tokens[position] for position in positions]
         spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
         sentence = "" if self.second is None else _SENTENCES[pieces[0].sentence]
@@ -218,7 +218,7 @@ class DisplayTokens:
         read = ""
         if len(pieces) == 1 and spelling not in (label, typed, *UNKNOWN):
             read = f", spelled {isolated(visible_text(spelling))}"
-        elif typed.casefold() != (spelled := _spelled(pieces)).casefold() and label != _drawn(typed):
+        elif typed.casefold() != (spelled := _spelled(pieces)).casefold() and label != _shown_text(typed):
             read = f", read as {isolated(visible_text(spelled))}"
         return f'"{isolated(visible_text(typed))}", {where}{read}{author}'
 
@@ -236,7 +236,7 @@ class DisplayTokens:
             len(self._bytes_around(position)) > 1 or _spells(piece.text, self._typed([position]))
             for position, piece in zip(positions, pieces, strict=True)
         )
-        return _drawn(self._typed(positions)) if exact else _spelled(pieces)
+        return _shown_text(self._typed(positions)) if exact else _spelled(pieces)
 
     def _label(self, position: int) -> str:
         """Return the label of one token."""
@@ -248,17 +248,17 @@ class DisplayTokens:
         typed = self._typed([position])
         run = self._bytes_around(position)
         if len(run) > 1:
-            return f"{_drawn(typed)} {run.index(position) + 1}/{len(run)}"
+            return f"{_shown_text(typed)} {run.index(position) + 1}/{len(run)}"
         if (parts := _part(token.text)) and BROKEN in typed:  # generated bytes that are not a character
             return numbered(parts)
-        label = _drawn(typed) if _spells(token.text, typed) else _spelled([token])
-        return f"##{label}" if typed.strip() and self._goes_on(position) else label
+        label = _shown_text(typed) if _spells(token.text, typed) else _spelled([token])
+        return f"##{label}" if typed.strip() and self._continues_word(position) else label
 
     def _quoted(self, label: str, positions: Sequence[int]) -> str:
         typed = visible_text(self._typed(positions))
         return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
-    def _goes_on(self, position: int) -> bool:
+    def _continues_word(self, position: int) -> bool:
         """Return whether the token continues a word that an earlier token began."""
         before = self.tokens[position - 1] if position else None
         word = self.tokens[position].word
@@ -292,12 +292,12 @@ def _spells(spelling: str, typed: str) -> bool:
     if _part(spelling) and BROKEN in typed:
         return True
     spelled = spelled_bytes(spelling)
-    meant = None if spelled is None else whole(spelled)
-    return meant is not None and meant.strip() == typed.strip()
+    decoded = None if spelled is None else whole(spelled)
+    return decoded is not None and decoded.strip() == typed.strip()
 
 
-def _drawn(typed: str) -> str:
-    """Return typed text as a label: white space as a symbol, a lone accent on a circle."""
+def _shown_text(typed: str) -> str:
+    """Return typed text as a label: white space as a symbol, a combining mark on a dotted circle."""
     signs = typed.translate(_SPACE_SIGNS)
     if unicodedata.category(signs[0]).startswith("M"):
         signs = f"◌{signs}"
@@ -321,7 +321,7 @@ def queries_and_keys(
         hide_special, merge_words: as for `DisplayTokens`, with the same errors.
     """
     block = trace.of_kind(kind)[0]
-    of_queries, of_keys = between
+    query_sentence, key_sentence = between
     sink = any(block.sinks is not None for block in trace.of_kind(kind))
     queries = DisplayTokens(
         block.query_tokens,
@@ -329,14 +329,14 @@ def queries_and_keys(
         hide_special,
         merge_words,
         trace.second,
-        of_queries,
+        query_sentence,
         0 if kind == "encoder" else trace.written,
         sink,
     )
-    if kind != "cross" and of_queries == of_keys:
+    if kind != "cross" and query_sentence == key_sentence:
         return (queries,)
     return queries, DisplayTokens(
-        block.key_tokens, trace.text, hide_special, merge_words, trace.second, of_keys, sink=sink
+        block.key_tokens, trace.text, hide_special, merge_words, trace.second, key_sentence, sink=sink
     )
 
 
@@ -344,7 +344,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
     """Return the displayed weights: pieces merged, then special tokens hidden, then rows rescaled.
 
     Attention *to* a word is the sum over its pieces, attention *from* a word the mean (Clark et al.
-    2019). Without special tokens, each row is divided by its remaining sum, so that it sums to 1; a row of
+    2019). If tokens are hidden, each row is divided by its remaining sum, so that it sums to 1; a row of
     zeros stays 0.
 
     Args:
@@ -355,46 +355,47 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
         float32 [..., shown query, shown key].
     """
     keys = queries if keys is None else keys
-    kept = only(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return np.ascontiguousarray(rescaled(kept) if keys.hides else kept, dtype=np.float32)
+    shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
+    return np.ascontiguousarray(rescaled(shown) if keys.hides else shown, dtype=np.float32)
 
 
-def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Return the fraction of each shown row that goes to shown tokens, the divisor of rescaling.
+def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
+    """Return the fraction of each shown row that goes to shown tokens: the divisor of rescaling.
 
     Returns:
         float32 [..., shown query], 0 to 1; exactly 1 where no token is hidden.
     """
     keys = queries if keys is None else keys
-    kept = only(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return _sum(kept) if keys.hides else np.ones(kept.shape[:-1], dtype=np.float32)
+    shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
+    return _sum(shown) if keys.hides else np.ones(shown.shape[:-1], dtype=np.float32)
 
 
-def aside(left: float, hidden: str) -> str:
-    """Return the note on an almost entirely hidden row: "97.3 % of this row went to [CLS]"; else ""."""
-    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_KEPT else ""
+def hidden_note(left: float, hidden: str) -> str:
+    """Return the note on a mostly hidden row, "97.3 % of this row went to [CLS]"; "" for other rows."""
+    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_SHOWN_SHARE else ""
 
 
-def faint_rows(hidden: str) -> str:
+def faint_note(hidden: str) -> str:
     """Return the note on the faint rows of a picture; "" if nothing is hidden."""
-    return f"; faint, with *: more than {percent(1 - MIN_KEPT)} of the row went to {hidden}" if hidden else ""
+    most = percent(1 - MIN_SHOWN_SHARE)
+    return f"; faint, with *: more than {most} of the row went to {hidden}" if hidden else ""
 
 
 def faint(weights: Floats, left: Floats) -> Floats:
-    """Undo the rescaling of rows below `MIN_KEPT`, for drawing.
+    """Undo the rescaling of rows below `MIN_SHOWN_SHARE`, for drawing.
 
-    Returns the same array if there are none.
+    Returns the same array if there are no such rows.
 
     Args:
         weights: [..., shown query, shown key], rescaled.
-        left: [..., shown query], from `left_share`.
+        left: [..., shown query], from `shown_share`.
     """
-    few = left < MIN_KEPT
-    return weights * np.where(few, left, np.float32(1))[..., None] if few.any() else weights
+    hidden = left < MIN_SHOWN_SHARE
+    return weights * np.where(hidden, left, np.float32(1))[..., None] if hidden.any() else weights
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Return the weights, [..., all groups, all groups], with pieces merged if requested, nothing hidden."""
+    """Return the weights, [..., all groups, all groups]: pieces merged if requested, nothing hidden."""
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
     merged = weights
@@ -408,25 +409,25 @@ def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens 
 
 def rescaled(rows: Floats) -> Floats:
     """Divide each row by its sum; a row of zeros stays 0."""
-    left = _sum(rows)[..., None]
-    left[left == 0] = 1
-    return rows / left
+    sums = _sum(rows)[..., None]
+    sums[sums == 0] = 1
+    return rows / sums
 
 
-def only(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> NDArray[Value]:
+def select_cells(array: NDArray[Value], queries: Sequence[int], keys: Sequence[int]) -> NDArray[Value]:
     """Select rows and columns of [..., query, key]."""
     return array[..., index_of_places(queries), :][..., index_of_places(keys)]
 
 
 def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Return displayed scores (of any stage before the softmax), without hidden rows and columns.
+    """Return the displayed scores (of any stage before the softmax), without hidden rows and columns.
 
     Args:
         scores: [..., query, key].
         queries, keys: Shown queries and keys.
 
     Raises:
-        AttnvizError: word pieces are merged; a whole word has no score.
+        AttnvizError: word pieces are merged; a merged word has no score.
     """
     keys = queries if keys is None else keys
     if queries.merges or keys.merges:
@@ -434,17 +435,17 @@ def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | N
             "Only weights can be merged into words, not scores. Show word pieces, or choose the weights."
         )
     _check(scores.shape, queries, keys)
-    return np.ascontiguousarray(only(scores, queries.visible, keys.visible), dtype=np.float32)
+    return np.ascontiguousarray(select_cells(scores, queries.visible, keys.visible), dtype=np.float32)
 
 
 def shown_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
     """Return the displayed mask, [shown query, shown key]; a word is unmasked if one of its pieces is."""
     keys = queries if keys is None else keys
-    return only(merged_mask(mask, queries, keys), queries.visible, keys.visible)
+    return select_cells(merged_mask(mask, queries, keys), queries.visible, keys.visible)
 
 
 def merged_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
-    """Return the mask, [all groups, all groups], with pieces merged if requested, nothing hidden."""
+    """Return the mask, [all groups, all groups]: pieces merged if requested, nothing hidden."""
     keys = queries if keys is None else keys
     _check(mask.shape, queries, keys)
     to_words = np.logical_or.reduceat(mask, _starts(keys), axis=-1)
@@ -482,7 +483,7 @@ def _sum(rows: Floats) -> Floats:
 
 
 def index_of_places(wanted: Sequence[int] | NDArray[np.intp]) -> Index:
-    """Return ascending positions as an index: a slice if they are contiguous, which avoids a copy."""
+    """Convert ascending positions to an index: a slice if they are contiguous, which avoids a copy."""
     if len(wanted) and wanted[-1] - wanted[0] == len(wanted) - 1:
         return slice(int(wanted[0]), int(wanted[-1]) + 1)
     return np.array(wanted, dtype=np.intp)

@@ -28,14 +28,14 @@ def divergence(weights: Floats | Trace) -> Doubles:
         InvalidTrace, TypeError: `weights` is neither.
     """
     weights = weights_of(weights)
-    # [head, cell], and half of the weights, so that the mean of two heads is their sum.
+    # [head, cell]; halved once, so that the mean of two heads is a sum.
     rows = np.concatenate([with_sink(layer) for layer in weights])
     cells = rows.reshape(len(rows), -1)
     own, half = bits(cells), cells / np.float32(2)
     total = np.zeros((len(rows), len(rows)))
-    # Compare one head at a time with all later ones: all pairs at once would not fit in memory.
+    # Each head is compared with all later ones: all pairs together would not fit in memory.
     for head in range(len(rows) - 1):
-        of_mean = bits(half[head + 1 :] + half[head])
-        total[head, head + 1 :] = np.maximum(of_mean - (own[head + 1 :] + own[head]) / 2, 0)
+        joint = bits(half[head + 1 :] + half[head])
+        total[head, head + 1 :] = np.maximum(joint - (own[head + 1 :] + own[head]) / 2, 0)
     found: Doubles = (total + total.T) / rows.shape[1]
     return found.reshape(weights.shape[:2] * 2)

@@ -33,7 +33,7 @@ def bits(rows: Floats) -> Doubles:
 
 
 def with_sink(weights: Floats) -> Floats:
-    """Append 1 − (sum of the row) as one more key: the weight of a sink, or else a rounding error."""
+    """Append 1 − (sum of the row) as one more key: the weight of a sink, or a rounding error without one."""
     rest = np.maximum(1 - weights.sum(axis=-1, keepdims=True), 0)
     return np.concatenate([weights, rest], axis=-1)
 

@@ -12,14 +12,14 @@ from attnviz.trace import Counts, Doubles
 CONFIDENCE = 0.95
 """Confidence level of all intervals."""
 
-MAX_DRAWS = 2_000
+BOOTSTRAP_SAMPLES = 2_000
 """Number of bootstrap samples."""
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
     """Return Wilson's score interval for a proportion (Wilson 1927, “Probable inference …”).
 
-    It contains all proportions p that a test would not reject, |p̂ − p| ≤ z·√(p(1 − p)/n), and its ends are
+    It contains all proportions p that a z-test would not reject, |p̂ − p| ≤ z·√(p(1 − p)/n). Its ends are
 
         (p̂ + z²/2n ± z·√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n).
 
@@ -36,14 +36,14 @@ def wilson(right: int, total: int) -> tuple[float, float]:
         ValueError: `right` is not between 0 and `total`.
     """
     if not 0 <= right <= total:
-        raise ValueError(f"{right} right answers of {total}.")
+        raise ValueError(f"The number of correct answers must be 0 to {total}, not {right}.")
     if total == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = right / total
-    middle = share + z * z / (2 * total)
-    reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    low, high = ((middle + sign * reach) / (1 + z * z / total) for sign in (-1, 1))
+    centre = share + z * z / (2 * total)
+    margin = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low, high = ((centre + sign * margin) / (1 + z * z / total) for sign in (-1, 1))
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
 
 
@@ -51,7 +51,7 @@ MIN_FOR_MEAN = 30
 """Minimum sample size for the interval of a mean, which relies on the central limit theorem."""
 
 
-def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
+def mean_interval(mean: float, variance: float, count: int) -> tuple[float, float]:
     """Return the confidence interval of a mean: mean ± z·√(variance/(n − 1)).
 
     Args:
@@ -64,15 +64,15 @@ def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
     """
     if count < MIN_FOR_MEAN:
         return math.nan, math.nan
-    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance / (count - 1))
-    return mean - reach, mean + reach
+    margin = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance / (count - 1))
+    return mean - margin, mean + margin
 
 
-def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
+def bootstrap_interval(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
     """Return the confidence interval of a proportion by a bootstrap over examples (Efron 1979).
 
-    Items of one example are not independent, so whole examples are resampled. If all samples have the same
-    proportion, for example if all items are right, it is Wilson's interval over the examples.
+    Items of one example are not independent, so complete examples are resampled. If all samples have the same
+    proportion, for example because all items are right, Wilson's interval over the examples is returned.
 
     Args:
         counts: [example, layer], number of items.
@@ -82,11 +82,11 @@ def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
         The ends, two float64 [layer, head].
     """
     examples, layers, heads = totals.shape
-    draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), MAX_DRAWS)
+    draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), BOOTSTRAP_SAMPLES)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.tensordot(draws, totals, 1) / (draws @ counts)[..., None]
     tails = (1 - CONFIDENCE) / 2
-    low, high = np.nanquantile(shares.reshape(MAX_DRAWS, -1), (tails, 1 - tails), axis=0)
+    low, high = np.nanquantile(shares.reshape(BOOTSTRAP_SAMPLES, -1), (tails, 1 - tails), axis=0)
     for at in np.flatnonzero(low == high):
         low[at], high[at] = wilson(round(low[at] * examples), examples)
     return low.reshape(layers, heads), high.reshape(layers, heads)

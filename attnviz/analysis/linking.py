@@ -31,7 +31,7 @@ class LinkChange(NamedTuple):
 
 
 def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
-    """Return all heads by the weight from `query` to `key`, largest first; ties by layer, then head.
+    """Rank all heads by the weight from `query` to `key`, largest first; ties by layer, then head.
 
     Args:
         weights: [layer, head, query, key].
@@ -42,27 +42,27 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
 
 def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[LinkChange, ...]:
-    """Return all heads by the change of the weight from `query` to `key`, largest absolute change first.
+    """Rank all heads by the change of the weight from `query` to `key`, largest absolute change first.
 
     Args:
-        before, after: [layer, head, query, key] of the first sentence and of the second.
-        query, key: from 0, in both.
+        before, after: [layer, head, query, key], weights in the first and in the second sentence.
+        query, key: from 0, in both sentences.
 
     Raises:
-        AttnvizError: the two have different shapes.
+        AttnvizError: the two arrays have different shapes.
     """
     if before.shape != after.shape:
         raise AttnvizError(
-            f"The first sentence has {before.shape[2]} tokens and the second {after.shape[2]}: "
+            f"The first sentence has {before.shape[2]} tokens and the second {after.shape[2]}, so their "
             "positions cannot be compared."
         )
     first, second = before[:, :, query, key], after[:, :, query, key]
     pairs = [(at, float(first[at]), float(second[at])) for at in ranked(np.abs(second - first))]
-    return tuple(LinkChange(*at, weight, moved, moved - weight) for at, weight, moved in pairs)
+    return tuple(LinkChange(*at, old, new, new - old) for at, old, new in pairs)
 
 
 class Strongest(NamedTuple):
-    """A query, a key, and the head (layer and head from 0) that links the two most strongly."""
+    """A query, a key, and the head with the largest weight between them (layer and head from 0)."""
 
     query: int
     key: int
@@ -90,7 +90,7 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
         numbers = np.arange(len(weights)) if block.heads is None else np.array(block.heads)
         heads[stronger] = numbers[weights.argmax(axis=0)][stronger]
         best = np.maximum(best, weights.max(axis=0))
-    best[~_counts(blocks[0])] = 0
+    best[~_included(blocks[0])] = 0
     order = np.argsort(-best, axis=None, kind="stable")[:maximum]
     places = zip(*np.unravel_index(order, best.shape), strict=True)
     return tuple(
@@ -102,14 +102,14 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
     )
 
 
-def _counts(block: Block) -> Mask:
+def _included(block: Block) -> Mask:
     """Return [query, key], True for links that are not excluded."""
-    of_queries, of_keys = (
+    queries, keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )
     if block.kind == "decoder":
-        of_keys[0] = False
-    counts: Mask = of_queries[:, None] & of_keys
+        keys[0] = False
+    included: Mask = queries[:, None] & keys
     if block.kind != "cross":
-        np.fill_diagonal(counts, val=False)
-    return counts
+        np.fill_diagonal(included, val=False)
+    return included

@@ -1,4 +1,4 @@
-"""The norms of weighted vectors, weight × value × W_O, instead of the weight alone."""
+"""The norms of weighted vectors, weight × value × W_O, as an alternative to the weights."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def weighted_vectors(block: Block, query: int) -> Floats:
             "The trace has no W_O, so the norms cannot be computed: it was saved without W_O, the model "
             "transforms head outputs before W_O, or W_O is not a matrix (8-bit layers round their input)."
         )
-    carried: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
-    return carried
+    vectors: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
+    return vectors
 
 
 def head_norms(block: Block, query: int) -> Floats:
     """Return ‖αᵢⱼ f(xⱼ)‖ for each head, [head, key]; arguments and errors as for `weighted_vectors`."""
-    return _length(weighted_vectors(block, query))
+    return _norm(weighted_vectors(block, query))
 
 
 def layer_norms(block: Block, query: int) -> Floats:
@@ -49,7 +49,7 @@ def layer_norms(block: Block, query: int) -> Floats:
 
     Vectors of different heads can cancel. Arguments and errors as for `weighted_vectors`.
     """
-    return _length(weighted_vectors(block, query).sum(axis=0))
+    return _norm(weighted_vectors(block, query).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class FrozenNorm:
         return np.asarray(vectors / self.deviation * self.gain, dtype=np.float32)
 
 
-def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
+def residual_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
     """Return the norms, [key], including the residual connection and layer norm (Kobayashi et al. 2021).
 
     The residual input xᵢ is added to the token's contribution to itself.
@@ -89,8 +89,8 @@ def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNor
     """
     parts = weighted_vectors(block, query).sum(axis=0)
     parts[query] += residual
-    return _length(parts if norm is None else norm.linear(parts))
+    return _norm(parts if norm is None else norm.linear(parts))
 
 
-def _length(vectors: Floats) -> Floats:
+def _norm(vectors: Floats) -> Floats:
     return np.asarray(np.linalg.norm(vectors, axis=-1), dtype=np.float32)

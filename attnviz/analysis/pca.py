@@ -14,7 +14,7 @@ _AXES = 2
 
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
-    """The two directions along which some vectors vary most (Pearson 1901).
+    """The two directions along which the vectors vary most (Pearson 1901).
 
     Attributes:
         mean: float64 [d], mean of the vectors.
@@ -37,12 +37,12 @@ def principal_components(vectors: ArrayLike) -> PrincipalComponents:
 
     The axes are eigenvectors of the covariance matrix, [d, d], which is small for the vectors of one head.
     """
-    every = np.asarray(vectors, np.float64)
-    mean = every.mean(axis=0)
-    centred = every - mean
+    points = np.asarray(vectors, np.float64)
+    mean = points.mean(axis=0)
+    centred = points - mean
     scatter = centred.T @ centred
     variances, directions = np.linalg.eigh(scatter)
-    axes = np.zeros((_AXES, every.shape[-1]))
+    axes = np.zeros((_AXES, points.shape[-1]))
     largest = directions.T[::-1][:_AXES]
     axes[: len(largest)] = largest
     axes *= signs(centred @ axes.T)[:, None]
@@ -54,6 +54,6 @@ def principal_components(vectors: ArrayLike) -> PrincipalComponents:
 
 
 def signs(points: Doubles) -> NDArray[np.float64]:
-    """Return +1 or −1 for each axis of [point, axis], which moves its farthest point to the positive side."""
+    """Return the sign of each axis, +1 or −1, that makes its farthest point, of [point, axis], positive."""
     farthest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)[0]
     return np.where(farthest < 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Quantize numbers to picture levels of one byte per cell, small enough to send all heads to the browser."""
+"""Picture levels: numbers quantized to one byte per cell, small enough to send all heads to the browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Picture:
         levels: uint8 [..., query, key], 0 to 254; 255 is masked.
         kind: "sequential" (level 0 is 0, level 254 is `high`) or "diverging" (127 is 0, 0 and 254 are −high
             and +high). In both, levels grow with the square root, so that weak links are visible, and
-            changes and weights have comparable colours.
+            the colours of changes and weights are comparable.
         high: float32 [...], value of level 254 for each head; all equal on a shared scale.
     """
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from attnviz.trace import Doubles
 
-SELDOM = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """The significance level."""
 
 _ORDERS = 1_000
@@ -48,25 +48,25 @@ def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
 def critical_value(count: int, comparisons: int = 1) -> float | None:
     """Return the critical value of |ρ| at p ≤ 5 % for any of several comparisons (Bonferroni).
 
-    A million pairs of orders are sampled with a fixed seed: each of 1,000 is compared with each of as many
-    others, which are pairwise independent. Three standard errors are added to each frequency.
+    Each of 1,000 random orders is compared with each of 1,000 others, with a fixed seed; these million pairs
+    are pairwise independent. Three standard errors are added to each frequency.
 
     Args:
         count: Number of values, without ties.
         comparisons: Number of comparisons.
 
     Returns:
-        The critical value, 0 to 1; None if there are too few values, always for 4 or fewer.
+        The critical value, 0 to 1; None if there are too few values (4 or fewer are always too few).
     """
-    if 2 / factorial(count) > SELDOM / comparisons:  # of all orders, the same one and the reverse
+    if 2 / factorial(count) > SIGNIFICANCE_LEVEL / comparisons:  # |ρ| = 1: the same order or the reverse
         return None
     places = np.tile(np.arange(count, dtype=np.float64), (2, _ORDERS, 1))
-    some, others = np.random.default_rng(0).permuted(places, axis=-1)
+    first, second = np.random.default_rng(0).permuted(places, axis=-1)
     # ρ is the covariance of the ranks divided by their variance; both are multiplied by `count`.
-    far, times = np.unique(np.abs(some @ others.T - count * (count - 1) ** 2 / 4), return_counts=True)
-    reach = times[::-1].cumsum()[::-1]
-    seldom = (reach + 3 * np.sqrt(reach)) / times.sum() <= SELDOM / comparisons
-    return float(far[seldom][0] / (count * (count**2 - 1) / 12)) if seldom.any() else None
+    sizes, times = np.unique(np.abs(first @ second.T - count * (count - 1) ** 2 / 4), return_counts=True)
+    at_least = times[::-1].cumsum()[::-1]
+    rare = (at_least + 3 * np.sqrt(at_least)) / times.sum() <= SIGNIFICANCE_LEVEL / comparisons
+    return float(sizes[rare][0] / (count * (count**2 - 1) / 12)) if rare.any() else None
 
 
 def rounded_up(bound: float) -> str:

@@ -9,7 +9,7 @@ from attnviz.text import layers_by_kind
 from attnviz.trace import Floats, Trace, refuse_cross, weights_of
 
 
-def mixed(weights: Floats | Trace) -> Floats:
+def with_residual(weights: Floats | Trace) -> Floats:
     """Return Ã = ½ (W̄ + I) for each layer: half attention, half residual connection.
 
     W̄ is the mean over the layer's heads, as in the paper, although the mean hides differences between heads
@@ -27,9 +27,9 @@ def mixed(weights: Floats | Trace) -> Floats:
     """
     weights = weights_of(weights)
     refuse_cross(weights)
-    together = (weights.mean(axis=1, dtype=np.float64) + np.eye(weights.shape[-1])) / 2
-    shares: Floats = together / together.sum(axis=-1, keepdims=True)
-    return shares
+    mixed = (weights.mean(axis=1, dtype=np.float64) + np.eye(weights.shape[-1])) / 2
+    rescaled: Floats = mixed / mixed.sum(axis=-1, keepdims=True)
+    return rescaled
 
 
 def rollout(weights: Floats | Trace) -> Floats:
@@ -45,7 +45,7 @@ def rollout(weights: Floats | Trace) -> Floats:
 
     Returns:
         float32 [layer, query, input], contribution of every input token to every token after each layer.
-        Rows sum to 1. With a causal mask, later tokens have 0.
+        Rows sum to 1. With a causal mask, later tokens contribute 0.
 
     Raises:
         InvalidTrace, TypeError: `weights` is neither, or a trace of a model with layers without weights.
@@ -55,7 +55,7 @@ def rollout(weights: Floats | Trace) -> Floats:
             "Rollout multiplies the attention weights of all layers, and this model has none in "
             f"{layers_by_kind(weights.without_weights)}."
         )
-    layers = mixed(weights)
+    layers = with_residual(weights)
     rolled = [layers[0]]
     for layer in layers[1:]:
         rolled.append(layer @ rolled[-1])

@@ -1,6 +1,6 @@
 """The rules that describe heads, and their measurement in one text.
 
-Attention is measured twice: as a fraction of a token's whole attention, and as a fraction of its attention to
+Attention is measured twice: as a fraction of a token's total attention, and as a fraction of its attention to
 words, without special tokens, because [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
 """
 
@@ -22,7 +22,7 @@ from attnviz.trace import Doubles, Floats, Mask
 
 Places = NDArray[np.intp]
 
-_AT_ONCE = 2**22  # weights, to save memory in long texts
+_CHUNK_WEIGHTS = 2**22  # weights per step, to limit memory in long texts
 
 OF_ALL, OF_WORDS = "of its attention", "of its attention to words"
 """The denominator of a fraction: all of a token's attention, or its attention to ordinary tokens."""
@@ -42,7 +42,7 @@ class _Weights:
         separators: [n], positions of special keys after the first token.
         marks: bool [key], whether an ordinary key is punctuation.
         alike: bool [query, key], whether a key is another occurrence of the query's word.
-        apart: bool [query, key], whether both are in different sentences of a pair.
+        apart: bool [query, key], whether query and key are in different sentences of a pair.
     """
 
     own: bool
@@ -63,25 +63,25 @@ Rows = tuple[Floats, Mask]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A measure of heads with one number, the score: a mean over queries.
+    """A measure of heads: one number, the score, which is a mean over queries.
 
     Attributes:
         name: One or two words.
-        does: End of the sentence “On average a token …”; {} is the amount.
+        predicate: End of the sentence “On average, a token …”; {} is the amount.
         measure: Measure of each query. The score is its mean, for `words` divided by the attention to words.
         words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
-        minimum, even: Explore's filter finds heads that score at least `minimum` and `even` times the score
-            of uniform attention.
+        minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
+            `uniform_ratio` times the score of uniform attention.
         is_attention: True if the score is a fraction of attention, False if it is another fraction.
-        single: Applies to a single sentence; otherwise only to a pair, or to two texts.
+        single: True if it applies to a single sentence, False if only to a pair or to two texts.
     """
 
     name: str
-    does: str
+    predicate: str
     measure: Callable[[_Weights], Rows]
     words: bool = True
     minimum: float = 0.0
-    even: float = 2.0
+    uniform_ratio: float = 2.0
     is_attention: bool = True
     single: bool = True
 
@@ -109,32 +109,32 @@ class Rule:
     def condition(self) -> str:
         """Condition of the filter, without a full stop."""
         bounds = [f"at least {percent(self.minimum)} {self.of}".rstrip()] if self.minimum else []
-        if self.even:
-            bounds.append(f"at least {self.even:g} times the score of uniform attention")
+        if self.uniform_ratio:
+            bounds.append(f"at least {self.uniform_ratio:g} times the score of uniform attention")
         return self._sentence(", and ".join(bounds))
 
     def _sentence(self, amount: str) -> str:
         treatment = "excluded, rows rescaled" if self.words else "excluded as queries, counted as keys"
-        return f"On average, a token {self.does.format(amount)} (special tokens {treatment})"
+        return f"On average, a token {self.predicate.format(amount)} (special tokens {treatment})"
 
 
 def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
-    """Measure attention to some cells, [query, key]; queries with an unmasked cell count."""
+    """Measure attention to some cells, [query, key]; a query counts if one of its cells is not masked."""
     counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     return np.einsum("lhqk,qk->lhq", weights, cells.astype(np.float32)), counts
 
 
-def _all_count(given: Floats, possible: bool = True) -> Rows:
-    return given, np.full((1, given.shape[-1]), possible)
+def _all_count(amounts: Floats, possible: bool = True) -> Rows:
+    return amounts, np.full((1, amounts.shape[-1]), possible)
 
 
 def _beside(here: _Weights, offset: int) -> Rows:
     """Measure attention to the key at an offset."""
     *_, queries, keys = here.open.shape
     places = np.arange(queries)
-    there = (places + offset).clip(0, keys - 1)
-    is_there = here.own & (there == places + offset) & here.open[:, places, there]
-    return here.words[..., places, there], np.asarray(is_there, dtype=np.bool_)
+    target = (places + offset).clip(0, keys - 1)
+    counts = here.own & (target == places + offset) & here.open[:, places, target]
+    return here.words[..., places, target], np.asarray(counts, dtype=np.bool_)
 
 
 def _near(here: _Weights) -> Rows:
@@ -172,22 +172,23 @@ def _bits(here: _Weights) -> Rows:
 
     The entropy of a row w / s with s = Σ w is log s − Σ w log w / s; the result is multiplied by s.
     """
-    whole = here.words.sum(axis=-1, dtype=np.float64)
-    found = bits(here.words) + whole * np.log2(np.maximum(whole, 1e-30))
+    sums = here.words.sum(axis=-1, dtype=np.float64)
+    entropies = bits(here.words) + sums * np.log2(np.maximum(sums, 1e-30))
     possible = np.log2(np.maximum(here.open.sum(axis=-1), 1)).mean(axis=-1)
-    return _all_count(np.asarray(found / np.where(possible, possible, 1)[:, None, None], dtype=np.float32))
+    relative = entropies / np.where(possible, possible, 1)[:, None, None]
+    return _all_count(np.asarray(relative, dtype=np.float32))
 
 
 def _distance(here: _Weights) -> Rows:
-    """Measure the mean distance of the keys, relative to the longest distance in the text."""
+    """Measure the mean distance to the keys, relative to the longest distance in the text."""
     queries, keys = (np.arange(n, dtype=np.float32) for n in here.open.shape[1:])
     away = np.abs(np.subtract.outer(queries, keys)) / max(len(queries) - 1, 1)
     return _all_count(np.einsum("lhqk,qk->lhq", here.words, away), here.own)
 
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
-# fewer than half. They include uniform attention because 40 % is little with three tokens. The separator's
-# filter has no other bound: in this BERT attention goes to [CLS] by default, not to [SEP].
+# fewer than half. They depend on uniform attention because 40 % is little with three tokens. The separator's
+# filter has no other bound: in this BERT, attention goes to [CLS] by default, not to [SEP].
 RULES = (
     Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), minimum=0.40),
     Rule("next", "gives the token after it {}", partial(_beside, offset=1), minimum=0.40),
@@ -200,23 +201,32 @@ RULES = (
         minimum=0.40,
         single=False,
     ),
-    Rule("other sentence", "gives the other sentence {}", _apart, minimum=0.50, even=1.1, single=False),
+    Rule(
+        "other sentence", "gives the other sentence {}", _apart, minimum=0.50, uniform_ratio=1.1, single=False
+    ),
     Rule("first", "gives the first token {}", _first, words=False, minimum=0.60),
-    Rule("separator", "gives special tokens after the first {}", _separators, words=False, even=1.5),
+    Rule("separator", "gives special tokens after the first {}", _separators, words=False, uniform_ratio=1.5),
     Rule("punctuation", "gives punctuation {}", _marks, minimum=0.20),
     Rule("same word", "gives its own word elsewhere in the text {}", _alike, minimum=0.20),
     Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
-    Rule("broad", "has {} of the largest possible entropy", _bits, minimum=0.90, even=0, is_attention=False),
+    Rule(
+        "broad",
+        "has {} of the largest possible entropy",
+        _bits,
+        minimum=0.90,
+        uniform_ratio=0,
+        is_attention=False,
+    ),
     Rule(
         "far away",
-        "attends {} of the longest distance in the text away",
+        "attends to tokens whose distance, relative to the longest in the text, is {}",
         _distance,
         minimum=0.35,
-        even=1.05,
+        uniform_ratio=1.05,
         is_attention=False,
     ),
 )
-"""Every rule; a new one is a row here, with its function above."""
+"""All rules. To add one, add a row here and its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 """The rules that apply to a single sentence."""
@@ -229,13 +239,13 @@ class Measured(NamedTuple):
         counts: bool [rule, layer], whether the rule applies.
         score: float64 [rule, layer, head], scores.
         raw: float64 [rule, layer, head], the same without rescaling.
-        even: float64 [rule, layer], the score of uniform attention over unmasked cells.
+        uniform: float64 [rule, layer], the score of uniform attention over unmasked cells.
     """
 
     counts: Mask
     score: Doubles
     raw: Doubles
-    even: Doubles
+    uniform: Doubles
 
 
 def measured(
@@ -253,7 +263,7 @@ def measured(
     own = keys is None
     keys = queries if keys is None else keys
     mask = merged_mask(mask, queries, keys)
-    even = (mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1))[:, None].astype(np.float32)
+    uniform = (mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1))[:, None].astype(np.float32)
     rows, columns = _ordinary(queries), _ordinary(keys)
     separators = np.array([at for at, each in enumerate(keys.all_groups) if each.special and at], np.intp)
     marks = _marks_of(keys)[columns]
@@ -261,16 +271,16 @@ def measured(
     alike = _alike_of(queries)[cells] if own else np.zeros((len(rows), len(columns)), dtype=np.bool_)
     apart = _sentences(queries)[rows][:, None] != _sentences(keys)[columns]
 
-    of_queries, of_keys = index_of_places(rows), index_of_places(columns)
-    open_cells = mask[:, of_queries][..., of_keys]
+    row_index, column_index = index_of_places(rows), index_of_places(columns)
+    open_cells = mask[:, row_index][..., column_index]
 
     def scores(weights: Floats, layers: slice) -> tuple[Mask, Doubles, Doubles]:
-        from_words = weights[layers, :, of_queries]
+        from_words = weights[layers, :, row_index]
         here = _Weights(
             own=own,
             open=open_cells[layers],
             rows=from_words,
-            words=from_words[..., of_keys],
+            words=from_words[..., column_index],
             queries=rows,
             size=mask.shape[-2],
             separators=separators,
@@ -281,23 +291,23 @@ def measured(
         return _means(rules, here)
 
     merged = merged_weights(weights, queries, keys)
-    step = max(1, _AT_ONCE // merged[0].size)
+    step = max(1, _CHUNK_WEIGHTS // merged[0].size)
     parts = [scores(merged, slice(first, first + step)) for first in range(0, len(merged), step)]
     counts, score, raw = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
-    return Measured(counts, score, raw, scores(even, slice(None))[1][..., 0])
+    return Measured(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
 
 
 def _means(rules: Sequence[Rule], here: _Weights) -> tuple[Mask, Doubles, Doubles]:
     """Return which rules apply, their scores, and the same without rescaling."""
-    left = here.words.sum(axis=-1)
-    left[left == 0] = 1
-    rows_of, counted_of = zip(*(rule.measure(here) for rule in rules), strict=True)
-    given = np.stack(rows_of)
-    counted = np.stack([np.broadcast_to(each, (len(left), left.shape[-1])) for each in counted_of])
+    to_words = here.words.sum(axis=-1)
+    to_words[to_words == 0] = 1
+    measures, counting = zip(*(rule.measure(here) for rule in rules), strict=True)
+    amounts = np.stack(measures)
+    counted = np.stack([np.broadcast_to(each, (len(to_words), to_words.shape[-1])) for each in counting])
     mean = (counted / np.maximum(counted.sum(axis=-1, keepdims=True), 1))[..., None]
     words = np.array([rule.words for rule in rules])[:, None, None]
-    raw = (given @ mean)[..., 0]
-    score = np.where(words, ((given / left) @ mean)[..., 0], raw)
+    raw = (amounts @ mean)[..., 0]
+    score = np.where(words, ((amounts / to_words) @ mean)[..., 0], raw)
     counts = counted.any(axis=-1) & (~words[..., 0] | (here.words.shape[-1] > 1))
     return np.asarray(counts, dtype=np.bool_), score, raw
 
@@ -307,12 +317,12 @@ def _ordinary(shown: DisplayTokens) -> Places:
 
 
 def _sentences(shown: DisplayTokens) -> NDArray[np.intp]:
-    """Return [group], the sentence of each: 0, or 1 for the second of a pair."""
+    """Return [group], the sentence of each group: 0, or 1 for the second of a pair."""
     return np.array([shown.tokens[group.positions[0]].sentence for group in shown.all_groups], dtype=np.intp)
 
 
 def _marks_of(shown: DisplayTokens) -> Mask:
-    """Return [group], True where all its tokens are punctuation."""
+    """Return [group], True for groups that consist of punctuation only."""
     marks = punctuation(shown.tokens, (shown.text, shown.second or ""))
     return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
 
@@ -323,10 +333,10 @@ def _alike_of(shown: DisplayTokens) -> Mask:
     return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]
 
 
-BESIDE = 3  # keys: the one at the same position, and one on each side
+NEAR_KEYS = 3  # the key at the same position, and one on each side
 
 
 def near(queries: int, keys: int) -> Mask:
     """Return [query, key], True for the keys around a query's relative position in the other text."""
     place = np.linspace(0, keys - 1, queries)[:, None]
-    return np.asarray(np.abs(np.arange(keys) - place) < BESIDE / 2)
+    return np.asarray(np.abs(np.arange(keys) - place) < NEAR_KEYS / 2)

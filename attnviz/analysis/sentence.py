@@ -1,4 +1,4 @@
-"""Names of tokens, and the tokens that a row names: the strongest, the changed, those of a quiz."""
+"""Names of tokens, and selections from a row of weights: strongest keys, changed keys, quiz options."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.text import isolated
 from attnviz.trace import Floats
 
-# Function words.
-_SMALL = """
+_FUNCTION_WORD_LIST = """
 a an the this that these those and or but nor so yet as if than because since while when where who whom
 which what whose how why of in on at by for from to into onto over under with without about after before
 between through during up down out off is am are was were be been being do does did have has had having will
 would can could may might must shall should not no i you he she it we they me him her us them my your his
 its our their too very also there here then just only
 """
-_SMALL_WORDS = frozenset(_SMALL.split())
+_FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 
 
 class ChangedKeys(NamedTuple):
@@ -33,10 +32,10 @@ class ChangedKeys(NamedTuple):
 def quiz_options(
     row: Floats, groups: Sequence[DisplayToken], maximum: int = 5, best: int | None = None
 ) -> list[int]:
-    """Return the positions, in order, of the options of a quiz about the largest weight of a row.
+    """Return the positions, in ascending order, of the options of a quiz about the largest weight of a row.
 
-    They are the two largest weights and then the content words with the largest weights. Tokens with weight 0
-    and ties with the best are excluded, so that one answer is correct.
+    The options are the two largest weights, then the content words with the largest weights. Tokens with
+    weight 0 and ties with the correct answer are excluded, so that only one answer is correct.
 
     Args:
         row: [key], one row of weights.
@@ -54,7 +53,7 @@ def is_content_word(group: DisplayToken) -> bool:
     """Return whether a token is a whole word and not a function word."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
-    return whole and word not in _SMALL_WORDS
+    return whole and word not in _FUNCTION_WORDS
 
 
 def strongest_keys(
@@ -77,11 +76,11 @@ def strongest_keys(
     keys = queries if keys is None else keys
     row = weights[query]
     strongest = np.argsort(-row, kind="stable")[:maximum]
-    lines = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
-    return tuple((name_of(key, keys), float(row[key])) for key in lines)
+    chosen = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
+    return tuple((name_of(key, keys), float(row[key])) for key in chosen)
 
 
-def moves(
+def changed_keys(
     change: Floats, query: int, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken] | None = None
 ) -> ChangedKeys:
     """Return the keys with the largest increase and decrease of weight from one query.
@@ -100,7 +99,7 @@ def moves(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Return each token's label, isolated; with its number if the sentence has the label twice."""
+    """Return each token's label, isolated; with its number if the label occurs more than once."""
     times = Counter(group.label for group in groups)
     return [
         isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")

@@ -47,8 +47,8 @@ def stages(block: Block) -> tuple[Stage, ...]:
         masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the head’s sink, a learned score without a token that"
-        between.append(Stage("above the sink", f"{how} enters the softmax of every row, here as 0", "score"))
+        how = "the masked scores minus the head’s sink, a learned score without a token, which then enters"
+        between.append(Stage("above the sink", f"{how} the softmax of every row as 0", "score"))
     return dot_product, *between, weights
 
 
@@ -57,7 +57,7 @@ def at_stage(block: Block, name: str) -> Floats:
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
     "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1, from
-    the inside out). With the numbers x of "above the sink", a weight is eˣ / (1 + Σ eˣ).
+    the inside out). If x are the numbers of "above the sink", a weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -83,7 +83,7 @@ def at_stage(block: Block, name: str) -> Floats:
 def window(mask: Mask) -> tuple[int, int] | None:
     """Return the numbers of tokens before and after a query in its sliding window; None without a window.
 
-    A window wider than the text is no window.
+    A window that is wider than the text does not count.
 
     Args:
         mask: [query, key] of one text, True where not masked.

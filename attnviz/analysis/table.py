@@ -15,15 +15,15 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Where ";" separates columns, as in much of Europe, a new cell can begin inside a cell written here.
+# Programs that separate columns by ";", as in much of Europe, can see a new cell inside one of these cells.
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
 def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text, safe against formula injection with any column separator.
 
-    The first character of a formula is preceded by an apostrophe: "a;=1+1" becomes "a;'=1+1". None is an
-    empty cell.
+    An apostrophe is inserted before the first character of a formula: "a;=1+1" becomes "a;'=1+1". None is
+    an empty cell.
     """
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(
@@ -36,8 +36,8 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text in which all rows begin with the same facts.
 
-    Nothing precedes the header, so that every program can read it; the first character marks the text as
-    UTF-8 for spreadsheets.
+    The header is the first line, so that every program can read it; a byte order mark tells spreadsheets that
+    the text is UTF-8.
     """
     return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))
 
@@ -73,27 +73,27 @@ def head_table(
         text, model: The input text and the name of the model.
         layer, head: from 0; the file counts from 1.
         stage: Stage of the numbers: "weights", "scaled", …
-        explanation: Description of hidden, merged and rescaled tokens (`DisplayTokens.explanation`).
-        compared_with: The first sentence, if the values are a change from it to `text`.
+        explanation: Description of the hidden, merged and rescaled tokens (`DisplayTokens.explanation`).
+        compared_with: The first sentence, if the values are changes from it to `text`.
         second: The second sentence of a pair with `text`.
         target: The target text of an encoder–decoder.
         attention: "encoder", "decoder" or "cross", if the model has several kinds.
-        written: The end of the text that the model generated.
+        written: The part of the text that the model generated.
         drawn: Sampling settings of the generated text: temperature, top k, top p, seed.
         left: [query], fraction of each row that is shown, if rows are rescaled; a last column has the hidden
-            rest, for a change the larger one of the two sentences.
+            fraction: for a change, the larger of the two sentences'.
         hidden: Names of the hidden tokens.
     """
     texts = (
         ("text", text),
-        ("its end as the model wrote it", written),
-        ("read together with", second),
-        ("second text", target),
-        ("minus the same for the text", compared_with),
+        ("generated text", written),
+        ("second sentence", second),
+        ("target text", target),
+        ("compared with text", compared_with),
     )
     facts: dict[str, Cell] = {
         **{name: visible_text(typed) for name, typed in texts if typed is not None},
-        **({"written with": drawn} if drawn else {}),
+        **({"sampling": drawn} if drawn else {}),
         "model": visible_text(model),
         **({"attention": attention} if attention else {}),
         "layer": layer + 1,
@@ -101,11 +101,11 @@ def head_table(
         "stage": stage,
         "tokens": explanation,
     }
-    rest = [] if left is None else [1 - left]
-    header = ["query", *map(numbered, keys), *([f"hidden: {visible_text(hidden)}"] if rest else [])]
+    hidden_share = [] if left is None else [1 - left]
+    header = ["query", *map(numbered, keys), *([f"hidden: {visible_text(hidden)}"] if hidden_share else [])]
     rows = (
         [numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
-        for group, row in zip(queries, np.column_stack([values, *rest]), strict=True)
+        for group, row in zip(queries, np.column_stack([values, *hidden_share]), strict=True)
     )
     return facts_text(facts, header, rows)
 

@@ -16,7 +16,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.trace import Block, Floats
 
 MAX_CELLS = 128
-"""The largest number of blocks or cells per side of a picture; shorter texts are shown whole."""
+"""The largest number of blocks or cells per side of a picture; shorter texts are shown completely."""
 
 MIN_SPAN = 16
 """The smallest number of tokens per side."""
@@ -31,7 +31,7 @@ AROUND = 12
 """Lines are drawn from the chosen token and from this many tokens before and after it."""
 
 TOP = 16
-"""The number of the chosen token's strongest keys to which lines are drawn, at any distance."""
+"""Lines are also drawn to this many of the chosen token's strongest keys, at any distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Window:
     """A part of the rows and of the columns.
 
     Attributes:
-        row, column: the first row and column.
-        span: the number of rows, and of columns.
+        row, column: The first row and column.
+        span: The number of rows, and of columns.
     """
 
     row: int
@@ -70,13 +70,13 @@ class Window:
         return row[self.row : self.row + self.span], column[self.column : self.column + self.span]
 
 
-def whole(queries: int, keys: int) -> Window:
-    """Return the window of a whole text."""
+def whole_window(queries: int, keys: int) -> Window:
+    """Return the window that contains the complete text."""
     return Window(0, 0, max(queries, keys))
 
 
 def strongest(values: Floats, size: int) -> Floats:
-    """Return the number furthest from 0 in each block of `size` × `size` tokens; NaN where all are NaN.
+    """Return the number farthest from 0 in each block of `size` × `size` tokens; NaN where all are NaN.
 
     Args:
         values: [..., query, key].
@@ -95,7 +95,7 @@ def strongest(values: Floats, size: int) -> Floats:
 
 
 def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[DisplayToken]:
-    """Return the tokens at these places; for blocks of several, labelled by their first token."""
+    """Return the tokens at these places; a block of several tokens is labelled by its first token."""
     if size == 1:
         return [tokens[place] for place in places]
     found = []
@@ -106,28 +106,28 @@ def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[Dis
     return found
 
 
-def lines_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[list[int], list[int]]:
+def line_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[list[int], list[int]]:
     """Return the rows around a chosen one, and the nearby columns with those of its largest weights.
 
     Args:
-        row: the chosen row.
-        top: the columns of its largest weights.
+        row: The chosen row.
+        top: The columns of its largest weights.
     """
     near = range(row - AROUND, row + AROUND + 1)
     return [at for at in near if 0 <= at < queries], sorted({*near, *top} & {*range(keys)})
 
 
-def found(tokens: Sequence[DisplayToken], text: str) -> list[int]:
-    """Return the places of the tokens with this text in their label, ignoring case."""
+def find_token(tokens: Sequence[DisplayToken], text: str) -> list[int]:
+    """Return the places of the tokens whose label contains this text, ignoring case."""
     wanted = text.strip().casefold()
     return [place for place, token in enumerate(tokens) if wanted and wanted in token.label.casefold()]
 
 
-def following(places: Sequence[int], start: int, step: int) -> int | None:
+def next_match(places: Sequence[int], start: int, step: int) -> int | None:
     """Return the first place after a start (`step` 1) or before it (−1), wrapping around."""
     ordered = places if step > 0 else places[::-1]
-    beyond = (place for place in ordered if (place - start) * step > 0)
-    return next(beyond, ordered[0] if ordered else None)
+    later = (place for place in ordered if (place - start) * step > 0)
+    return next(later, ordered[0] if ordered else None)
 
 
 def hidden_shares(weights: Floats) -> Floats:
@@ -156,9 +156,9 @@ def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
 
 
 def summary(block: Block, head: int) -> Summary:
-    """Return the overview of a whole head; its rows are read in tiles."""
+    """Return the overview of a complete head; its rows are read in tiles."""
     _, queries, keys = block.shape
-    size = whole(queries, keys).block
+    size = whole_window(queries, keys).block
     step = size * max(1, TILE // (size * keys))
     blocks, sums = [], []
     for start in range(0, queries, step):

@@ -71,17 +71,17 @@ def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     Args:
         texts: The texts, by `token.sentence`.
     """
-    words = [_NONE if token.word is None or token.special else token.word for token in tokens]
+    numbers = [_NONE if token.word is None or token.special else token.word for token in tokens]
     spans = _spans(tokens)
     known: dict[str, int] = {}
     # Words with the same spelling have the same number; other tokens have none.
-    alike = {_NONE: _NONE}
+    spellings = {_NONE: _NONE}
     for number, (sentence, start, end) in spans.items():
         typed = texts[sentence][start:end]
         is_word = typed.strip() and not _is_punctuation(typed)
-        alike[number] = known.setdefault(typed.strip().casefold(), len(known)) if is_word else _NONE
-    one, spelled = np.array(words), np.array([alike[number] for number in words])
-    same = (spelled[:, None] == spelled) & (one[:, None] != one) & (spelled != _NONE)
+        spellings[number] = known.setdefault(typed.strip().casefold(), len(known)) if is_word else _NONE
+    words, spelled = np.array(numbers), np.array([spellings[number] for number in numbers])
+    same = (spelled[:, None] == spelled) & (words[:, None] != words) & (spelled != _NONE)
     return np.asarray(same, dtype=np.bool_)
 
 

@@ -10,26 +10,26 @@ from attnviz.app.traces import MAX_WEIGHTS
 from attnviz.models import catalogue
 
 
-def reading_a_picture() -> None:
-    """Draw how to read a head."""
+def how_to_read() -> None:
+    """Explain how to read the picture of a head."""
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token attend to tokens. The **weight** is *how much* it attends to each.
+**head** lets each token attend to tokens of the text. The **weight** is *how much* it attends to each.
 
 - In a head each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.
-- A row belongs to the query token; a column to a key token.
+- A row belongs to a query token, a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that belongs to no token and takes a part of every row (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
-  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. The
-  output of a French word predicts the next one. [START] and [END] are special tokens.
+  in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
+  words. The output of a French word predicts the next one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2 each token attends only to itself and earlier tokens. The next word is
-  predicted at the last token: the attention for a word is in the row of the token before it.
-- Of two sentences that are **read together**, ᴬ and ᴮ after a token mark its sentence.
-- Heads are called layer-head, counted from 1: `4-2` is the second head of the fourth layer.
+  predicted at the last token: the attention that leads to a word is in the row of the previous token.
+- If two sentences are **read together**, ᴬ or ᴮ after a token marks its sentence.
+- Heads are named layer-head, counted from 1: `4-2` is the second head of the fourth layer.
 - The weights of a row are the softmax of its scores. In BERT and GPT-2 a score is
   :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page
   shows the arithmetic with the model's own vectors; the **Learn** pages explain the steps.
@@ -38,19 +38,19 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 
 
 def meaning_of_a_weight() -> None:
-    """Draw the limits of what a weight shows."""
+    """Explain what a weight shows, and what it does not."""
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- A weight shows **where a head attends**, not that this determined the output (Jain & Wallace 2019;
-  Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
-- [CLS] and [SEP] often receive most of the weight, probably where a head has **nothing to read**
+- Attention weights show **what is read**, not why a model decides as it does (Jain & Wallace 2019,
+  Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
+- [CLS] and [SEP] often receive most of the weight, probably when a head finds **nothing relevant**
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
 - In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
-- Heads do **different things** (Voita et al. 2019), which their average hides.
+- Heads do **different things** (Voita et al. 2019); their average hides that.
 - **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of the bundled BERT fails.
-- Where a token may attend to more tokens than a value has numbers, plus one, other weights would give the
-  same output (Brunner et al. 2020).
+- Where a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
+  2020).
 """
     )
     st.page_link(
@@ -61,7 +61,7 @@ def meaning_of_a_weight() -> None:
 
 
 def models() -> None:
-    """Draw the models of the catalogue, with their sizes."""
+    """List the models of the catalogue, with their sizes."""
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
@@ -72,15 +72,15 @@ def models() -> None:
 
 
 def limits() -> None:
-    """Draw what happens to long and unusual texts."""
+    """Explain how long and unusual texts are handled."""
     st.header("Limits", anchor=False)
     st.markdown(
         f"""
 - A text that is too long for the model is refused; nothing is truncated.
 - Above about 64 tokens, not all labels and lines are drawn.
-- A word with a letter outside BERT's vocabulary becomes [UNK], beside the typed word; the bundled BERT was
-  trained on English.
-- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
+- A word with a letter outside BERT's vocabulary becomes [UNK], shown with the typed word; the bundled BERT
+  was trained on English.
+- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, that is
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script comes from another host, and no sentence is logged.
 """
@@ -89,4 +89,4 @@ def limits() -> None:
 
 def sources() -> None:
     """Draw the link to the references."""
-    st.page_link("pages/references.py", label="What the pages cite", icon=":material/menu_book:")
+    st.page_link("pages/references.py", label="References", icon=":material/menu_book:")

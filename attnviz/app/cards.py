@@ -22,14 +22,14 @@ STYLE = """
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }
 </style>
 """
-"""Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer in a row."""
+"""Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer per row."""
 
 _IN_A_ROW = 4
 
 
 @dataclass(frozen=True)
 class Card:
-    """A page's card: file, question, summary, and name in menus."""
+    """A page's card: its file name, question, summary, menu label and icon."""
 
     name: str
     question: str
@@ -41,12 +41,12 @@ class Card:
 def draw(cards: Sequence[Card]) -> None:
     """Draw these cards, up to four in a row."""
     for row in range(0, len(cards), _IN_A_ROW):
-        shown = cards[row : row + _IN_A_ROW]
-        with st.container(key=f"cards-{shown[0].name}"):
-            for column, card in zip(st.columns(_IN_A_ROW), shown, strict=False):
+        row_cards = cards[row : row + _IN_A_ROW]
+        with st.container(key=f"cards-{row_cards[0].name}"):
+            for column, card in zip(st.columns(_IN_A_ROW), row_cards, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
-                    seen = "✓ visited" if link.visited(card.name) else ""
-                    st.html(f'<div class="small-picture" style="background-image: {picture}">{seen}</div>')
+                    visited = "✓ visited" if link.visited(card.name) else ""
+                    st.html(f'<div class="small-picture" style="background-image: {picture}">{visited}</div>')
                     st.page_link(f"pages/{card.name}.py", label=card.question, icon=card.icon)
                     st.markdown(card.summary)

@@ -22,14 +22,14 @@ from attnviz.trained.storyteller.reading import beginning
 Item = TypeVar("Item")
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
-"""Tokens to choose by default, in this order."""
+"""Tokens that are selected by default, in this order of preference."""
 
 ONE_CHANGED = "the same sentence with one word changed"
 """The placeholder of the box for a second sentence."""
 
 _MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
-_SHOWN_IN_A_BOX, _SHOWN_BELOW = 70, 600  # characters of a sentence
-_WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
+_MAX_IN_BOX, _MAX_BELOW = 70, 600  # characters of a sentence
+_WORD_MARKS = " Ġ▁"  # tokenizers' signs for a space before a word
 
 
 # Sentences
@@ -40,8 +40,8 @@ def sentence(
 ) -> str:
     """Draw the box for a sentence; return its text.
 
-    A sentence longer than the box, which has one line, is below it in full. A box that the
-    visitor emptied stays empty.
+    A sentence that does not fit into the one-line box is also shown below it. A box that the visitor
+    emptied stays empty.
 
     Args:
         label: Label of the box.
@@ -49,8 +49,8 @@ def sentence(
         box: The link parameter.
         changed: Called when the visitor has typed another text.
     """
-    if opening and left_empty(box):
-        # Not as the widget's default: links omit defaults, but must contain the sentence.
+    if opening and is_unset(box):
+        # Set rather than declared as a default: links omit defaults, but must contain the sentence.
         box.set(opening)
 
     def typed() -> None:
@@ -59,17 +59,17 @@ def sentence(
             changed()
 
     text = box.draw(label, on_change=typed)
-    if opening and left_empty(box):
+    if opening and is_unset(box):
         st.rerun()
-    if _SHOWN_IN_A_BOX < len(text) <= _SHOWN_BELOW:
+    if _MAX_IN_BOX < len(text) <= _MAX_BELOW:
         st.text(text)
     return text
 
 
-def left_empty(*boxes: Text) -> bool:
-    """True if neither the visitor nor a link has set these boxes.
+def is_unset(*boxes: Text) -> bool:
+    """Return whether neither the visitor nor a link has set these boxes.
 
-    This is the case at the page's URL without parameters, also after the Back button.
+    This is the case when the page's URL has no parameters, also after the Back button.
     """
     named = not boxes[0].is_set and any(link.named(box) for box in boxes)
     emptied = link.page() or True
@@ -91,7 +91,7 @@ def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
     if reader.engine == "storyteller":
         st.button(
             "Build a sentence",
-            on_click=lambda: built(beginning(Random())),  # noqa: S311 - stories are no secret
+            on_click=lambda: built(beginning(Random())),  # noqa: S311 - not for security
             icon=":material/casino:",
             type="tertiary",
         )
@@ -101,7 +101,7 @@ def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
 
 
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
-    """Draw the select of these models, at least one, and the link to the visitor's own models."""
+    """Draw the select of these models (at least one) and a link to the visitor's own models."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     shown = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=shown)
@@ -117,7 +117,7 @@ def offer_own_model() -> None:
 
 
 def describe(*models: Entry) -> None:
-    """Draw each model's title and description, and a translator's training."""
+    """Draw each model's title and description."""
     for entry in models:
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
@@ -139,9 +139,9 @@ def reading_model(*, offer_own: bool = True) -> Entry:
 
 
 def offer_requested_model() -> None:
-    """Draw a button for the requested model of a link that was not opened.
+    """Draw a link that opens the model requested by the URL, if it is not open.
 
-    A link alone never makes the server open a model: it could name a folder, or a huge file.
+    A URL alone never makes the server open a model: it could name a folder, or a huge file.
     """
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
@@ -178,7 +178,7 @@ def head(
 
     Args:
         layers, heads: Numbers of layers and of heads per layer.
-        opening: Initial layer and head, also after another model's; from 1.
+        opening: Initial layer and head, from 1; also after a change of model.
     """
     memory.keep_picked()
     left, right = st.columns(2, wrap=False)
@@ -189,12 +189,12 @@ def head(
 
 
 def with_weights(model: Entry, layer: int) -> int:
-    """Return this layer, from 0; if it has no attention weights, the nearest that has, with a notice."""
-    what = dict(model.without_weights).get(layer)
-    if what is None:
+    """Return this layer, from 0; if it has no attention weights, the nearest one that does."""
+    layer_type = dict(model.without_weights).get(layer)
+    if layer_type is None:
         return layer
     near = min(model.numbers_of(model.kinds[0]), key=lambda number: abs(number - layer))
-    st.info(f"Layer {layer + 1}: {what}, no attention weights. Layer {near + 1} is open.")
+    st.info(f"Layer {layer + 1}: {layer_type}, no attention weights. Layer {near + 1} is open.")
     return near
 
 
@@ -213,7 +213,7 @@ def token(
     choice: Token = choices.QUERY,
     begin: int | None = None,
 ) -> int:
-    """Draw the select of one token, "10 it"; return its index among the groups.
+    """Draw the select of a token, "10 it"; return its index among the groups.
 
     A word that occurs twice has two entries with different numbers.
 
@@ -229,14 +229,14 @@ def token(
     return options.index(choice.draw(label, options, options[first], of))
 
 
-def place_of(word: str, groups: Sequence[DisplayToken]) -> int:
-    """Return the index of a word (the first of several) in a tokenizer's spelling; else the middle word's."""
+def index_of_word(word: str, groups: Sequence[DisplayToken]) -> int:
+    """Return the index of a word's first occurrence, in any tokenizer's spelling; else of the middle word."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else _middle(groups)
 
 
 def _pronoun(groups: Sequence[DisplayToken]) -> int:
-    words = [_spelled(group) for group in groups]
+    words = [_normalized(group) for group in groups]
     return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), _middle(groups))
 
 
@@ -255,8 +255,8 @@ def _middle(groups: Sequence[DisplayToken]) -> int:
     return words[len(words) // 2] if words else len(groups) // 2
 
 
-def _spelled(group: DisplayToken) -> str:
-    """Return the token's word without capitals and the space signs in which tokenizers differ."""
+def _normalized(group: DisplayToken) -> str:
+    """Return the token's word in lower case, without a tokenizer's signs."""
     return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
 
 
@@ -267,19 +267,19 @@ def buttons(
     label: str,
     offered: Mapping[str, Item],
     key: str,
-    clicked: Callable[[Item], None],
+    on_click: Callable[[Item], None],
     pressed: str | None = None,
-    **look: Any,
+    **options: Any,
 ) -> None:
-    """Draw a row of buttons, each of which opens something.
+    """Draw a row of buttons that open something.
 
     Args:
         label: Label of the row.
         offered: What each button opens, by its label.
         key: Streamlit key of the row; not in links.
-        clicked: Called with the clicked value, unless it was open already.
+        on_click: Called with the clicked value, unless it is already open.
         pressed: The pressed button; None for none.
-        look: Arguments of `st.pills`.
+        options: Arguments of `st.pills`.
     """
     # For a row in a closed popover, the browser keeps sending an old value, even after the app set another.
     # So each state of the row has its own key, and late values are ignored.
@@ -290,6 +290,6 @@ def buttons(
     def click() -> None:
         name = memory.get(row)
         if name is not None and name != pressed:
-            clicked(offered[name])
+            on_click(offered[name])
 
-    st.pills(label, list(offered), key=row, on_change=click, **look)
+    st.pills(label, list(offered), key=row, on_change=click, **options)

@@ -16,7 +16,7 @@ from attnviz.app.state.choices import OPEN
 Arguments = ParamSpec("Arguments")
 
 EVERYTHING = "Everything"
-"""Opens all sections: to print the page, or to read it through."""
+"""Option that opens all sections, for printing or reading the complete page."""
 
 _LAST = "on which page a section was opened or closed last"
 
@@ -28,7 +28,7 @@ class Section:
     """A part of a page.
 
     Attributes:
-        heading: Plain text, the same for each sentence.
+        heading: Plain text, independent of the sentence.
         draw: Draws its content.
         choices: Its link parameters; a link with one of them opens the section.
         name: Its name in links; "" for its heading.
@@ -57,24 +57,24 @@ def section(
 
 
 def folded(*sections: Section, key: str = "section") -> None:
-    """Draw the headings side by side, and below them the open section; the link has its name.
+    """Draw the headings side by side, and below them the open section; the link holds its name.
 
-    Values of a closed section are kept, and the open section is open again when the visitor comes back to the
+    Values of a closed section are kept, and the open section is open again when the visitor returns to the
     page.
 
     Args:
         sections: All sections.
         key: Streamlit key; with the prefix "slide-" it is a part of the teacher's view.
     """
-    kept = f"the section that was open on {link.page()}"
-    if memory.get(_LAST) != kept and not link.in_address(OPEN):
-        asked = [each.option for each in sections if any(map(_asked, each.choices))]
-        first = asked[0] if len(asked) == 1 else EVERYTHING if asked else None
-        OPEN.set(memory.get(kept, first))
+    section_key = f"the section that was open on {link.page()}"
+    if memory.get(_LAST) != section_key and not link.in_address(OPEN):
+        requested = [each.option for each in sections if any(map(_is_requested, each.choices))]
+        initial = requested[0] if len(requested) == 1 else EVERYTHING if requested else None
+        OPEN.set(memory.get(section_key, initial))
     headings = {each.option: each.heading for each in sections} | {EVERYTHING: EVERYTHING}
     chosen = OPEN.labelled_pills("More about this", list(headings), headings.__getitem__)
-    memory.put(_LAST, kept)
-    memory.put(kept, chosen)
+    memory.put(_LAST, section_key)
+    memory.put(section_key, chosen)
     with st.container(key=key):
         for each in sections:
             if chosen in (each.option, EVERYTHING):
@@ -85,6 +85,6 @@ def folded(*sections: Section, key: str = "section") -> None:
                     choice.keep()
 
 
-def _asked(choice: Choice[Any]) -> bool:
+def _is_requested(choice: Choice[Any]) -> bool:
     """Return whether the link opens this section; parameters shared by all pages do not count."""
     return bool(link.requested(choice)) if choice.carried else link.named(choice)

@@ -19,24 +19,24 @@ from attnviz.widgets.code import LOOK
 ICON = Path(__file__).with_name("icon.png")
 """The icon in the browser's tab."""
 
-_BELOW = {
+_SUBPAGES = {
     "learn": {lesson.name for lesson in LESSONS},
     "heads": {tool.name for tool in TOOLS},
     "models": {"images"},
     "about": {"references"},
 }
-"""The pages below each entry of the menu."""
+"""Pages that belong to each menu entry."""
 
-# On a phone the picture comes before the overview: what a tap changes is then in sight.
+# On a phone the pictures of all heads and the open head come before their filters and options.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
-# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# The element that loads the widgets' code is hidden. A room's bar covers the page's foot and does not
-# fade during reruns: the page's text would show through.
+# Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; pictures need that space.
+# The element that loads the widgets' code is hidden. A room's bar covers the bottom of the page; it must not
+# fade during reruns, or the page's text would show through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
 # Streamlit sets 16 pixels, ignoring the browser's font size. An iPhone zooms in on small text boxes.
-# Labels of buttons are not truncated, and keyboard focus is visible in the menu, too.
+# Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
 # No teacher's view on phones. Streamlit's code colours have too little contrast, and blue means queries.
@@ -80,6 +80,12 @@ html { font-size: 100% !important; }
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
+.st-key-slide-sentences .st-key-model { flex-basis: 6rem; }
+.st-key-slide-head > * > .stHorizontalBlock:has(h2) { gap: 0.5rem; }
+@media (min-width: 62.5em) {
+  .st-key-title:has(.st-key-remark), .st-key-title > * > :has(> * > .st-key-remark) { flex-wrap: nowrap; }
+  .st-key-title :is(:has(> * > * > .st-key-remark), :has(> .st-key-remark)) { flex-shrink: 1; }
+}
 @media (max-width: 62.5em) {
   :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
   .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
@@ -120,7 +126,7 @@ html { font-size: 100% !important; }
     }
     .st-key-slide-picture { gap: 0.5rem; padding: 0.5rem 0.75rem; }
     :has(.st-key-edits) + * > .stHorizontalBlock,
-    .stHorizontalBlock:has(> * .st-key-what-the-heads-read) { flex-wrap: wrap-reverse; }
+    .stHorizontalBlock:has(> * .st-key-heads-of-the-word) { flex-wrap: wrap-reverse; }
   }
   .stMainBlockContainer > .stVerticalBlock, .st-key-title,
   .st-key-bar, .st-key-bar :is(.stVerticalBlock, .stHorizontalBlock) { gap: 0.5rem; }
@@ -134,8 +140,10 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
-  .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
+  .stMainBlockContainer > * > :is(:has(> .stHeading h1), :has(> .st-key-title, > .st-key-picture-first)) {
+    order: -1;
+  }
+  .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
@@ -143,12 +151,31 @@ html { font-size: 100% !important; }
     flex-direction: column-reverse !important;
   }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
-  .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
+  .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
+  .stMainBlockContainer > * > :has(> .st-key-title) { padding-top: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
+  html:not([data-teacher]) .st-key-picture-first {
+    > * > .stHorizontalBlock:has(.st-key-slide-heads) { flex-direction: column; }
+    :is(:has(> .st-key-slide-heads), :has(> * > .st-key-slide-heads), :has(> * > * > .st-key-slide-heads)),
+    .st-key-slide-heads { display: contents; }
+    .st-key-slide-heads > :not(:has(.st-key-atlas)), :has(> .st-key-slide-tokens) { order: 1; }
+    .st-key-atlas { --beside-atlas: none; }
+    .st-key-one-head { --chips: none; }
+  }
+  html:not([data-teacher]) .st-key-slide-head {
+    display: grid; grid-template-columns: 1fr max-content; align-items: center;
+    > :has(h2), .stHorizontalBlock:has(h2) { display: contents; }
+    > *, .stHorizontalBlock:has(h2) > * { grid-column: 1 / -1; }
+    .stHorizontalBlock:has(h2) > :is(:has(h2), .st-key-hide) { grid-column: 1; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-view, :has(.stPopover)) { grid-column: 2; justify-self: end; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-hide, :has(.stPopover)) { order: 1; }
+    > :has(.st-key-save) { order: 2; }
+  }
+  .st-key-slide-sentences .stTextInput label { position: absolute; clip-path: inset(50%); }
 }
 </style>
 """
@@ -164,8 +191,8 @@ _MENU = {
 }
 """The pages of the menu, each with its title and its icon.
 
-Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a
-list that screen readers cannot read.
+Lessons and tools are linked from the pages Learn and Heads: on phones, Streamlit turns a menu with sections
+into a list that screen readers cannot read.
 """
 
 TITLES = (
@@ -178,7 +205,7 @@ TITLES = (
 
 
 def pages() -> list[StreamlitPage]:
-    """Every page, for one run: Streamlit marks the one that may be drawn."""
+    """Return copies of all pages for one run, because Streamlit marks the page that may be drawn."""
     return list(map(copy, _pages()))
 
 
@@ -186,7 +213,7 @@ def pages() -> list[StreamlitPage]:
 def _pages() -> list[StreamlitPage]:
     """Return all pages; a page's file name is its URL path, and the first one's is "/".
 
-    Cached, since Streamlit checks each page's file: a tenth of a rerun's processor time.
+    Cached, because Streamlit checks each page's file, which takes a tenth of a rerun's CPU time.
     """
     return [
         st.Page(
@@ -208,15 +235,15 @@ def run() -> None:
     st.set_page_config(page_icon=str(ICON), layout="wide")
     page = st.navigation(pages(), position="top")
     st.set_page_config(page_title=f"{page.title} · attnviz")
-    st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_marked(page)}")
+    st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_menu_style(page)}")
     send_code()
     with memory.drawing(), bar.after(page):
         page.run()
 
 
-def _marked(page: StreamlitPage) -> str:
+def _menu_style(page: StreamlitPage) -> str:
     """Return the style that marks the menu entry of a page that is not in the menu itself."""
-    entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
+    entry = next((entry for entry, names in _SUBPAGES.items() if page.url_path in names), None)
     if entry is None:
         return ""
     links = ", ".join(f'[data-testid="st{kind}NavLink"][href$="/{entry}"]' for kind in ("Top", "Sidebar"))

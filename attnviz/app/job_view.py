@@ -1,4 +1,4 @@
-"""A job on a page: its progress, its buttons, and what it has found so far."""
+"""A job on a page: its progress, its buttons, and its results so far."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from attnviz.experiments.progress import Progress
 
 Found = TypeVar("Found")
 
-Words = Callable[[Job[Any]], str]
-"""Returns the text over the progress bar, as Markdown; "" for no bar."""
+StatusText = Callable[[Job[Any]], str]
+"""Function that returns the text over the progress bar, as Markdown; "" for no bar."""
 
 _EVERY_SECONDS = 1.0
 
 
 def show_job(
     job: Job[Found],
-    words: Words,
+    status: StatusText,
     draw: Callable[[Progress[Found]], None] | None = None,
     *,
     key: str,
@@ -30,22 +30,22 @@ def show_job(
     may_stop: bool = True,
     only_running: bool = False,
 ) -> Progress[Found] | None:
-    """Draw the progress of a job, the buttons that stop and start it, and what it has found so far.
+    """Draw the progress of a job, the buttons that stop and start it, and its results so far.
 
-    While it runs, this part of the page is drawn every second; when it ends, the whole page is drawn once.
+    While it runs, this part of the page is redrawn every second; when it ends, the complete page is redrawn.
 
     Args:
         job: The job.
-        words: Text over the progress bar.
-        draw: Draws what was found so far.
+        status: Text over the progress bar.
+        draw: Draws the results so far.
         key: Prefix of the buttons' keys.
-        starts: Start it when it is first shown.
+        starts: Start the job when it is first shown.
         button: Label of the button that starts it; "" for no button.
         may_stop: Draw the button that stops it.
         only_running: Call `draw` only while the job runs.
 
     Returns:
-        What was found if the job did not run when it was drawn; else None.
+        The latest progress if the job was not running when it was drawn; else None.
     """
     if starts and not (job.finished or job.stopped or job.problem):
         job.start()
@@ -55,11 +55,11 @@ def show_job(
         if was_running:
             job.watch()
         if job.running != was_running:
-            st.rerun()  # `run_every` is set where the whole page is drawn
+            st.rerun()  # only a run of the complete page sets `run_every`
         latest = job.latest
         if job.problem:
             st.error(markdown.plain(job.problem), icon=":material/block:")
-        elif text := words(job):
+        elif text := status(job):
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.progress(latest.done / latest.total if latest and latest.total else 0.0, text)
                 if was_running and may_stop:
@@ -73,17 +73,17 @@ def show_job(
     return None if was_running else job.latest
 
 
-def counted(doing: str, unit: str) -> Words:
-    """Return the text for a job that counts: "Reading: 20 of 100 sentences"."""
+def progress_text(action: str, unit: str) -> StatusText:
+    """Return the status text of a job that counts units: "Reading: 20 of 100 sentences"."""
 
-    def words(job: Job[Any]) -> str:
-        far = f"{job.latest.done:,} of {job.latest.total:,} {unit}" if job.latest else ""
+    def status(job: Job[Any]) -> str:
+        done = f"{job.latest.done:,} of {job.latest.total:,} {unit}" if job.latest else ""
         if job.queued:
-            return f"{doing}: waiting for its turn on this server"
+            return f"{action}: waiting for its turn on this server"
         if job.running:
-            return f"{doing}: {far}" if far else f"{doing} …"
+            return f"{action}: {done}" if done else f"{action} …"
         if not job.stopped:
             return ""
-        return f"Stopped after {far}. The results so far are kept." if far else "Stopped."
+        return f"Stopped after {done}. The results so far are kept." if done else "Stopped."
 
-    return words
+    return status

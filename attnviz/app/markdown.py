@@ -16,7 +16,7 @@ _REWRITTEN = re.compile(
 
 
 class Markdown(str):
-    """Text that is Markdown already; a lesson's document does not escape it."""
+    """Text that is already Markdown, and is not escaped in a lesson's document."""
 
     __slots__ = ()
 
@@ -24,8 +24,7 @@ class Markdown(str):
 def code(text: str) -> Markdown:
     """Return the text as a code span on one line.
 
-    Only in code spans are Markdown, formulas, links, images, directives and emoji names all shown
-    as typed.
+    Only code spans show Markdown, formulas, links, images, directives and emoji names as typed.
     """
     text = " ".join(text.split()) or " "
     text = text.replace(
@@ -37,7 +36,7 @@ def code(text: str) -> Markdown:
     return Markdown(f"{fence}{padding}{text}{padding}{fence}")
 
 
-@lru_cache(maxsize=256)  # a page has 25 such texts, nearly all of them ours
+@lru_cache(maxsize=256)  # a page has 25 of these texts, nearly all constant
 def plain(text: str) -> str:
     """Return a message as Markdown without formatting, whatever user text it quotes."""
     text = _REWRITTEN.sub("\\g<0>\u2060", text)
@@ -49,18 +48,18 @@ def plain(text: str) -> str:
 
 @cache
 def parts(file: Path) -> dict[str, str]:
-    """Return the parts of one of our Markdown files, by heading ("## name")."""
+    """Return the parts of a bundled Markdown file, by heading ("## name")."""
     found = re.split(r"^## (.+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
     return {name: text.strip() for name, text in zip(found[1::2], found[2::2], strict=True)}
 
 
 def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:
-    """Return a token's name as a code span, with its number if the text has it twice."""
+    """Return a token's name as a code span, with its number if it occurs twice."""
     return code(name_of(place, groups))
 
 
-def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> Markdown:
+def shares(weights: Iterable[tuple[str, float]], *, bold: bool = True) -> Markdown:
     """Return tokens with their weights: "`dog` **66 %**, `road` **0.7 %**"."""
     sign = "**" if bold else ""
-    listed = (f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in of)
+    listed = (f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in weights)
     return Markdown(", ".join(listed))

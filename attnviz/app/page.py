@@ -19,11 +19,11 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
-_NO_MEMORY = "can't allocate memory"  # in torch's words
-_FULL = "This server has no memory left for that. Try again in a while, or with a shorter text."
+_NO_MEMORY = "can't allocate memory"  # part of torch's message
+_FULL = "This server is out of memory. Try again later, or with a shorter text."
 _TEACHERS_VIEW = (
     "For a projector: one part of the page at a time, in large type. The keys → and ←, or those of a "
-    "clicker, lead on and back; a full stop makes the screen black."
+    "clicker, move forward and back; a full stop blanks the screen."
 )
 
 
@@ -34,8 +34,8 @@ class Frame:
     Attributes:
         notices: Placeholder for notices about the link.
         beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
-        always: Parameters that the copied link always has; None for those of the table.
-        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
+        always: Parameters that the copied link always has; None for the `always` ones in `state.choices`.
+        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
 
     notices: DeltaGenerator
@@ -45,7 +45,7 @@ class Frame:
     ended: bool = False
 
     def end(self, failed: bool = False) -> None:
-        """Draw the link to this view, and report invalid parameters of the one that led here.
+        """Draw the link to this view, and report invalid parameters of the link that was opened.
 
         If a section `failed`, the URL keeps the parameters of its widgets.
         """
@@ -66,14 +66,14 @@ class Frame:
         """
         room = room_bar.current()
 
-        def rest() -> None:
+        def draw_rest() -> None:
             self.notices = st.container()
             with memory.once_drawn(room.draw if room else lambda: None):
-                with _telling() as problems:
+                with _showing_errors() as problems:
                     draw()
                 self.end(failed=bool(problems))
 
-        st.fragment(rest)()
+        st.fragment(draw_rest)()
 
 
 @contextmanager
@@ -88,14 +88,14 @@ def page(
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
         beside: Draws the elements between the title and "Copy link"; None for neither.
-        drop_undrawn: Remove from the URL parameters of widgets that are not drawn now.
+        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
     link.arrive(name)
     place = _title_row(title, beside) if beside else None
     if title and not beside:
         st.title(title, anchor=False)
     this = Frame(st.container(), place, drop_undrawn=drop_undrawn)
-    with _telling() as problems:
+    with _showing_errors() as problems:
         yield this
     if not this.ended:
         this.end(failed=bool(problems))
@@ -104,31 +104,31 @@ def page(
 def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the teacher's view switch, if the page has one, and the button that copies the link.
 
-    The copied link has the parameters `always` even at their defaults; None for those of the table. It
+    The copied link has the parameters `always` even at their defaults; None: see `Frame.always`. It
     omits empty values and switches that are off.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     here = of_page(link.page())
-    nothing: tuple[list[str], ...] = ([], [""], ["false"])
-    given = {name: values for name, values in link.values().items() if values not in nothing}
+    empty: tuple[list[str], ...] = ([], [""], ["false"])
+    parameters = {name: values for name, values in link.values().items() if values not in empty}
     if always is None:
-        always = [name for name in given if here[name].always]
-    copy_link("link", given, always, link.never_copied())
+        always = [name for name in parameters if here[name].always]
+    copy_link("link", parameters, always, link.never_copied())
 
 
 def stop(
     error: AttnvizError, icon: str = ":material/edit:", then: Callable[[], None] | None = None
 ) -> NoReturn:
     """Show why the page cannot continue, let `then` draw a remedy, and stop."""
-    _tell(error, icon)
+    _show_error(error, icon)
     if then:
         then()
     raise StopException  # after st.stop(), the bar of a room could not be drawn
 
 
 @contextmanager
-def _telling() -> Iterator[list[AttnvizError]]:
+def _showing_errors() -> Iterator[list[AttnvizError]]:
     """Show an error inside this context on the page, and append it to the list."""
     problems: list[AttnvizError] = []
     try:
@@ -141,10 +141,10 @@ def _telling() -> Iterator[list[AttnvizError]]:
         logging.getLogger(__name__).warning("A page could not be drawn: no memory is left.")
         problems.append(AttnvizError(_FULL))
     for problem in problems:
-        _tell(problem)
+        _show_error(problem)
 
 
-def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
+def _show_error(error: AttnvizError, icon: str = ":material/edit:") -> None:
     link.forget()
     st.error(markdown.plain(str(error)), icon=icon)
 

@@ -1,6 +1,6 @@
 """The question of a page: its own, or one that a teacher writes.
 
-In the teacher's view, in a room, and by `?predict=1`, the page is hidden until the answer is revealed; else
+In the teacher's view, in a room, and with `?predict=1`, the page is hidden until the answer is revealed; else
 nothing is hidden.
 """
 
@@ -33,13 +33,13 @@ _COVERED = """
 """
 
 VOTE, LED = "vote", "led"
-"""Reasons to cover answers: a vote is open, or the visitor follows a teacher."""
+"""Reasons to cover the answer: a vote is open, or the visitor follows a teacher."""
 
 _KEPT_COVERED = "why answers stay covered"
 _IN_ROOM = "whether the visitor is in a room"
-_WHY = {
+_COVERED_NOTES = {
     VOTE: "The answer stays covered until the vote is closed.",
-    LED: "Your teacher reveals the answer. *Stop following*, in the bar below, to go on alone.",
+    LED: "Your teacher reveals the answer. To continue alone, choose *Stop following* in the bar below.",
 }
 _REVEALED = "the lessons with revealed answers"
 _ASKED = "what each lesson asked last"
@@ -56,15 +56,15 @@ class Question:
         text: Markdown.
         options: Plain text.
         right: The correct option; None if none was marked.
-        because: Explanation of the answer, in Markdown.
-        own: A teacher wrote it.
-        of_sentence: It is about the page's sentence, without quoting it.
+        explanation: Explanation of the answer, in Markdown.
+        own: True if a teacher wrote it.
+        of_sentence: True if it is about the page's sentence without quoting it.
     """
 
     text: str
     options: Sequence[str]
     right: str | None
-    because: str = ""
+    explanation: str = ""
     own: bool = False
     of_sentence: bool = True
 
@@ -72,13 +72,13 @@ class Question:
 def sentence_of_page() -> str:
     """Return the page's sentence, or both sentences."""
     choice = next((lesson.sentence for lesson in LESSONS if lesson.name == link.page()), TEXT)
-    return " / ".join(text for _, text in link.along(choice, READER))
+    return " / ".join(text for _, text in link.parameters(choice, READER))
 
 
 def form() -> Question | None:
     """Draw the button that opens the form for a teacher's question; return the question, or None.
 
-    It belongs to its page: other pages do not show it, and it is still there after coming back.
+    The question belongs to its page: other pages do not show it, and it remains when the visitor returns.
     """
     name, written = link.page(), memory.get(_WRITTEN, {})
     if memory.get(_WRITTEN_ON, name) != name and not link.in_address(QUIZ):
@@ -88,17 +88,17 @@ def form() -> Question | None:
     with st.popover("Write a quiz question", icon=":material/edit:", type="tertiary", key="write-quiz"):
         text = QUIZ.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” refer to?")
         options = OPTIONS.draw(
-            f"{MIN_OPTIONS} to {MAX_OPTIONS} options, with semicolons between them",
+            f"{MIN_OPTIONS} to {MAX_OPTIONS} options, separated by semicolons",
             placeholder="the dog; the road; both",
         )
-        several, right = _split(options), _UNMARKED
-        # The form may be on the wall: the right option is behind a button of its own, which closes
-        # with each choice, since its name changes.
-        if several:
-            marked = link.current(RIGHT) in several
-            with st.expander("One option is marked right" if marked else "Mark the right option"):
-                message = "Copy link includes the question and the correct option: the URL has both."
-                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=message)
+        choices, right = _split(options), _UNMARKED
+        # The form may be projected, so the correct option is in an expander, which closes with each choice
+        # because its label changes.
+        if choices:
+            marked = link.current(RIGHT) in choices
+            with st.expander("One option is marked as correct" if marked else "Mark the correct option"):
+                message = "Copy link includes the question and the correct option: the URL contains both."
+                right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=message)
         else:
             RIGHT.forget()
             st.caption(
@@ -114,18 +114,18 @@ def form() -> Question | None:
             )
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
-    if not text.strip() and not several:
+    if not text.strip() and not choices:
         return None
     try:
-        plain, several = checked(text, several)
+        plain, choices = checked(text, choices)
     except InvalidQuestion as error:
         st.warning(markdown.plain(str(error)), icon=":material/edit:")
         return None
-    return Question(markdown.plain(plain), several, None if right == _UNMARKED else right, own=True)
+    return Question(markdown.plain(plain), choices, None if right == _UNMARKED else right, own=True)
 
 
 def _split(options: str) -> list[str]:
-    """Return the options that are not empty."""
+    """Return the options, without empty ones."""
     return [option for part in options.split(_BETWEEN) if (option := " ".join(part.split()))]
 
 
@@ -135,29 +135,29 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     Raises:
         InvalidQuestion: something is missing, too long or repeated.
     """
-    text, several = " ".join(text.split()), [" ".join(option.split()) for option in options]
+    text, choices = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
-        raise InvalidQuestion("Here are options of your own. Write their question, too.")
+        raise InvalidQuestion("The options have no question. Write one.")
     if len(text) > MAX_LENGTH:
         raise InvalidQuestion(
             f"A question has at most {MAX_LENGTH} characters. This one has {len(text):,}: shorten it."
         )
-    if not MIN_OPTIONS <= len(several) <= MAX_OPTIONS:
+    if not MIN_OPTIONS <= len(choices) <= MAX_OPTIONS:
         raise InvalidQuestion(
             f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, separated by semicolons. "
-            f"This one has {len(several) or 'none'}."
+            f"This one has {len(choices) or 'none'}."
         )
-    for option, times in Counter(several).items():
+    for option, times in Counter(choices).items():
         if times > 1:
             raise InvalidQuestion(
-                f"Among your options, {quoted(option)} occurs {times} times: once is enough."
+                f"The option {quoted(option)} occurs {times} times. Options must be different."
             )
         if len(option) > MAX_OPTION_LENGTH:
             raise InvalidQuestion(
                 f"An option has at most {MAX_OPTION_LENGTH} characters. {quoted(option)} has "
                 f"{len(option):,}: shorten it."
             )
-    return text, several
+    return text, choices
 
 
 def draw_question(question: Question) -> None:
@@ -165,10 +165,10 @@ def draw_question(question: Question) -> None:
     name = link.page()
     key = f"guess_{name}"
     memory.put(_QUESTION, (name, question))
-    about = question.text, tuple(question.options), question.because
-    if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
+    about = question.text, tuple(question.options), question.explanation
+    if memory.get(_ASKED, {}).get(name, about) != about:  # the guess was about another sentence
         memory.put(key, None)
-        if question.own:  # the answer that was revealed is that of another question
+        if question.own:  # the revealed answer was to another question
             reveal(revealed() - {name})
     memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
     st.markdown(question.text)
@@ -183,7 +183,7 @@ def draw_question(question: Question) -> None:
     shown, hides = answered(), hiding()
     if shown and (guessed or hides):
         with st.container(key="answer"):
-            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
+            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
     elif not shown:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):
@@ -193,15 +193,15 @@ def draw_question(question: Question) -> None:
             rest = revealed() - {name}
             st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
         elif why_covered():
-            st.caption(_WHY[why_covered()])
+            st.caption(_COVERED_NOTES[why_covered()])
         else:
-            look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
-            st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
+            button_type: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
+            st.button("Reveal", key="reveal", type=button_type, on_click=reveal, args=(revealed() | {name},))
             every = frozenset(lesson.name for lesson in LESSONS) | {name}
             st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
         remove = "Remove this question"
         if question.own and st.button(remove, type="tertiary", on_click=_withdraw, args=(name,)):
-            st.rerun()  # it is written outside of the part of the page that is drawn now
+            st.rerun()  # the form is outside of this fragment
 
 
 def _withdraw(name: str) -> None:
@@ -212,7 +212,7 @@ def _withdraw(name: str) -> None:
 
 
 def draw_below(own: Question | None) -> None:
-    """Draw a teacher's question, if there is one, on a page without its own."""
+    """Draw a teacher's question, if there is one, on a page that has no question of its own."""
     if own:
         with st.container(border=True, key="question"):
             draw_question(own)
@@ -228,17 +228,17 @@ def _verdict(guessed: str | None, right: str | None) -> str:
 
 def on_page(name: str) -> Question | None:
     """Return the question of this page when it was last drawn; None if it has none."""
-    asked, question = memory.get(_QUESTION) or ("", None)
-    return question if asked == name else None
+    page, question = memory.get(_QUESTION) or ("", None)
+    return question if page == name else None
 
 
 def revealed() -> frozenset[str]:
-    """Return the lessons with answers that this visitor revealed."""
+    """Return the lessons for which this visitor revealed the answer."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
 
 
-def take_hiding() -> None:
+def read_hiding() -> None:
     """Read from the link whether the page is hidden until the answer is revealed."""
     link.number(PREDICT)
 
@@ -264,7 +264,7 @@ def keep_covered(why: str, *, in_room: bool) -> None:
     memory.put(_IN_ROOM, in_room)
     if why == VOTE != why_covered():
         reveal(revealed() - {link.page()})
-    memory.put(_KEPT_COVERED, why if why in _WHY else "")
+    memory.put(_KEPT_COVERED, why if why in _COVERED_NOTES else "")
 
 
 def reveal(names: frozenset[str]) -> None:

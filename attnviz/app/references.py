@@ -55,7 +55,7 @@ def cited(found: re.Match[str]) -> str:
 
 
 def cited_markdown(text: str) -> None:
-    """Draw Markdown of ours in which each citation is a link to its entry on the page References."""
+    """Draw trusted Markdown with each citation as a link to its entry on the References page."""
     st.markdown(CITATION.sub(_link, text))
 
 
@@ -71,7 +71,7 @@ def draw() -> None:
     name = CITED.select("Cited as", list(REFERENCES))
     with st.container(border=True):
         st.markdown(_entry(name))
-    st.header("All of them", anchor=False)
+    st.header("All references", anchor=False)
     st.markdown("\n".join(f"- {_entry(name)}" for name in REFERENCES))
 
 

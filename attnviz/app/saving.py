@@ -17,20 +17,20 @@ from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
 _MAX_NAME_LENGTH = 60  # maximum characters of a model's name in a file name
-_BEGIN = 32  # maximum characters of a sentence in a file name
+_MAX_TEXT = 32  # maximum characters of a sentence in a file name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
 
 def save_file(
-    label: str, contents: Callable[[], str | bytes], name: str, what: str | None = None, icon: str = ""
+    label: str, contents: Callable[[], str | bytes], name: str, help_text: str | None = None, icon: str = ""
 ) -> None:
     """Draw a button that creates a file with this name when it is pressed."""
     kind = _TYPES[name.rsplit(".", 1)[1]]
-    st.download_button(label, contents, name, kind, help=what, icon=icon or None, on_click="ignore")
+    st.download_button(label, contents, name, kind, help=help_text, icon=icon or None, on_click="ignore")
 
 
 def npz_of(trace: Trace) -> bytes:
-    """Return a whole trace as an NPZ file."""
+    """Return a trace as an NPZ file."""
     file = io.BytesIO()
     trace.save(file)
     return file.getvalue()
@@ -41,8 +41,8 @@ def file_name_of(model: str) -> str:
 
     Long names keep their end, which has the last part of a path.
     """
-    kept = re.sub(r"[^A-Za-z0-9_]+", "-", model)
-    return f"attnviz-{kept[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", model)
+    return f"attnviz-{safe[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
 
 
 def with_sentence(name: str) -> str:
@@ -51,30 +51,30 @@ def with_sentence(name: str) -> str:
     return "-".join(filter(None, (name, _beginning(text))))
 
 
-def picture_file(what: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
+def picture_file(picture: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
     """Return the file name of a picture, and the texts above and below it.
 
     Args:
-        what: Name of the picture.
+        picture: Name of the picture.
         title: Its heading; "" for the page's.
         about: Description, in parts separated by " · "; "" for the page's sentence, model and
             head.
-        omitted: Note on what is not shown.
+        omitted: Note on hidden parts.
     """
     text, model, head = _subject()
-    kept = re.sub(r"\W+", "-", what).strip("-")
+    safe = re.sub(r"\W+", "-", picture).strip("-")
     if about:
         parts = map(_beginning, about.split(" · "))
-        return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
+        return {"name": "-".join(("attnviz", safe, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
-    name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
+    name = "-".join(filter(None, (begin, head and f"head{head}", safe)))
     shown = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
     return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, shown))}
 
 
 def _beginning(text: str) -> str:
-    """Return its first whole words, for a file name."""
-    begin = text if len(text) <= _BEGIN else text[: _BEGIN + 1].rpartition(" ")[0] or text[:_BEGIN]
+    """Return the first words of a text, for a file name."""
+    begin = text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT + 1].rpartition(" ")[0] or text[:_MAX_TEXT]
     return re.sub(r"\W+", "-", begin).strip("-")
 
 
@@ -87,8 +87,8 @@ def _subject() -> tuple[str, str, str]:
 
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
-    known = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
-    model = lookup.called(lookup.entry(known)) if known else ""
+    model_name = shown_values(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
+    model = lookup.display_name(lookup.entry(model_name)) if model_name else ""
     if here in choices.LESSONS - choices.TEXT.pages:
         model = shown_values(choices.TRANSLATOR) or catalogue.TRANSLATOR
         texts = texts[1:]

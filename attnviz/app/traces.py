@@ -32,23 +32,23 @@ Numbers = TypeVar("Numbers", bound=NDArray[Any])
 MAX_WEIGHTS = 2**25
 """The maximum number of weights of one trace, over all heads of one kind: 134 MB.
 
-A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
+A model with 12 × 12 heads can read 482 tokens, one with 24 × 16 heads 295.
 """
 
 MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
-"""The same for visitors who may not open models."""
+"""The maximum for visitors who may not open models."""
 
 MAX_LONG_TRACES = 2
 """Maximum number of cached long traces: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
 
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
-"""The sentences of a pair from which queries and keys are shown; None for both."""
+"""Sentences of a pair from which queries and keys are shown, by option; None for both."""
 
 MAX_WAITING_TOKENS = 4096
 """Maximum number of tokens of all queued texts; beyond that, a text is refused."""
 
-_places = threading.BoundedSemaphore(2)  # concurrent forward passes per model, which bounds their memory
+_places = threading.BoundedSemaphore(2)  # limits concurrent forward passes, and so their memory
 _lock = threading.Lock()
 _waiting: list[int] = []  # number of tokens of each queued text
 
@@ -62,7 +62,7 @@ def _turn(tokens: int) -> Iterator[None]:
     """
     with _lock:
         if _waiting and sum(_waiting) + tokens > MAX_WAITING_TOKENS:
-            raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
+            raise AttnvizError("This server is busy: other long texts are queued. Try again soon.")
         _waiting.append(tokens)
     with _places:
         with _lock:
@@ -74,13 +74,13 @@ def _turn(tokens: int) -> Iterator[None]:
 def trace(model: Entry, given: ModelInput) -> Trace:
     """Return the trace of an input.
 
-    Traces of the initial sentences are stored with the app, so that the first picture appears at once.
+    Traces of the initial sentences are stored with the app, so that the first picture appears immediately.
 
     Raises:
         AttnvizError: the text or the model cannot be used; see the message.
     """
-    if loading.in_memory(model) is None and (known := _stored(model, given)) is not None:
-        return known
+    if loading.in_memory(model) is None and (precomputed := _stored(model, given)) is not None:
+        return precomputed
     loaded = lookup.loaded_model(model)
     with st.spinner("Reading the text with the model …"):
         tokens = len(loaded.tokens(given))
@@ -100,12 +100,12 @@ def is_long(model: Entry, given: ModelInput) -> bool:
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    other = (model.layers and model.decoder_layers) or model.without_weights or model.images
-    if other or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
+    excluded = (model.layers and model.decoder_layers) or model.without_weights or model.images
+    if excluded or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
         return False
-    if sum(len(text.encode()) for text in (given.text, given.second or "")) < longest(model):
-        return False  # a token is a byte at least, but for a few special ones
-    return len(lookup.loaded_model(model).tokens(given)) > longest(model)
+    if sum(len(text.encode()) for text in (given.text, given.second or "")) < max_tokens(model):
+        return False  # a token has at least one byte, except for a few special ones
+    return len(lookup.loaded_model(model).tokens(given)) > max_tokens(model)
 
 
 @cachetools.cached(cachetools.LRUCache(MAX_LONG_TRACES), condition=threading.Condition())
@@ -123,12 +123,12 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
 
 
 @cached()
-def shown_of_long(model: Entry, given: ModelInput, kind: Kind) -> DisplayTokens:
+def long_display_tokens(model: Entry, given: ModelInput, kind: Kind) -> DisplayTokens:
     """Return the tokens of a long text; queries and keys are the same."""
     return queries_and_keys(long_trace(model, given), kind)[0]
 
 
-def longest(model: Entry) -> int:
+def max_tokens(model: Entry) -> int:
     """Return the maximum number of tokens for `trace`."""
     return isqrt(MAX_WEIGHTS // (model.heads * (model.layers or model.decoder_layers)))
 
@@ -170,29 +170,29 @@ def shown(
 
 
 @cached()
-def own_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
+def model_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
     """Return the model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
     read = trace(model, given)
-    return of_all_layers(read, kind, [block.weights for block in read.of_kind(kind)])
+    return stack_layers(read, kind, [block.weights for block in read.of_kind(kind)])
 
 
-def own_masks(model: Entry, given: ModelInput, kind: Kind) -> Mask:
+def model_masks(model: Entry, given: ModelInput, kind: Kind) -> Mask:
     """Return the model's masks, [layer, query, key]; all False in a layer without attention weights."""
     read = trace(model, given)
-    return of_all_layers(read, kind, [block.mask for block in read.of_kind(kind)])
+    return stack_layers(read, kind, [block.mask for block in read.of_kind(kind)])
 
 
-def of_all_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], nothing: float = 0) -> Numbers:
+def stack_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], fill: float = 0) -> Numbers:
     """Stack the arrays of layers with attention weights, with a fill value for all other layers.
 
     Args:
         arrays: One array for each block of this kind, by layer.
-        nothing: Fill value for layers without attention weights.
+        fill: Fill value for layers without attention weights.
     """
     if not read.without_weights:
         return cast("Numbers", np.stack(arrays))
     layers = len(arrays) + len(read.without_weights)
-    found = np.full((layers, *arrays[0].shape), nothing, arrays[0].dtype)
+    found = np.full((layers, *arrays[0].shape), fill, arrays[0].dtype)
     found[[block.layer for block in read.of_kind(kind)]] = arrays
     found.setflags(write=False)
     return cast("Numbers", found)
@@ -203,21 +203,21 @@ def weights(
     model: Entry, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """Return the shown weights, [layer, head, shown query, shown key]."""
-    return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
+    return shown_weights(model_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
 
 
 def only_special(tokens: Sequence[DisplayTokens]) -> bool:
-    """Return whether one of the texts has only special tokens, as when a decoder ends its text at once."""
+    """Return whether one of the texts has only special tokens, as when a decoder stops immediately."""
     return any(all(group.special for group in side.all_groups) for side in tokens)
 
 
 @cached()
-def found(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+def head_behaviours(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """Return the behaviours of each head, independent of hidden tokens; none if all tokens are special."""
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()
-    return behaviours(own_weights(model, given, kind), *tokens, mask=own_masks(model, given, kind))
+    return behaviours(model_weights(model, given, kind), *tokens, mask=model_masks(model, given, kind))
 
 
 def _stored(model: Entry, given: ModelInput) -> Trace | None:
@@ -234,6 +234,6 @@ def check_size(heads: int, queries: int, keys: int) -> None:
     if heads * queries * keys > maximum:
         raise AttnvizError(
             f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "
-            f"this page can show ({maximum:,}). Shorten the text: with {heads} heads it may have "
+            f"this page can show ({maximum:,}). Shorten the text: with {heads} heads it can have "
             f"{isqrt(maximum // heads)} tokens."
         )

@@ -25,14 +25,14 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
             words[-1] += 1
         elif not group.special and any(map(str.isalnum, group.label)):
             words.append(1)
-    cut = sum(pieces > 1 for pieces in words)
+    split = sum(pieces > 1 for pieces in words)
     notes = []
     if unknown:
         more = [f"{len(unknown) - _MAX_QUOTED:,} more"] if len(unknown) > _MAX_QUOTED else []
         quoted = joined([*list(unknown)[:_MAX_QUOTED], *more])
-        notes.append(f"BERT reads unknown characters as one and the same token: {quoted}.")
-    if cut and 2 * cut >= len(words):
+        notes.append(f"BERT reads all unknown characters as the same token: {quoted}.")
+    if split and 2 * split >= len(words):
         notes.append(
-            f"Cut into pieces (##): {cut} of {plural(len(words), 'word')}. BERT was trained on English text."
+            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. BERT was trained on English."
         )
     return " ".join(notes)

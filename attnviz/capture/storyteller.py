@@ -128,7 +128,7 @@ class StorytellerModel(Model):
 
         ids = [step.id for step in sample_tokens(scores, read.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
         end = ids.pop() if ids and ids[-1] == _END else None
-        text, tokens = reading.written(read.text, read.tokens, ids)
+        text, tokens = reading.append_words(read.text, read.tokens, ids)
         return _Input(text, tokens, writing, len(ids), end)
 
     def _supported(self, text: str | ModelInput) -> ModelInput:

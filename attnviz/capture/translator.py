@@ -12,7 +12,7 @@ from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Block, Kind, Token, Trace
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.grammar import format_sentence
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import START
@@ -70,7 +70,7 @@ class TranslatorModel(Model):
         source, target = self.tokens(given), given.target
         if target is None:
             french = self.translator.translate(words(source), edits)
-            target = written(french)
+            target = format_sentence(french)
             following = spelled(french, target)
         else:
             following = reading.french(target)

@@ -4,7 +4,7 @@ import typer
 
 app = typer.Typer(
     add_completion=False,
-    rich_markup_mode=None,  # plain-text help, also in a pipe
+    rich_markup_mode=None,  # help as plain text, also in a pipe
     help="Visualize attention. `app` starts the web app.",
     epilog="`python -m attnviz COMMAND --help` describes a command.",
 )

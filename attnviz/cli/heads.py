@@ -33,7 +33,7 @@ def run(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="Examples, UTF-8, for rules one sentence per line; “-” for standard input "
+            help="File of examples in UTF-8 (for rules, one sentence per line), or “-” for standard input "
             "(default: the bundled examples).",
         ),
     ] = None,
@@ -59,7 +59,7 @@ def run(
     """Score every head by a test, over many examples.
 
     Each score has a confidence interval and a baseline without a model. The best head is chosen on one
-    half of the examples and scored on the other. --out writes the scores of all heads.
+    half of the examples and scored on the other half. --out writes the scores of all heads.
     """
     model = with_settings(model, dtype, device)
     tests = head_tests.find(test)
@@ -72,21 +72,22 @@ def run(
     with output.progress(log=True) as report:
         for step in measure(tests, corpus, entry.name, share):
             report(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
-    some = next(iter(step.found.values()))
-    need_some(max(each.examples for each in step.found.values()), f"{unit}s", some.reasons)
+    first = next(iter(step.found.values()))
+    need_some(max(each.examples for each in step.found.values()), f"{unit}s", first.reasons)
     parts = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
     for each in tests:
         parts += ["", *summary(each, step.found[each.name], top)]
-    omitted = list(output.omitted(some.reasons, some.skipped))
+    skipped = list(output.skipped_lines(first.reasons, first.skipped))
     table = (row for each in tests for row in rows(each.name, step.found[each.name]))
-    output.give(output.as_text([*parts, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
+    text_lines = output.as_text([*parts, *skipped])
+    output.print_output(text_lines, COLUMNS, table, as_json=as_json, notes=skipped, out=out)
 
 
 def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
     """Yield the lines of one test: its question, the top heads, the baseline and the best head."""
     yield f"{test.name.upper()}: {test.question}."
     if not scores.examples:
-        yield "  no example has a score"
+        yield "  no scored examples"
         return
     strategy, baseline = scores.baseline
     mean, (low, high) = scores.mean, scores.interval
@@ -99,12 +100,12 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
     yield f"  baseline: {strategy}"
     if scores.unfiltered is not None:
         first = scores.ranking[0]
-        every = percent(float(scores.unfiltered[first]), 1)
-        yield f"  with nothing excluded, {head_name(*first)} has {every}"
+        unfiltered = percent(float(scores.unfiltered[first]), 1)
+        yield f"  with nothing excluded, {head_name(*first)} has {unfiltered}"
     if best := scores.best:
         score, ends = percent(best.score, 1), _interval(best.low, best.high)
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
-        yield f"  among the best heads, chosen on one half: {name}, {score} ({ends}) on {count}"
+        yield f"  best head on one half of the examples: {name}, {score} ({ends}) on {count}"
 
 
 def _interval(low: float, high: float) -> str:
@@ -120,10 +121,10 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 
 
 def _share(ray: int | None, address: str | None) -> Share:
-    """Return how parts of a text are distributed.
+    """Return a function that distributes the work: `map`, or Ray's.
 
     Raises:
-        AttnvizError: there is an address without `--ray`, or Ray is not installed.
+        AttnvizError: `--address` is used without `--ray`, or Ray is not installed.
     """
     if ray is not None:
         return on_ray.share(ray, address)

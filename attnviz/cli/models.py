@@ -30,19 +30,19 @@ def run(
 ) -> None:
     """List the bundled models, or describe MODEL without loading its weights.
 
-    If MODEL is not supported, print the reason.
+    If MODEL is not supported, the reason is printed.
     """
     if model is None:
         entries = [catalogue.entry(name) for name in catalogue.names()]
-        sentence = (
+        text = (
             f"{table(entries)}\n"
-            "EXPECTS: what attnviz.predictions predicts; nothing if the model has no language-model head.\n"
+            "EXPECTS: the tokens that attnviz.predictions predicts; none without a language-model head.\n"
             "Other models: python -m attnviz models FOLDER, or owner/name on the Hugging Face hub.\n"
         )
     else:
         entries = [resolve.entry(model)]
-        sentence = described(*entries)
-    output.give(sentence, _COLUMNS, map(_cells, entries), as_json=as_json)
+        text = described(*entries)
+    output.print_output(text, _COLUMNS, map(_cells, entries), as_json=as_json)
 
 
 def _cells(e: Entry) -> tuple[object, ...]:
@@ -53,7 +53,7 @@ def _cells(e: Entry) -> tuple[object, ...]:
 
 
 def table(entries: Sequence[Entry]) -> str:
-    """Return a table with a line for each model."""
+    """Return a table with one line per model."""
     rows = [("NAME", "ATTENTION", "LAYERS", "HEADS", "PARAMETERS", "EXPECTS")]
     rows += [
         (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
@@ -63,7 +63,7 @@ def table(entries: Sequence[Entry]) -> str:
 
 
 def described(entry: Entry) -> str:
-    """Return the description of one model, a line for each fact."""
+    """Return the description of one model, one line per property."""
     facts = {
         "name": entry.name,
         "family": entry.family,
@@ -74,7 +74,7 @@ def described(entry: Entry) -> str:
         "d_head": f"{entry.d_head:,}",
         "parameters": f"{_parameters(entry):,}",
         "reads": _reads(entry),
-        "expects": f"{_expects(entry)}{_required_packages(entry)}",
+        "expects": f"{_expects(entry)}{_prediction_note(entry)}",
         "files": _files(entry),
     }
     lines = [entry.title, *textwrap.wrap(entry.description, 100, initial_indent="  ", subsequent_indent="  ")]
@@ -92,24 +92,24 @@ def _parameters(entry: Entry) -> int:
         return entry.parameters
     match entry.origin:
         case Trained(file=file):
-            found = file
+            weights_file = file
         case Package(folder=folder):
-            found = folder / weights.FILE
-    return weights.count_parameters(found, found.name).total()
+            weights_file = folder / weights.FILE
+    return weights.count_parameters(weights_file, weights_file.name).total()
 
 
 def _expects(entry: Entry) -> str:
     return {"next": "the next token", "masked": "masked tokens", None: "nothing"}[entry.expects]
 
 
-def _required_packages(entry: Entry) -> str:
-    """Return how to request predictions: the mask token, if the tokenizer is on this machine."""
+def _prediction_note(entry: Entry) -> str:
+    """Return a note on requesting predictions: the mask token to type, or that there are none."""
     match entry:
         case Entry(expects="masked", origin=Folder()):
             mask = tokenizer_of(entry).mask
             return f", typed as {mask}" if mask else ""
         case Entry(expects=None):
-            return ", so predictions() gives none"
+            return ", so predictions() returns none"
     return ""
 
 

@@ -23,21 +23,21 @@ MAX_LISTED = 3
 """Maximum number of skipped sentences that are listed."""
 
 TableFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Output file with the whole table (.csv).")
+    Path | None, typer.Option("--out", metavar="FILE", help="Output file for the complete table (.csv).")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 AsJson = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print the whole table as JSON only, one object per row. Layers and heads count "
+        help="Print only the complete table, as JSON with one object per row. Layers and heads count "
         "from 1, fractions are 0 to 1, and empty cells are null.",
     ),
 ]
 
 
 def check_out(out: Path | None, force: bool) -> None:
-    """Check that the output file may be written, before any slow work.
+    """Check that the output file can be written, before any slow work.
 
     Raises:
         AttnvizError: there is no such folder, or the file exists and `force` is False.
@@ -62,22 +62,23 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> Non
         opened.write(csv_text(header, rows).encode())
 
 
-def give(
+def print_output(
     text_lines: str,
     header: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
     as_json: bool,
-    beside: Iterable[str] = (),
+    notes: Iterable[str] = (),
     out: Path | None = None,
 ) -> None:
-    """Print the text, or the table as JSON only.
+    """Print the text, or only the table, as JSON.
 
     Args:
         text_lines: The table and further lines, as text.
         header, rows: The table; an empty cell becomes null.
-        out: File for the table, written first, so that a closed pipe does not prevent it.
-        beside: Lines of `text_lines` without a row, such as skipped sentences, for standard error.
+        out: File for the table; it is written first, so that a closed pipe does not prevent it.
+        notes: Lines of `text_lines` that are not part of the table, such as skipped sentences; with JSON,
+            they are printed to standard error.
 
     Raises:
         OSError: the file cannot be written, or standard output is closed.
@@ -87,29 +88,29 @@ def give(
         write_table(out, header, rows)
         text_lines += written(out)
     if as_json:
-        sys.stderr.write(as_text(beside))
-        filled = ([None if cell == "" else cell for cell in row] for row in rows)
-        objects = [dict(zip(header, row, strict=True)) for row in filled]
+        sys.stderr.write(as_text(notes))
+        nullable = ([None if cell == "" else cell for cell in row] for row in rows)
+        objects = [dict(zip(header, row, strict=True)) for row in nullable]
         text_lines = f"{json.dumps(objects, indent=1, allow_nan=False)}\n"
     sys.stdout.write(text_lines)
 
 
 def as_text(lines: Iterable[str]) -> str:
-    """Join lines; control characters are replaced, so that input cannot control the terminal."""
+    """Join lines and replace control characters, so that input cannot control the terminal."""
     return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
-def omitted(unread: Sequence[SkippedSentence], total: int) -> Iterator[str]:
-    """Yield the number of skipped sentences and the first of them, a line each."""
+def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[str]:
+    """Yield one line with the number of skipped sentences, and one for each of the first few."""
     if total:
         yield f"Skipped: {text.plural(total, 'more sentence')}."
-        yield from (f"  {each.text} {each.why}" for each in unread[:MAX_LISTED])
+        yield from (f"  {each.text} {each.why}" for each in skipped[:MAX_LISTED])
     if total > MAX_LISTED:
         yield f"  … and {total - MAX_LISTED:,} more."
 
 
 def written(out: Path) -> str:
-    """Return the line with the name and size of the output file."""
+    """Return a line with the name and size of the output file."""
     return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 
 
@@ -130,8 +131,8 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
 def progress(*, log: bool = False) -> Iterator[OnProgress]:
     """Provide a function that reports an activity and its progress, 0 to 1, on standard error.
 
-    In a terminal it draws a bar, which is removed at the end. Elsewhere it prints nothing or, with `log`, a
-    line for every tenth.
+    In a terminal, it draws a bar, which is removed at the end. Elsewhere it prints nothing or, with `log`, a
+    line for every tenth of the work.
     """
     if sys.stderr.isatty():
         from rich.console import Console
@@ -143,14 +144,14 @@ def progress(*, log: bool = False) -> Iterator[OnProgress]:
             *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
         ) as drawing:
             bar = drawing.add_task("", total=1.0)
-            yield lambda doing, done: drawing.update(bar, description=doing, completed=done)
+            yield lambda activity, done: drawing.update(bar, description=activity, completed=done)
         return
     tenths = 0
 
-    def write_line(doing: str, done: float) -> None:
+    def write_line(activity: str, done: float) -> None:
         nonlocal tenths
         if log and int(10 * done + 1e-9) > tenths:
             tenths = int(10 * done + 1e-9)
-            sys.stderr.write(f"{doing}\n")
+            sys.stderr.write(f"{activity}\n")
 
     yield write_line

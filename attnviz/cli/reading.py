@@ -19,7 +19,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.trace import Trace
 
 STDIN = "-"
-"""Argument that reads the text from standard input."""
+"""Value of TEXT for reading standard input."""
 
 _TEXT = typer.Argument(
     metavar="TEXT",
@@ -38,7 +38,7 @@ DType = Annotated[
     typer.Option(
         "--dtype",
         metavar="DTYPE",
-        help="Data type of a folder or an id: float32 (default), bfloat16 or float16.",
+        help="Data type of the weights of a folder or hub model: float32 (default), bfloat16 or float16.",
     ),
 ]
 Device = Annotated[
@@ -70,12 +70,12 @@ def read(
     edits: Sequence[Edit] = (),
     selection: Selection = EVERYTHING,
 ) -> Trace:
-    """Load the model, with a progress bar in a terminal, and run it on the text.
+    """Load the model, showing a progress bar in a terminal, and run it on the text.
 
     For a vision model, the text is the path of an image.
 
     Raises:
-        AttnvizError: the model or the text cannot be used, or the text is the path of a file.
+        AttnvizError: the model or the text cannot be used, or the text is a file path.
         OSError: there is no such image.
     """
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
@@ -101,7 +101,7 @@ def piped_text() -> str:
     """Read standard input, without the line end that `echo` adds.
 
     Raises:
-        UnreadableText: it is not in UTF-8.
+        UnreadableText: the input is not in UTF-8.
     """
     try:
         return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")

@@ -1,4 +1,4 @@
-"""`report`: attention as one HTML file that needs neither attnviz nor a network connection."""
+"""`report`: write attention to one HTML file that needs neither attnviz nor a network connection."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="File written by `trace`, instead of a text; repeat it to put several traces in one file.",
+            help="File written by `trace`, instead of a text; may be repeated to combine several traces.",
         ),
     ] = None,
     *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Output file (.html).")],
     force: Force = False,
-    layer: Annotated[int, typer.Option(metavar="N", help="Layer that is selected initially, from 1.")] = 1,
-    head: Annotated[int, typer.Option(metavar="N", help="Head that is selected initially, from 1.")] = 1,
+    layer: Annotated[int, typer.Option(metavar="N", help="Initially selected layer, from 1.")] = 1,
+    head: Annotated[int, typer.Option(metavar="N", help="Initially selected head, from 1.")] = 1,
 ) -> None:
     """Write one self-contained HTML file with all heads.
 
-    It opens in any browser without a network connection, and has thumbnails of all heads, each head as lines
-    and as a matrix, and all values. For more input options, pass a file written by `trace`.
+    The file opens in any browser without a network connection. It has thumbnails of all heads, each head as
+    lines and as a matrix, and all values. For more input options, pass a file written by `trace`.
     """
     files = trace or []
     check_out(out, force)
     if (text is None) == (not files):
-        raise AttnvizError('Pass a text, as in report "The dog slept.", or files with --trace, but not both.')
+        raise AttnvizError('Pass either a text, as in report "The dog slept.", or files with --trace.')
     if files and (model or dtype or device):
         raise AttnvizError("--trace cannot be combined with --model, --dtype or --device.")
     traces = [_loaded(file) for file in files]

@@ -1,8 +1,7 @@
-"""Public API of experiments that run a model: ablation, occlusion, gradients, search, scores of heads.
+"""Public API of the experiments that run a model: ablation, occlusion, gradients, search, scores of heads.
 
 The modules have the same functions as iterators of `Progress`. See also `attnviz.patching` (activation
-patching) and `attnviz.decomposition` (an output as a sum of parts). `attnviz.analysis` works on a trace
-alone.
+patching) and `attnviz.decomposition` (an output as a sum of parts). `attnviz.analysis` needs only a trace.
 """
 
 from __future__ import annotations
@@ -45,29 +44,27 @@ def ablate(
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = ablate(tired)
-    >>> found.moved.cosine_change.shape  # [head, token], the heads in the order of found.ablated
+    >>> found.distances.cosine_change.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.moved.cosine_change[:, 9].argmax()])  # without it, “it” changes most
+    >>> str(found.ablated[found.distances.cosine_change[:, 9].argmax()])  # without it, “it” changes most
     'encoder 6-12'
 
     Args:
         text, model, second, target, tokenizer, dtype, device: as for `attnviz.trace`.
         place: Position of a prediction, from 0, as in `Prediction.position` of `attnviz.predictions`, or the
-            text of its token if that is there once. None skips predictions.
+            text of its token if it occurs once. None skips predictions.
 
     Returns:
         The ablated head of each variant, and the changes. Runs one forward pass per head.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or the model has no prediction at this position.
+        AttnvizError, TypeError: as for `attnviz.trace`; or the model has no prediction at this position.
     """
     given = model_input(text, second, target, None)
     with opened(model, tokenizer, dtype, device) as name:
         loaded = loading.load(name)
         if isinstance(place, str):
-            *_, last_block = loaded.trace(
-                given
-            ).blocks  # the decoder's, if there is one, or its cross-attention
+            *_, last_block = loaded.trace(given).blocks  # of the decoder, if there is one
             place = checked_place(place, last_block.query_tokens)
         if place is not None and place not in loaded.prediction_positions(given):
             raise AttnvizError(
@@ -93,7 +90,7 @@ def find(
 ) -> Neighbours:
     """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
 
-    The search is exact, and its memory does not grow with the text.
+    The search is exact, and its memory use does not depend on the length of the text.
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = find(tired, place=9, layer=3, head=1)
@@ -104,7 +101,7 @@ def find(
     Args:
         text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
             text.
-        place: Position of the token, from 0, or its text if that is there once.
+        place: Position of the token, from 0, or its text if it occurs once.
         layer, head: from 0.
         vector: "query", "key" or "output": the vector of the token to compare by cosine.
         within: Text to search, one sentence per line, or the `Path` of a UTF-8 file of any length;
@@ -112,7 +109,7 @@ def find(
         count: Maximum number of tokens.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, layer, head or vector, or
+        AttnvizError, TypeError: as for `attnviz.trace`; or there is no such token, layer, head or vector, or
             the text cannot be read.
         OSError: the file cannot be read.
     """
@@ -120,12 +117,12 @@ def find(
     with opened(model, tokenizer, dtype, device) as name:
         block = neighbours.block_of(name, given.text, layer)
         place = checked_place(place, block.query_tokens)
-        wanted = neighbours.vector_of(block, head, vector, place)
+        query_vector = neighbours.vector_of(block, head, vector, place)
         if isinstance(within, Path):
             corpus = Corpus.from_file(within)
         else:
             corpus = Corpus.from_text(bundled() if within is None else _one_text(within, "within"))
-        *_, last = neighbours.search(corpus, name, (layer, head), vector, wanted, count, given.text)
+        *_, last = neighbours.search(corpus, name, (layer, head), vector, query_vector, count, given.text)
     return last.found
 
 
@@ -139,9 +136,9 @@ def gradients(
 ) -> Gradients:
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
-    For a causal language model, the gradient is of the log-probability of the next token in the text, or of
-    the most likely token after the last one; at a masked token, of the most likely token there. Otherwise it
-    is of all components of the token's output, combined as √Σ².
+    For a causal language model, the log-probability of the next token is differentiated (after the last
+    token, of the most likely one); at a masked token, that of the most likely token. For other tokens, all
+    components of the token's output are differentiated, and the gradients combined as √Σ².
 
     >>> found = gradients("The dog slept.", place=3)
     >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on its own word
@@ -150,14 +147,14 @@ def gradients(
     Args:
         text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
             text.
-        place: Position of the token, from 0, or its text if that is there once.
+        place: Position of the token, from 0, or its text if it occurs once.
 
     Returns:
         float32 [token] each: norm of the gradient at each token's embedding, gradient × input, and
         gradient × attention. For an output, runs d_model backward passes.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model does not
+        AttnvizError, TypeError: as for `attnviz.trace`; or there is no such token, or the model does not
             accept embeddings in place of tokens.
     """
     given = model_input(text, None, None, None)
@@ -177,14 +174,14 @@ def occlusion(
     text: Text,
     model: Network = "minilm",
     place: int | str = 0,
-    way: OcclusionMethod | None = None,
+    method: OcclusionMethod | None = None,
     tokenizer: Tokenizer | None = None,
     dtype: Precision | None = None,
     device: Device | None = None,
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
-    Zeiler & Fergus 2014; Li et al. 2016.
+    See Zeiler & Fergus 2014 and Li et al. 2016.
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> without = occlusion(tired, place=9)
@@ -196,21 +193,21 @@ def occlusion(
     Args:
         text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
             text.
-        place: Position of the token whose output is measured, from 0, or its text if that is there once.
-        way: "mask vector" or "mean vector" replace the token's embedding with that of the mask token or with
-            the mean of all embeddings; "deleted" removes it.
-            None selects the first of these that the model supports.
+        place: Position of the token whose output is measured, from 0, or its text if it occurs once.
+        method: "mask vector" and "mean vector" replace the token's embedding with that of the mask token or
+            the mean of all embeddings; "deleted" removes it. None selects the first of these that the model
+            supports.
 
     Returns:
         float64 [token], 1 − cosine of that output before and after.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model does not
+        AttnvizError, TypeError: as for `attnviz.trace`; or there is no such token, or the model does not
             support the method.
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer, dtype, device) as name:
-        return ablation.occlude_words(name, given, place, way)
+        return ablation.occlude_words(name, given, place, method)
 
 
 def score_heads(
@@ -240,14 +237,14 @@ def score_heads(
         half of the examples and scored on the other.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such test, a line is invalid, or
+        AttnvizError, TypeError: as for `attnviz.trace`; or there is no such test, a line is invalid, or
             the model cannot read any example.
     """
-    (one,) = head_tests.find(test)[:1]
-    text = one.source.bundled() if examples is None else _one_text(examples, "examples")
+    (head_test,) = head_tests.find(test)[:1]
+    text = head_test.source.bundled() if examples is None else _one_text(examples, "examples")
     with opened(model, tokenizer, dtype, device) as name:
-        *_, last = measure([one], Corpus.from_text(text, "the examples"), name)
-    scores = last.found[one.name]
+        *_, last = measure([head_test], Corpus.from_text(text, "the examples"), name)
+    scores = last.found[head_test.name]
     need_some(scores.examples, "examples", scores.reasons)
     return scores
 

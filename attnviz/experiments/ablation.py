@@ -21,15 +21,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeDistances:
-    """Differences between the outcomes of some variants and of the unchanged model.
+    """Differences between the outcomes of some variants and those of the unchanged model.
 
     Attributes:
         cosine_change: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
-            direction, 1 orthogonal. In an encoder–decoder, of the decoder's tokens.
+            direction, 1 is orthogonal. In an encoder–decoder, the tokens are the decoder's.
         source: The same for the encoder's tokens of an encoder–decoder; None for other models.
         expected: [variant], change of the probability of the unchanged model's most likely token at the
             requested position; None without a position.
-        variation: [variant], total variation distance there, ½ Σ |p − q|, 0 to 1.
+        variation: [variant], total variation distance at this position, ½ Σ |p − q|, 0 to 1.
     """
 
     cosine_change: Numbers
@@ -44,11 +44,11 @@ class Ablation:
 
     Attributes:
         ablated: The ablated head of each variant.
-        moved: The effect of each variant.
+        distances: The distance of each variant from the unchanged model.
     """
 
     ablated: tuple[Edit, ...]
-    moved: OutcomeDistances
+    distances: OutcomeDistances
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class WordOcclusion:
 
     Attributes:
         cosine_change: [token], 1 − cosine before and after removing it; NaN if the method cannot remove it.
-        replaced_by: The token that replaced it, if any.
+        replaced_by: The token that replaced the removed token, if any.
     """
 
     cosine_change: Numbers
@@ -80,7 +80,7 @@ def heads_of(model: str) -> tuple[Edit, ...]:
 
 
 def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[Progress[Ablation]]:
-    """Ablate every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
+    """Ablate each head of a model in turn on one text (as Michel et al. 2019, section 3.2).
 
     Args:
         place: A position of `Model.prediction_positions`; None skips predictions.
@@ -91,24 +91,24 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
     Raises:
         AttnvizError: the model or the text cannot be used.
     """
-    heads, at_once = heads_of(model), resolve.entry(model).heads
+    heads, batch = heads_of(model), resolve.entry(model).heads
     before = loading.load(model).outcomes(given, [()], place)
     parts: list[OutcomeDistances] = []
-    for first in range(0, len(heads), at_once):
-        some = [(edit,) for edit in heads[first : first + at_once]]
-        parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
-        done = first + len(some)
+    for first in range(0, len(heads), batch):
+        variants = [(edit,) for edit in heads[first : first + batch]]
+        parts.append(outcome_distances(before, loading.load(model).outcomes(given, variants, place)))
+        done = first + len(variants)
         yield Progress(done, len(heads), Ablation(heads[:done], _joined(parts)))
 
 
 def occlude_words(
-    model: str, text: str | ModelInput, place: int | str, way: OcclusionMethod | None = None
+    model: str, text: str | ModelInput, place: int | str, method: OcclusionMethod | None = None
 ) -> WordOcclusion:
     """Remove each token in turn and measure the change of one token's output.
 
     Args:
         place: Position of the token whose output is measured, from 0.
-        way: Occlusion method; None selects the first that the model supports.
+        method: Occlusion method; None selects the first that the model supports.
 
     Raises:
         AttnvizError: the model or the text cannot be used, or the model does not support the method.
@@ -119,38 +119,38 @@ def occlude_words(
         from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    way = stack.occlusion_methods[0] if way is None else way
-    if way not in stack.occlusion_methods:
+    method = stack.occlusion_methods[0] if method is None else method
+    if method not in stack.occlusion_methods:
         raise AttnvizError(
-            f"This model does not support {way!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
+            f"This model does not support {method!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
         )
-    *_, last = occlusion(stack, checked_place(place, stack.tokens), None, way)
-    replaced_by = stack.mask_token if way == "mask vector" else None
+    *_, last = occlusion(stack, checked_place(place, stack.tokens), None, method)
+    replaced_by = stack.mask_token if method == "mask vector" else None
     return WordOcclusion(last.cosine_change.astype(np.float64), replaced_by)
 
 
-def moved(before: Outcomes, after: Outcomes) -> OutcomeDistances:
-    """Return the differences between the outcomes of some variants and of the unchanged model."""
+def outcome_distances(before: Outcomes, after: Outcomes) -> OutcomeDistances:
+    """Return the differences between the outcomes of some variants and those of the unchanged model."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
-        expectation: dict[str, Numbers] = {}
+        prediction: dict[str, Numbers] = {}
     else:
         p, q = likely.astype(np.float64), after.probabilities.astype(np.float64)
         best = int(p[0].argmax())
-        expectation = {
+        prediction = {
             "expected": q[:, best] - p[0, best],
             "variation": np.abs(q - p).sum(axis=1) / 2,
         }
     source = None
     if before.source is not None and after.source is not None:
         source = cosine_change(before.source[0], after.source)
-    return OutcomeDistances(cosine_change(before.states[0], after.states), source, **expectation)
+    return OutcomeDistances(cosine_change(before.states[0], after.states), source, **prediction)
 
 
 def cosine_change(before: Floats, after: Floats) -> Numbers:
-    """Return 1 − cosine between vectors before and after.
+    """Return 1 − cosine between the vectors before and after.
 
-    Computed as ½ ‖u − v‖² of the unit vectors, which is accurate for small angles.
+    It is computed as ½ ‖u − v‖² of the unit vectors, which is accurate for small angles.
 
     Args:
         before: [token, d_model].
@@ -170,15 +170,15 @@ def angles(cosine_change: Numbers | float) -> Numbers:
 
 
 def _joined(parts: Sequence[OutcomeDistances]) -> OutcomeDistances:
-    together: dict[str, Numbers] = {
+    fields: dict[str, Numbers] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in OutcomeDistances.__dataclass_fields__
         if getattr(parts[0], name) is not None
     }
-    return OutcomeDistances(**together)
+    return OutcomeDistances(**fields)
 
 
 def _unit(vectors: Floats) -> Numbers:
-    doubled = vectors.astype(np.float64)
-    unit: Numbers = doubled / np.linalg.norm(doubled, axis=-1, keepdims=True)
+    doubles = vectors.astype(np.float64)
+    unit: Numbers = doubles / np.linalg.norm(doubles, axis=-1, keepdims=True)
     return unit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
+from attnviz.analysis.norms import head_norms, layer_norms, residual_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
@@ -50,21 +50,21 @@ class MeasuredToken:
 
     Attributes:
         place: Position of the token, from 0.
-        seen: [token], whether the mask lets the token attend to it in any layer.
+        visible: [token], whether the mask allows attention from the token at `place` in any layer.
         values: Values of each finished measure except occlusion: [token], [layer, token] or
             [layer, head, token].
-        omitted: Occlusion: for each method [token], the change of the output or of the log-probability; NaN
+        occluded: [token] for each occlusion method, the change of the output or of the log-probability; NaN
             where the method cannot remove the token.
-        missing: Why the model does not support a measure or an occlusion method.
-        followed: The token whose probability is measured; None if the change of the output is measured.
+        missing: The reason why the model does not support a measure or an occlusion method.
+        target: The token whose probability is measured; None if the change of the output is measured.
     """
 
     place: int
-    seen: Mask
+    visible: Mask
     values: Mapping[str, Floats] = field(default_factory=dict)
-    omitted: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
+    occluded: Mapping[OcclusionMethod, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    followed: ExpectedToken | None = None
+    target: ExpectedToken | None = None
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """Return a copy with more values."""
@@ -84,7 +84,7 @@ class MeasuredToken:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One measure, or one occlusion method.
+    """The values of one measure, or of one occlusion method.
 
     Attributes:
         measure: Name of the measure.
@@ -92,14 +92,14 @@ class Row:
         ranks: [token], 1 for the largest value among the counted tokens; 0 for other tokens.
         agreements: [method], Spearman's ρ over the counted tokens with each occlusion method; NaN
             if undefined.
-        way: The occlusion method; None for another measure.
+        method: The occlusion method; None for another measure.
     """
 
     measure: str
     values: Floats
     ranks: Doubles
     agreements: Floats
-    way: OcclusionMethod | None = None
+    method: OcclusionMethod | None = None
 
     @property
     def lowest(self) -> float:
@@ -108,14 +108,14 @@ class Row:
 
     @property
     def highest(self) -> float:
-        """The largest agreement; NaN as for `lowest`."""
+        """The largest agreement; NaN in the same cases as `lowest`."""
         return float(self.agreements.max()) if self.agreements.size else float("nan")
 
 
 def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Row, ...]:
     """Return a row for each occlusion method, then one for every other computed measure.
 
-    Sorted by the minimum rank correlation with occlusion, highest first.
+    The other measures are sorted by their smallest rank correlation with occlusion, highest first.
 
     Args:
         layer, head: from 0.
@@ -129,33 +129,33 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
     none = np.zeros(0, dtype=np.float32)
     occluded = [
-        Row(OCCLUSION, found.omitted[way], ranked(found.omitted[way]), none, way) for way in found.omitted
+        Row(OCCLUSION, values, ranked(values), none, method) for method, values in found.occluded.items()
     ]
-    made = []
+    others = []
     for measure in found.values:
         values = found.values_for(measure, layer, head)
         assert values is not None  # noqa: S101 - for the type checker
-        made.append(Row(measure, values, ranked(values), _agreements(values, found, counted)))
-    return (*occluded, *sorted(made, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
+        others.append(Row(measure, values, ranked(values), _agreements(values, found, counted)))
+    return (*occluded, *sorted(others, key=lambda row: -np.nan_to_num(row.lowest, nan=-2)))
 
 
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     """Return the rank correlations with each occlusion method: [..., token] → [method, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
-    occluded = [ranks(each[counted]) for each in found.omitted.values()]
+    occluded = [ranks(each[counted]) for each in found.occluded.values()]
     each = [correlation_of_ranks(line, row) for row in occluded for line in lines]
     return np.array(each, dtype=np.float32).reshape(len(occluded), *values.shape[:-1])
 
 
 def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
-    """Compute every measure of one token, the fast ones first.
+    """Compute every measure for one token, fast ones first.
 
     Args:
         kind: "encoder", or "decoder" for a model without an encoder.
         place: Position of the token, from 0.
 
     Yields:
-        Partial results, each a superset of the one before.
+        Partial results; each includes the previous one.
 
     Raises:
         AttnvizError: the model cannot be used, or cannot read the text.
@@ -171,8 +171,8 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    steps = len(OCCLUSION_METHODS) + 1  # long steps, proportional to the number of tokens; two more are short
-    total = 2 + steps * tokens
+    slow_steps = len(OCCLUSION_METHODS) + 1  # proportional to the number of tokens; two more steps are fast
+    total = 2 + slow_steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
         {
@@ -194,7 +194,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 
     try:
         around = around_attention(residual_stream(model, text, place, kind))
-        norms = [surrounded_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
+        norms = [residual_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
         found = found.plus({NORMS_AROUND: np.stack(norms)})
     except AttnvizError as error:
         found = found.without((NORMS_AROUND,), error)
@@ -207,12 +207,12 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
             total, total, found.without((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
         )
     else:
-        followed = expected(stack, place)
-        for done, with_ways in _left_out(stack, followed, found):
-            found = with_ways
+        target = expected(stack, place)
+        for done, with_occlusion in _occlusions(stack, target, found):
+            found = with_occlusion
             yield Progress(2 + done, total, found)
-        for so_far, numbers, result in gradients(stack, place, followed):
-            if so_far == numbers:
+        for passes, total_passes, result in gradients(stack, place, target):
+            if passes == total_passes:
                 found = found.plus(
                     {
                         GRADIENT_ATTENTION: result.attention_x_gradient,
@@ -220,24 +220,25 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
                         GRADIENT: result.input_gradient,
                     }
                 )
-            yield Progress(2 + len(OCCLUSION_METHODS) * tokens + tokens * so_far // numbers, total, found)
+            occlusions = len(OCCLUSION_METHODS) * tokens
+            yield Progress(2 + occlusions + tokens * passes // total_passes, total, found)
 
 
-def _left_out(
-    stack: Stack, followed: ExpectedToken | None, found: MeasuredToken
+def _occlusions(
+    stack: Stack, target: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Run each occlusion method in turn; the last result has the values of all."""
+    """Run each occlusion method in turn; the last result has the values of all methods."""
     from attnviz.capture.attribution import occlusion
 
-    moved: dict[OcclusionMethod, Floats] = {}
-    for number, way in enumerate(OCCLUSION_METHODS):
-        if way not in stack.occlusion_methods:
-            found = found.without((way,), ModelNotSupported("This model has no token for a masked word."))
+    changes: dict[OcclusionMethod, Floats] = {}
+    for number, method in enumerate(OCCLUSION_METHODS):
+        if method not in stack.occlusion_methods:
+            found = found.without((method,), ModelNotSupported("This model has no mask token."))
             continue
-        for each in occlusion(stack, found.place, followed, way):
+        for each in occlusion(stack, found.place, target, method):
             yield number * len(stack.tokens) + len(each.cosine_change), found
-        moved[way] = each.cosine_change
-        if followed is not None and each.log_probability is not None:
-            moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
-    found = replace(found, omitted=moved, followed=followed)
+        changes[method] = each.cosine_change
+        if target is not None and each.log_probability is not None:
+            changes[method] = np.abs(each.log_probability - np.log(np.float32(target.probability)))
+    found = replace(found, occluded=changes, target=target)
     yield len(OCCLUSION_METHODS) * len(stack.tokens), found

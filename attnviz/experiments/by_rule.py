@@ -36,11 +36,11 @@ SENTENCES = Source(
 
 
 def _score(rule: Rule, read: Measured) -> Scored:
-    """Score a sentence by a rule; its baseline is uniform attention over what the mask allows."""
-    counts, score, raw, even = (each[SINGLE_RULES.index(rule)] for each in read)
+    """Score a sentence by a rule; the baseline is uniform attention over the unmasked keys."""
+    counts, score, raw, uniform = (each[SINGLE_RULES.index(rule)] for each in read)
     scores = np.where(counts[:, None], score, np.nan)
     weights = raw if rule.is_attention else np.full_like(raw, np.nan)
-    return Scored(scores[None], weights[None], {"uniform attention": even[None, :, None]})
+    return Scored(scores[None], weights[None], {"uniform attention": uniform[None, :, None]})
 
 
 TESTS = tuple(

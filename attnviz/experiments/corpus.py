@@ -1,4 +1,4 @@
-"""A text of many sentences, one per line, read line by line and validated."""
+"""Text with one sentence per line, validated and read line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText, quoted
 
 MAX_DAMAGED_SHARE = 0.1
-"""Maximum fraction of damaged lines; above it the file is not text, or in another encoding."""
+"""Maximum fraction of damaged lines; above it, the file is not text or has another encoding."""
 
 MAX_CHARACTERS = 200_000
 """Maximum length of annotated examples."""
@@ -27,13 +27,13 @@ _DAMAGED = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text of many sentences, one per line, read line by line.
+    """A text with one sentence per line, read line by line.
 
-    Created by `from_text` (pasted) or `from_file`; iteration yields the lines.
+    Create it with `from_text` or `from_file`; iteration yields the lines.
 
     Attributes:
         name: Name in messages.
-        lines: Number of lines, empty ones included.
+        lines: Number of lines, including empty ones.
         key: Hash of the text: the beginning of the SHA-256 of its lines.
         source: The text, or the path of a file.
     """
@@ -51,15 +51,15 @@ class Corpus:
             maximum: Maximum number of lines; None for no limit.
 
         Raises:
-            UnreadableText: it is not text in UTF-8.
-            EmptyText: it has no sentence.
-            AttnvizError: it has too many lines.
+            UnreadableText: the text is not in UTF-8.
+            EmptyText: the text has no sentence.
+            AttnvizError: the text has too many lines.
         """
         return cls._checked(text, name, maximum)
 
     @classmethod
     def from_file(cls, file: Path) -> Corpus:
-        """Create a corpus from a file, which each iteration reads again.
+        """Create a corpus from a file, which is read again in each iteration.
 
         Raises:
             UnreadableText, EmptyText: as for `from_text`.
@@ -78,7 +78,7 @@ class Corpus:
             digest.update(f"{line}\n".encode("utf-8", "surrogatepass"))
         if damaged > MAX_DAMAGED_SHARE * lines:
             raise UnreadableText(
-                f"{quoted(name)} is not text in UTF-8: {damaged:,} of its {lines:,} lines have other bytes. "
+                f"{quoted(name)} is not UTF-8 text: {damaged:,} of its {lines:,} lines have other bytes. "
                 "Open it in an editor, save it as plain text in UTF-8, and try again."
             )
         if not filled:
@@ -86,7 +86,7 @@ class Corpus:
         if maximum is not None and lines > maximum:
             raise AttnvizError(
                 f"{quoted(name)} has {lines:,} lines; this page reads at most {maximum:,}. Shorten it, "
-                "or use the command line, which reads any number."
+                "or use the command line, which has no limit."
             )
         return cls(name, lines, digest.hexdigest()[:16], source)
 
@@ -98,10 +98,10 @@ class Corpus:
 
     @property
     def text(self) -> str:
-        """The whole text, for formats that are not read line by line.
+        """The complete text, for formats that are not read line by line.
 
         Raises:
-            AttnvizError: it has more than `MAX_CHARACTERS`, or a line is not in UTF-8.
+            AttnvizError: the text has more than `MAX_CHARACTERS` characters, or a line is not in UTF-8.
         """
         lines, length = [], 0
         for number, line in enumerate(self, 1):

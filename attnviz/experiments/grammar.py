@@ -22,7 +22,7 @@ from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 FILE = Path(__file__).with_name("relations.txt")
 """The bundled sentences; the file's first lines describe the annotation."""
 
-SORTS = {
+RELATIONS = {
     "determiner": "noun",
     "possessive": "noun",
     "auxiliary": "verb",
@@ -30,16 +30,16 @@ SORTS = {
     "object": "verb",
     "preposition": "preposition",
 }
-"""The relations: the dependent word and its head word; the head word of "preposition" is the preposition."""
+"""The head word of each relation's dependent word; for "preposition", the preposition is the head word."""
 
 Query = Literal["dependent", "head word"]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One dependency: a name of `SORTS`, and the positions of both words."""
+    """One dependency: its name in `RELATIONS`, and the positions of both words."""
 
-    sort: str
+    name: str
     dependent: Span
     head: Span
 
@@ -61,14 +61,15 @@ class Answers:
     itself are excluded, as in Clark et al. 2019.
 
     Attributes:
-        sorts: [relation], a name of `SORTS`.
-        offsets: [relation], distance from dependent to head word, in words; negative if it comes before.
+        relations: [relation], a name in `RELATIONS`.
+        offsets: [relation], distance from dependent to head word, in words; negative if the head word is
+            first.
         hits: bool [query, relation, layer, head], whether the answer is correct.
-        unfiltered: bool [query, relation, layer, head], the same with no token excluded.
+        unfiltered: bool [query, relation, layer, head], the same without excluding any token.
         weights: float64 [query, relation, layer, head], weight between the two words.
     """
 
-    sorts: tuple[str, ...]
+    relations: tuple[str, ...]
     offsets: Counts
     hits: Mask
     unfiltered: Mask
@@ -86,7 +87,7 @@ def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers
     weights = merged_weights(trace.stack(kind), shown)
     places = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
     dependents, heads = np.array(places, dtype=np.int64).reshape(-1, 2).T
-    # [query, relation, layer, head, word]: from the dependent word to each, and from each to it.
+    # [query, relation, layer, head, word]: from the dependent word to each word, and from each word to it.
     given = np.stack([weights[..., dependents, :], weights[..., dependents].swapaxes(-1, -2)])
     given = np.moveaxis(given, -2, 1)
     special = np.array([group.special for group in shown.groups])
@@ -96,23 +97,24 @@ def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers
     between = np.take_along_axis(words, right[..., None], axis=-1)[..., 0]
     # If the mask excludes every word, the largest weight is 0, and there is no answer.
     hits, unfiltered = ((each.argmax(axis=-1) == right) & (between > 0) for each in (words, given))
-    sorts = tuple(each.sort for each in sentence.relations)
-    return Answers(sorts, heads - dependents, hits, unfiltered, between.astype(np.float64))
+    names = tuple(each.name for each in sentence.relations)
+    return Answers(names, heads - dependents, hits, unfiltered, between.astype(np.float64))
 
 
-def _score(sort: str, query: Query, read: Answers) -> Scored:
-    """Score 1 for each relation of this sort whose answer is correct."""
-    chosen = [place for place, each in enumerate(read.sorts) if each == sort]
+def _score(relation: str, query: Query, read: Answers) -> Scored:
+    """Score 1 for each instance of the relation for which the answer is correct."""
+    chosen = [place for place, each in enumerate(read.relations) if each == relation]
     at = 0 if query == "dependent" else 1
     offsets = read.offsets[chosen]
-    always = {
-        _always(int(each)): (offsets == each)[:, None, None].astype(np.float64) for each in np.unique(offsets)
+    baselines = {
+        _baseline_name(int(each)): (offsets == each)[:, None, None].astype(np.float64)
+        for each in np.unique(offsets)
     }
     hits, unfiltered = (each[at, chosen].astype(np.float64) for each in (read.hits, read.unfiltered))
-    return Scored(hits, read.weights[at, chosen], always, unfiltered)
+    return Scored(hits, read.weights[at, chosen], baselines, unfiltered)
 
 
-def _always(offset: int) -> str:
+def _baseline_name(offset: int) -> str:
     """Return the name of the baseline that always answers with the word at this distance."""
     return f"always {plural(abs(offset), 'word')} {'later' if offset > 0 else 'earlier'}"
 
@@ -136,8 +138,8 @@ def parse(text: str) -> tuple[Annotated, ...]:
             raise AttnvizError(f"Line {number}: {error}") from error
     if not found:
         raise AttnvizError(
-            "There are no sentences here. Write one sentence per line, with its relations indented on the "
-            "next line, for example: object cat>chased"
+            "The text has no sentences. Write one sentence per line, with its relations indented on the next "
+            "line, for example: object cat>chased"
         )
     return tuple(found)
 
@@ -165,19 +167,20 @@ def _annotated(sentence: Annotated | None, line: str) -> Annotated:
 def _relations(line: str, text: str) -> Iterator[Relation]:
     """Parse relations, such as "subject dog>chased; object cat>chased, mouse>chased"."""
     for part in filter(None, map(str.strip, line.split(";"))):
-        sort, _, links = part.partition(" ")
-        if sort not in SORTS:
-            raise AttnvizError(f"{quoted(sort)} is not a relation. Choose one of: {', '.join(SORTS)}.")
+        relation, _, links = part.partition(" ")
+        if relation not in RELATIONS:
+            choices = ", ".join(RELATIONS)
+            raise AttnvizError(f"{quoted(relation)} is not a relation. Choose one of: {choices}.")
         for link in links.split(","):
             dependent, arrow, head = map(str.strip, link.partition(">"))
             if not (dependent and arrow and head):
                 raise AttnvizError(f"{quoted(link.strip())} must have two words with > between them.")
-            yield Relation(sort, _find(dependent, text), _find(head, text))
+            yield Relation(relation, _find(dependent, text), _find(head, text))
 
 
-def _find(named: str, text: str) -> Span:
-    """Return the position of a word; "the#2" is its second occurrence."""
-    word, sign, which = named.partition("#")
+def _find(reference: str, text: str) -> Span:
+    """Return the position of a word; "the#2" is the second occurrence of "the"."""
+    word, sign, which = reference.partition("#")
     places = [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)]
     if not places:
         raise AttnvizError(f"{quoted(word)} is not in the sentence.")
@@ -185,7 +188,7 @@ def _find(named: str, text: str) -> Span:
         raise AttnvizError(f"{quoted(word)} occurs {len(places)} times. Write {word}#1 for the first.")
     number = int(which) if which.isdecimal() else 0 if sign else 1
     if not 1 <= number <= len(places):
-        raise AttnvizError(f"{quoted(named)}: {quoted(word)} occurs only {plural(len(places), 'time')}.")
+        raise AttnvizError(f"{quoted(reference)}: {quoted(word)} occurs only {plural(len(places), 'time')}.")
     return Span(*places[number - 1])
 
 
@@ -200,16 +203,16 @@ SOURCE = Source(
 )
 
 
-def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
-    dependent, on = ("noun", "preposition") if sort == "preposition" else (sort, head_word)
-    both: tuple[tuple[Query, str, str], ...] = (
-        ("dependent", f"{dependent} to {on}", f"the {dependent} attends most to its {on}"),
-        ("head word", f"{on} to {dependent}", f"the word that attends most to the {dependent} is its {on}"),
+def _tests(relation: str, head_word: str) -> Iterator[HeadTest[Answers]]:
+    word, head = ("noun", "preposition") if relation == "preposition" else (relation, head_word)
+    directions: tuple[tuple[Query, str, str], ...] = (
+        ("dependent", f"{word} to {head}", f"the {word} attends most to its {head}"),
+        ("head word", f"{head} to {word}", f"the word that attends most to the {word} is its {head}"),
     )
-    for query, name, question in both:
-        stated = f"How often {question} (special tokens and the word itself excluded)"
-        yield HeadTest(name, stated, SOURCE, partial(_score, sort, query), "right")
+    for query, name, event in directions:
+        question = f"How often {event} (special tokens and the word itself excluded)"
+        yield HeadTest(name, question, SOURCE, partial(_score, relation, query), "right")
 
 
-TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
-"""Tests as in table 1 of Clark et al. 2019, and each relation also with the head word as the query."""
+TESTS = tuple(test for relation, head_word in RELATIONS.items() for test in _tests(relation, head_word))
+"""Tests as in table 1 of Clark et al. 2019; each relation is also tested with the head word as the query."""

@@ -1,4 +1,4 @@
-"""All tests of heads. To add one, write a function in a file like those below and add it to its `TESTS`."""
+"""All tests of heads. To add one, write a module like those imported here and add its `TESTS` below."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TESTS: dict[str, HeadTest[Any]] = {
 """Tests by name, in the order of the menu."""
 
 
-def beside(test: HeadTest[Any]) -> tuple[HeadTest[Any], ...]:
-    """Return the tests that share a pass over their examples with this one, itself included."""
+def tests_of_source(test: HeadTest[Any]) -> tuple[HeadTest[Any], ...]:
+    """Return all tests with the same examples as this one, including itself; they share one pass."""
     return tuple(each for each in TESTS.values() if each.source is test.source)
 
 

@@ -2,7 +2,7 @@
 
 exBERT (Hoover et al. 2020) searches a corpus in the same way. `read_corpus` keeps the vectors of a short
 text in memory for repeated searches; `search` streams a text of any length and keeps only the results.
-Both round vectors to float16, which changes a cosine by less than 0.001.
+Both round vectors to float16, which changes cosines by less than 0.001.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from attnviz.text import plural
 from attnviz.trace import Block, Floats, Mask
 
 Vector = Literal["query", "key", "output"]
-"""A vector of a token in a head; the output is the head's weighted average of values."""
+"""One of a token's vectors in a head; the output is the head's weighted average of values."""
 
-Halves = NDArray[np.float16]
+Float16s = NDArray[np.float16]
 Places = NDArray[np.intp]
 Lines = Sequence[tuple[int, str]]
 """Lines of a text with their numbers, from 0."""
@@ -39,10 +39,10 @@ COUNT = 50
 """Default number of results."""
 
 MAX_REASONS = 50
-"""Maximum number of skipped lines whose reason is kept."""
+"""Maximum number of skipped lines for which the reason is stored."""
 
 _VECTORS: tuple[Vector, ...] = get_args(Vector)
-_MAX_HALF = float(np.finfo(np.float16).max)
+_MAX_FLOAT16 = float(np.finfo(np.float16).max)
 
 
 class Neighbour(NamedTuple):
@@ -82,18 +82,18 @@ class SentenceVectors:
     line: int
     text: str
     labels: tuple[str, ...]
-    query: Halves
-    key: Halves
-    output: Halves
+    query: Float16s
+    key: Float16s
+    output: Float16s
     attends_to: NDArray[np.int16]
-    weight: Halves
+    weight: Float16s
 
     @classmethod
     def of(cls, line: int, text: str, block: Block) -> SentenceVectors:
         """Return the vectors of one layer's attention."""
         tokens = block.query_tokens
         query, key, output = (
-            np.clip(getattr(block, name), -_MAX_HALF, _MAX_HALF).astype(np.float16) for name in _VECTORS
+            np.clip(getattr(block, name), -_MAX_FLOAT16, _MAX_FLOAT16).astype(np.float16) for name in _VECTORS
         )
         others = np.where([token.special for token in tokens], -1, block.weights)
         return cls(
@@ -107,9 +107,9 @@ class SentenceVectors:
             np.maximum(others.max(axis=-1), 0).astype(np.float16),
         )
 
-    def vectors(self, vector: Vector) -> Halves:
+    def vectors(self, vector: Vector) -> Float16s:
         """Return one vector of every token, float16 [head, token, d_head]."""
-        found: Halves = getattr(self, vector)
+        found: Float16s = getattr(self, vector)
         return found
 
 
@@ -118,7 +118,7 @@ class TextVectors:
     """The vectors of all tokens of a text, in all heads of one layer.
 
     Attributes:
-        sentences: Those that the model can read, in their order.
+        sentences: The sentences that the model can read, in order.
         skipped: Lines that the model cannot read, with the reason.
     """
 
@@ -135,7 +135,7 @@ class TextVectors:
         """The sentence of each token, and its position in it, from 0."""
         return [(one, place) for one in self.sentences for place in range(len(one.labels))]
 
-    def vectors(self, head: int, vector: Vector) -> Halves:
+    def vectors(self, head: int, vector: Vector) -> Float16s:
         """Return one vector of every token in a head, from 0: float16 [token, d_head]."""
         return np.concatenate([one.vectors(vector)[head] for one in self.sentences])
 
@@ -152,7 +152,7 @@ class TextVectors:
             exclude: Sentence whose tokens are excluded.
 
         Returns:
-            The number of each token, from 0, and what was found there.
+            The number of each token, from 0, and its search result.
         """
         tokens = self.tokens
         allowed = np.array([one.text != exclude for one, _ in tokens], np.bool_)
@@ -171,10 +171,10 @@ class Neighbours:
 
     Attributes:
         nearest: Results, most similar first; ties in order of position.
-        tokens: Number of tokens compared.
+        tokens: Number of compared tokens.
         lines: Number of lines read, including empty and skipped ones.
         skipped: Number of lines that the model cannot read.
-        reasons: The first `MAX_REASONS` of those, with the reason.
+        reasons: The first `MAX_REASONS` of these lines, with the reason.
     """
 
     nearest: tuple[Neighbour, ...] = ()
@@ -184,7 +184,7 @@ class Neighbours:
     reasons: tuple[SkippedSentence, ...] = ()
 
     def merged(self, other: Neighbours, count: int) -> Neighbours:
-        """Return the `count` most similar tokens of two parts of a text."""
+        """Merge the results of two parts of a text, keeping the `count` most similar tokens."""
         both = sorted((*self.nearest, *other.nearest), key=lambda near: (-near.similarity, *near[1:3]))
         return Neighbours(
             tuple(both[:count]),
@@ -204,14 +204,14 @@ def nearest(
         vectors: [token, d].
         wanted: [d], the search vector.
         count: Maximum number of vectors.
-        allowed: [token], whether it may be returned.
+        allowed: [token], whether the token may be returned.
 
     Returns:
-        Their indices and cosines, float32; the cosine with a vector of zeros is 0.
+        The indices of the vectors, and their cosines, float32; the cosine with a zero vector is 0.
     """
-    single = vectors.astype(np.float32)
-    lengths = np.maximum(np.linalg.norm(single, axis=-1) * np.linalg.norm(wanted), 1e-12)
-    cosines: Floats = (single @ wanted.astype(np.float32) / lengths).astype(np.float32)
+    floats = vectors.astype(np.float32)
+    lengths = np.maximum(np.linalg.norm(floats, axis=-1) * np.linalg.norm(wanted), 1e-12)
+    cosines: Floats = (floats @ wanted.astype(np.float32) / lengths).astype(np.float32)
     places = np.flatnonzero(allowed)
     places = places[np.argsort(-cosines[places], kind="stable")][:count]
     return places, cosines[places]
@@ -275,7 +275,7 @@ def _search_part(
 def read_corpus(
     corpus: Corpus, model: str, layer: int, max_bytes: int
 ) -> Iterator[Progress[TextVectors | None]]:
-    """Read a short text and keep its vectors, which only the last step has. `done` and `total` count lines.
+    """Read a short text and keep its vectors; only the last step has them. `done` and `total` count lines.
 
     Args:
         corpus: One sentence per line.
@@ -295,7 +295,7 @@ def read_corpus(
         found = TextVectors(found.sentences + part.sentences, found.skipped + part.skipped)
         if found.nbytes > max_bytes:
             raise AttnvizError(
-                f"The vectors of this text take more than {max_bytes / 1e6:,.0f} MB. Use at most "
+                f"The vectors of this text need more than {max_bytes / 1e6:,.0f} MB. Use at most "
                 f"{max(1, done):,} of its lines here, or search it in Python: attnviz.experiments.find"
             )
         done += len(lines)
@@ -334,10 +334,10 @@ def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
 def _check_layer(entry: Entry, layer: int) -> None:
     layers = entry.layers_of(self_attention(entry))
     if not 0 <= layer < layers:
-        raise AttnvizError(f"{quoted(entry.name)} has {plural(layers, 'layer')}. Choose one of them.")
-    if (what := dict(entry.without_weights).get(layer)) is not None:
+        raise AttnvizError(f"{quoted(entry.name)} has only {plural(layers, 'layer')}. Choose one of them.")
+    if (kind := dict(entry.without_weights).get(layer)) is not None:
         raise AttnvizError(
-            f"Layer {layer + 1} of {quoted(entry.name)} is {what}; it has no attention weights."
+            f"Layer {layer + 1} of {quoted(entry.name)} is {kind}; it has no attention weights."
         )
 
 
@@ -357,13 +357,13 @@ def block_of(model: str, text: str, layer: int) -> Block:
 
 
 def vector_of(block: Block, head: int, vector: str, place: int) -> Floats:
-    """Return one vector of a token, from 0, in a head, from 0: float32 [d_head].
+    """Return one vector of a token in a head, float32 [d_head]; `head` and `place` count from 0.
 
     Raises:
         AttnvizError: there is no such head or vector.
     """
     if not 0 <= head < len(block.query):
-        raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
+        raise AttnvizError(f"The layer has only {plural(len(block.query), 'head')}. Choose one of them.")
     if vector not in _VECTORS:
         raise AttnvizError(
             f"{quoted(vector)} is not a vector of a head. Choose one of: {', '.join(_VECTORS)}."

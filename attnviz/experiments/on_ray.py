@@ -15,8 +15,8 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 _TIMEOUT_SECONDS = 5.0
-_AHEAD = 2  # queued parts per worker, so that none idles; more would keep more of the text in memory
-_MEMORY = 256 * 2**20  # bytes of Ray's object store, which transfers parts and results
+_QUEUED_PARTS = 2  # per worker, so that no worker idles; more would keep more of the text in memory
+_STORE_BYTES = 256 * 2**20  # size of Ray's object store, which transfers parts and results
 
 
 def share(
@@ -24,14 +24,14 @@ def share(
 ) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
     """Return a parallel `map` that yields results in order of completion.
 
-    Usage statistics and the dashboard are off, and without an address no port is open to other machines.
+    Usage statistics and the dashboard are disabled. Without an address, no port is open to other machines.
 
     Args:
         workers: Number of processors.
         address: Address of a running cluster with attnviz on its machines; None uses this machine.
 
     Raises:
-        AttnvizError: Ray is not installed; or, when the work begins, there is no cluster at the address.
+        AttnvizError: Ray is not installed; or, when the work begins, the cluster cannot be reached.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if address is None:
@@ -40,7 +40,7 @@ def share(
     import ray
 
     def shared(work: Callable[[Given], Done], given: Iterator[Given]) -> Iterator[Done]:
-        where: dict[str, Any] = {"num_cpus": workers, "object_store_memory": _MEMORY}
+        where: dict[str, Any] = {"num_cpus": workers, "object_store_memory": _STORE_BYTES}
         if address is not None:
             _check_reachable(address)  # Ray itself would try for minutes
             where = {"address": address}
@@ -49,7 +49,7 @@ def share(
         waiting: list[Any] = []
         try:
             for each in given:
-                if len(waiting) >= workers * _AHEAD:
+                if len(waiting) >= workers * _QUEUED_PARTS:
                     [done], waiting = ray.wait(waiting)
                     yield ray.get(done)
                 waiting.append(task.remote(each))

@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in the words that determine a pronoun's referent."""
+"""Pairs of sentences that differ only in the words that determine a pronoun's referent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("pairs.txt")
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """An example of the format."""
 
-_LIKE = f"For example: {EXAMPLE}"
+_FOR_EXAMPLE = f"For example: {EXAMPLE}"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
 
 
@@ -72,16 +72,16 @@ def parse(text: str) -> tuple[Pair, ...]:
         AttnvizError: there are no pairs, or a line is invalid.
     """
     lines = [
-        (number, written)
+        (number, content)
         for number, line in enumerate(text.splitlines(), 1)
-        if (written := line.strip()) and not written.startswith("#")
+        if (content := line.strip()) and not content.startswith("#")
     ]
     if not lines:
-        raise AttnvizError(f"There are no pairs here. Write one per line, for example: {EXAMPLE}")
+        raise AttnvizError(f"The text has no pairs. Write one per line, for example: {EXAMPLE}")
     found: dict[str, Pair] = {}
-    for number, written in lines:
+    for number, content in lines:
         try:
-            pair = _pair(written)
+            pair = _pair(content)
         except AttnvizError as error:
             raise AttnvizError(f"Line {number}: {error}") from error
         if pair.text in found:
@@ -98,7 +98,7 @@ def _pair(line: str) -> Pair:
     filled = all(part[1:-1].strip() for part in marked)
     if order != ["[", "[", "*"] or len(marked) != 4 or stray or not filled:
         raise AttnvizError(
-            f"it needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_LIKE}"
+            f"it needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_FOR_EXAMPLE}"
         )
     choices = _choices(next(part for part in marked if part[0] == "{")[1:-1])
     names = [part[1:-1].strip() for part in marked if part[0] == "["]
@@ -109,12 +109,12 @@ def _pair(line: str) -> Pair:
     return Pair((one, other))
 
 
-def _choices(written: str) -> list[tuple[str, str]]:
+def _choices(content: str) -> list[tuple[str, str]]:
     """Return the deciding words of each sentence, with the pronoun's referent."""
-    choices = [tuple(map(str.strip, each.split(">"))) for each in written.split("|")]
+    choices = [tuple(map(str.strip, each.split(">"))) for each in content.split("|")]
     if len(choices) != 2 or not all(len(each) == 2 and all(each) for each in choices):
         raise AttnvizError(
-            f"{quoted(written)} must have two parts separated by |, each with its referent after >, for "
+            f"{quoted(content)} must have two parts separated by |, each with its referent after >, for "
             "example: tired > dog | narrow > road."
         )
     if choices[0][0] == choices[1][0]:
@@ -126,7 +126,7 @@ def _which(meaning: str, names: Sequence[str]) -> int:
     """Return the index of the referent among the two marked words."""
     if names.count(meaning) != 1:
         marked = joined([quoted(name) for name in names])
-        raise AttnvizError(f"{quoted(meaning)} is not marked once. The words in [ ] are {marked}.")
+        raise AttnvizError(f"{quoted(meaning)} must be marked once. The words in [ ] are {marked}.")
     return names.index(meaning)
 
 

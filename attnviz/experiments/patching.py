@@ -22,7 +22,7 @@ MIN_SAME_TOKENS = 0.5
 """Minimum fraction of tokens that are equal at equal positions in both sentences."""
 
 _MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: smaller differences are rounding errors
-_ROWS_AT_ONCE = 12  # rows per progress step
+_ROWS_PER_STEP = 12
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,21 @@ class Patching:
     """Effects of patching one head's output from the clean run into the corrupted run.
 
     Attributes:
-        patched: The head of each patch, and its row if only one row was patched, as the edit that would
-            ablate it.
-        shares: [patch], fraction of the whole difference that the patch removes: 0 if the outcome does not
-            change, 1 if it becomes the clean one. It can be negative or above 1; because heads depend on
-            each other, the fractions need not sum to 1.
-        together: The fraction for all heads at once; None until all are patched, and for single rows.
-        whole: The difference between both runs: in nats of log odds between the two expected tokens; without
-            these, 1 − cosine between the token's outputs.
-        expected: The token whose probability is higher after the clean sentence, and the one whose
-            probability is higher after the corrupted sentence; None if the model has no prediction here.
+        patched: The patched head of each patch, and its row if only one row was patched, as the edit that
+            would ablate it.
+        shares: [patch], fraction of the difference that the patch removes: 0 if the outcome does not change,
+            1 if it becomes the clean one. It can be negative or above 1; because heads depend on each other,
+            the fractions need not sum to 1.
+        together: The fraction if all heads are patched together; None until then, and for single rows.
+        difference: The difference between both runs: in nats of log odds between the two expected tokens;
+            without these, 1 − cosine between the token's outputs.
+        expected: The token that is more probable after the clean sentence, and the token that is more
+            probable after the corrupted sentence; None if the model has no prediction here.
     """
 
     patched: tuple[Edit, ...]
     shares: Numbers
-    whole: float
+    difference: float
     expected: tuple[ExpectedToken, ExpectedToken] | None
     together: float | None = None
 
@@ -64,9 +64,9 @@ def patch(
 ) -> Iterator[Progress[Patching]]:
     """Patch each head's output from the clean run into the run on the corrupted sentence.
 
-    Also called causal mediation (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023). Patching clean
+    This is also called causal mediation (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023). Patching clean
     outputs into the corrupted run, as here, is denoising: it finds heads that are sufficient to restore the
-    clean outcome. With the sentences swapped it is noising, which finds heads that are necessary for it
+    clean outcome. With the sentences swapped, it is noising, which finds heads that are necessary for it
     (Heimersheim & Nanda 2024).
 
     The outcome is the prediction at the position: the log odds between the token whose probability increases
@@ -74,16 +74,16 @@ def patch(
     direction of the token's output.
 
     Patching all heads of every kind and layer restores the clean outcome at each token that is equal in both
-    sentences: everything else in its residual stream is computed from the token itself. (Tokens that differ
-    have different embeddings, which no head carries.) This holds in float32; half precision rounds head
-    outputs.
+    sentences: everything else in its residual stream is computed from the token itself. (Different tokens
+    have different embeddings, which are not the output of a head.) This holds in float32; half precision
+    rounds head outputs.
 
     Args:
         clean: Input of the clean run. For an encoder–decoder without a target, both runs use the output that
-            the model writes for this input.
+            the model generates for this input.
         corrupted: The sentence that differs, with the same number of tokens.
         place: Position of the token, from 0, or its text; in the decoder, if there is one.
-        rows_of: A head, as the edit that ablates it: patches its rows in turn, instead of all heads.
+        rows_of: A head, as the edit that ablates it; its rows are patched in turn, instead of all heads.
 
     Yields:
         The effects so far, after each layer or every few rows. Runs one forward pass per head or row.
@@ -100,31 +100,32 @@ def patch(
     outputs = {(block.kind, block.layer): block.output for block in trace.blocks}
     heads = heads_of(model)
     if rows_of is None:
-        patches, at_once = heads, resolve.entry(model).heads
+        patches, batch = heads, resolve.entry(model).heads
     elif rows_of not in heads:
         raise InvalidEdit(f"“{rows_of}” is not a head of this model. The last one is “{heads[-1]}”.")
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
-        patches, at_once = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_AT_ONCE
+        patches, batch = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_PER_STEP
     del trace  # a job may keep local variables for long
-    asked = place if place in loaded.prediction_positions(clean) else None
-    before, there = (loaded.outcomes(given, [()], asked) for given in (other, clean))
-    measure, expected = _measure(loaded, there, before, place)
-    whole = float(measure(there)[0] - measure(before)[0])
+    position = place if place in loaded.prediction_positions(clean) else None
+    corrupted_run, clean_run = (loaded.outcomes(given, [()], position) for given in (other, clean))
+    measure, expected = _measure(loaded, clean_run, corrupted_run, place)
+    start = measure(corrupted_run)
+    difference = float(measure(clean_run)[0] - start[0])
 
     def share(variants: Sequence[Edits]) -> Numbers:
-        return (measure(loading.load(model).outcomes(other, variants, asked)) - measure(before)) / whole
+        return (measure(loading.load(model).outcomes(other, variants, position)) - start) / difference
 
     shares = np.zeros(0)
-    for first in range(0, len(patches), at_once):
-        some = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches[first : first + at_once]]
-        shares = np.append(shares, share([[each] for each in some]))
+    for first in range(0, len(patches), batch):
+        step = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches[first : first + batch]]
+        shares = np.append(shares, share([[each] for each in step]))
         together = None
         if rows_of is None and len(shares) == len(patches):
-            every = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches]
-            together = share([every]).item()
+            all_outputs = [_output(edit, outputs[edit.kind, edit.layer]) for edit in patches]
+            together = share([all_outputs]).item()
         patched = patches[: len(shares)]
-        yield Progress(len(shares), len(patches), Patching(patched, shares, whole, expected, together))
+        yield Progress(len(shares), len(patches), Patching(patched, shares, difference, expected, together))
 
 
 def _output(edit: Edit, outputs: Floats) -> HeadOutput:
@@ -141,28 +142,28 @@ def _measure(
     Raises:
         AttnvizError: the outcomes are almost equal.
     """
-    nothing = AttnvizError(
-        "At this token both sentences have almost the same outcome, so there is nothing to patch. "
+    no_difference = AttnvizError(
+        "At this token, both sentences have almost the same outcome, so there is nothing to patch. "
         "Choose another token; with a causal mask, outcomes differ only after the changed word."
     )
     if clean.probabilities is None or corrupted.probabilities is None:
         direction = clean.states[0, [place]]
         if cosine_change(direction, corrupted.states[:, [place]]).item() < _MIN_DIFFERENCE:
-            raise nothing
+            raise no_difference
         return lambda outcomes: -cosine_change(direction, outcomes.states[:, [place]])[:, 0], None
     p, q = clean.probabilities[0], corrupted.probabilities[0]
     rises, falls = int((p - q).argmax()), int((q - p).argmax())
     if p[rises] - q[rises] < _MIN_DIFFERENCE:
-        raise nothing
+        raise no_difference
     expected = [
         ExpectedToken(text, number, float(p[number]), float(q[number]))
         for text, number in zip(loaded.words((rises, falls)), (rises, falls), strict=True)
     ]
 
     def odds(outcomes: Outcomes) -> Numbers:
-        # Float32's smallest number replaces a probability of 0.
-        found = np.asarray(outcomes.probabilities, dtype=np.float64)
-        logs = np.log(np.maximum(found, np.finfo(np.float32).tiny))
+        # The smallest float32 replaces a probability of 0.
+        probabilities = np.asarray(outcomes.probabilities, dtype=np.float64)
+        logs = np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
         difference: Numbers = logs[:, rises] - logs[:, falls]
         return difference
 
@@ -170,7 +171,7 @@ def _measure(
 
 
 def with_target(given: ModelInput, trace: Trace) -> ModelInput:
-    """Return the input with the model's own output as target; unchanged without a separate decoder.
+    """Return the input with the model's own output as target, or unchanged if there is no separate decoder.
 
     Raises:
         AttnvizError: the model's output is empty.
@@ -181,7 +182,7 @@ def with_target(given: ModelInput, trace: Trace) -> ModelInput:
 
 
 def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
-    """Check that two sentences can be patched into each other at this token.
+    """Check that outputs can be patched between the two sentences at this token.
 
     Args:
         clean, corrupted: Traces of both sentences; for an encoder–decoder, with the same target.
@@ -195,29 +196,29 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
         raise AttnvizError(
             f"The first sentence has {plural(len(one), 'token')}, the second {len(other)}. Patching copies "
             "a head’s output to the same position, so both need the same number of tokens. Replace words "
-            "with words of as many tokens."
+            "only with words of the same number of tokens."
         )
     same = [first.id == second.id for first, second in zip(one, other, strict=True)]
     if all(same):
         raise AttnvizError("The two sentences have the same tokens. Change a word in one of them.")
-    words = [alike for alike, token in zip(same, one, strict=True) if not token.special]
+    words = [equal for equal, token in zip(same, one, strict=True) if not token.special]
     if sum(words) < MIN_SAME_TOKENS * len(words):
         raise AttnvizError(
             f"Too few tokens are equal at the same position in both sentences: {sum(words)} of {len(words)}. "
-            "Use the first sentence with one or a few words changed as the second."
+            "As the second sentence, use the first one with one or a few words changed."
         )
     first, second = (_texts(trace)[-1] for trace in (clean, corrupted))
     checked_place(place, first)
     if first[place].id != second[place].id:
-        there = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
+        names = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(
-            f"Token {place + 1} is {there[0]} in the first sentence and {there[1]} in the "
+            f"Token {place + 1} is {names[0]} in the first sentence and {names[1]} in the "
             "second, so its own embedding differs. Choose a token that is the same in both."
         )
 
 
 def _texts(trace: Trace) -> Sequence[tuple[Token, ...]]:
-    """Return the tokens of the source and of the outcome; without an encoder–decoder they are the same."""
+    """Return the tokens of the source and of the outcome; one item for both without a separate decoder."""
     kinds = {block.kind for block in trace.blocks}
     order: tuple[Kind, ...] = ("encoder", "decoder")
     return [trace.of_kind(kind)[0].query_tokens for kind in order if kind in kinds]

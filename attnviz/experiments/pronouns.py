@@ -30,7 +30,7 @@ class PairWeights:
         pair: The pair.
         weights: float32 [query, sentence, word, layer, head], weights from the pronoun to each word, and from
             each word to the pronoun; not rescaled, special tokens included.
-        allowed: bool [query, layer], whether the mask allows this.
+        allowed: bool [query, layer], whether the mask allows these weights.
     """
 
     pair: Pair
@@ -44,12 +44,12 @@ def weights_of(pair: Pair, traces: Sequence[Trace], kind: Kind) -> PairWeights:
     Raises:
         UnusableSentence: a marked word has no token, or the pronoun cannot attend to the deciding words.
     """
-    read = [_one(*both, kind) for both in zip(pair.readings, traces, strict=True)]
+    read = [_sentence_weights(*each, kind) for each in zip(pair.readings, traces, strict=True)]
     weights, allowed = zip(*read, strict=True)
     return PairWeights(pair, np.stack(weights, axis=1), np.all(allowed, axis=0))
 
 
-def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Mask]:
+def _sentence_weights(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Mask]:
     """Return the weights of one sentence, [query, word, layer, head], and whether the mask allows them."""
     blocks = trace.of_kind(kind)
     tokens = blocks[0].query_tokens
@@ -61,9 +61,11 @@ def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Ma
     if not any(block.mask[np.ix_(pronoun, deciding)].any() for block in blocks):
         raise UnusableSentence(_ONLY_BACK)
     weights = trace.stack(kind)
-    both = [[(pronoun, word) for word in words], [(word, pronoun) for word in words]]
-    allowed = [[any(block.mask[np.ix_(*each)].any() for each in ways) for block in blocks] for ways in both]
-    found = [np.stack([weight_between(weights, *each) for each in ways]) for ways in both]
+    queries = [[(pronoun, word) for word in words], [(word, pronoun) for word in words]]
+    allowed = [
+        [any(block.mask[np.ix_(*each)].any() for each in links) for block in blocks] for links in queries
+    ]
+    found = [np.stack([weight_between(weights, *each) for each in links]) for links in queries]
     return np.stack(found), np.array(allowed)
 
 
@@ -71,15 +73,15 @@ def _score(query: Query, read: PairWeights) -> Scored:
     """Score 1 if the pronoun's referent has more weight than the other noun in both sentences."""
     at = 0 if query == "pronoun" else 1
     weights = read.weights[at].astype(np.float64)
-    meant = [sentence.right for sentence in read.pair.readings]
-    right = np.array([each[word] > each[1 - word] for each, word in zip(weights, meant, strict=True)])
+    referents = [sentence.right for sentence in read.pair.readings]
+    right = np.array([each[word] > each[1 - word] for each, word in zip(weights, referents, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
     # A head that prefers different nouns in the two sentences is right in both or in neither. By chance it is
     # right in half of such pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
     # From the pronoun, the sum over both words; to the pronoun, their mean.
-    given = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(scores, given, {"random nouns that change as often": changes})
+    attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
+    return Scored(scores, attention, {"random nouns that change as often": changes})
 
 
 SOURCE = Source(
@@ -95,7 +97,8 @@ SOURCE = Source(
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
-        f"Share of pairs in which {question}, in both sentences; a head that always prefers one noun has 0 %"
+        f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
+        "a head that always prefers one noun has 0 %"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 
@@ -104,4 +107,4 @@ TESTS = (
     _test("pronoun to noun", "pronoun", "the pronoun attends more to its noun than to the other noun"),
     _test("noun to pronoun", "nouns", "the right noun attends more to the pronoun than the other noun does"),
 )
-"""Pairs differ in the words that determine the pronoun's referent, as in Levesque et al. 2012."""
+"""Tests on pairs that differ in the words that determine the pronoun's referent (Levesque et al. 2012)."""

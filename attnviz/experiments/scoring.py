@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.intervals import bootstrapped, of_mean, wilson
+from attnviz.analysis.intervals import bootstrap_interval, mean_interval, wilson
 from attnviz.analysis.table import Cells
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
@@ -32,13 +32,13 @@ from attnviz.models import resolve
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 PART = 64
-"""Number of examples that are read together, or by one worker of Ray."""
+"""Number of examples that are read together, or by one Ray worker."""
 
 MAX_REASONS = 100
-"""Maximum number of skipped examples whose reason is kept; the others are counted."""
+"""Maximum number of skipped examples for which the reason is stored; the others are only counted."""
 
 MIN_WEIGHT = 0.05
-"""Minimum mean weight of the best head of a test of right and wrong; below it a head hardly attends there."""
+"""Minimum mean weight of the best head in a right-or-wrong test; heads below it hardly attend there."""
 
 Read = TypeVar("Read")
 Item = TypeVar("Item")
@@ -51,15 +51,15 @@ CHOOSING, REPORTING = 0, 1
 
 
 class Scored(NamedTuple):
-    """The scores of one example, of one item or several.
+    """The scores of one example, which has one or several items.
 
     Attributes:
         scores: float64 [item, layer, head]; NaN if the item does not count.
         weights: float64 [item, layer, head], attention weight, 0 to 1, on which the score is based; NaN
             if there is none.
-        baselines: By name, scores at chance or of strategies without a model, [item, layer, head]; an
-            axis of length 1 if the value is the same for all layers or heads.
-        unfiltered: Scores with no token excluded; None if the test excludes none.
+        baselines: By name, scores at chance level or of strategies without a model, [item, layer, head]; an
+            axis has length 1 if the value is the same for all layers or heads.
+        unfiltered: Scores without excluding any token; None if the test excludes none.
     """
 
     scores: Doubles
@@ -70,7 +70,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Source(Generic[Read]):
-    """Source of the examples of some tests.
+    """A source of examples, shared by several tests.
 
     Attributes:
         name: Name of the group of tests that use it.
@@ -104,7 +104,7 @@ class HeadTest(Generic[Read]):
         name: Name in menus, links and on the command line.
         question: What a score measures, as a sentence without its full stop.
         source: Source of the examples; tests with the same source share one pass over them.
-        score: Scores what the source has read.
+        score: Returns the scores for a result of `source.read`.
         unit: Unit of a score.
     """
 
@@ -121,7 +121,7 @@ class Best(NamedTuple):
     Attributes:
         layer, head: from 0.
         score, low, high: Score on the second half, with its confidence interval.
-        baseline: Score there of the baseline that is best on the first half.
+        baseline: Score on the second half of the baseline that is best on the first half.
         examples: Number of examples in the second half.
     """
 
@@ -143,10 +143,10 @@ class Scores:
         count: int64 [half, layer], number of counted items.
         sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
             "unfiltered" and the baselines.
-        each: If scores are right or wrong, for each example its half, number of items [layer] and of right
-            ones [layer, head].
+        each: If scores are right or wrong: half, number of items [layer] and number of right items
+            [layer, head] of each example.
         skipped: Number of examples that the model cannot read or that have no score.
-        reasons: The first `MAX_REASONS` of those, with the reason.
+        reasons: The first `MAX_REASONS` of these, with the reason.
     """
 
     unit: Unit
@@ -175,11 +175,12 @@ class Scores:
     def of(
         cls, test: HeadTest[Read], number: int, read: Read, layers: Sequence[int], layer_count: int
     ) -> Scores:
-        """Score what was read of an example.
+        """Return the scores of one example.
 
         Args:
             number: Number of the example, from 0.
-            layers: The layers that were read, from 0; in layers without attention weights no item counts.
+            read: The result of `test.source.read`.
+            layers: Layers with attention weights, from 0; in other layers, no item counts.
             layer_count: Number of all layers.
         """
         scored = test.score(read)
@@ -204,7 +205,7 @@ class Scores:
 
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
-        """Return empty sums."""
+        """Return the scores of no examples."""
         zeros = np.zeros((2, layers, heads))
         sums = {"score": zeros, "square": zeros, "weight": zeros}
         return cls(test.unit, np.zeros((2, layers), np.int64), sums)
@@ -226,7 +227,7 @@ class Scores:
 
     @property
     def unfiltered(self) -> Doubles | None:
-        """float64 [layer, head], scores with no token excluded; None if the test excludes none."""
+        """float64 [layer, head], scores without excluding any token; None if the test excludes none."""
         return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
@@ -289,7 +290,7 @@ class Scores:
         mean = self._mean("score", halves)
         if self.unit == "right" and any(count.max() > 1 for _, count, _ in self.each):
             parts = [(count, right) for half, count, right in self.each if half in halves]
-            return bootstrapped(*map(np.stack, zip(*parts, strict=True)))
+            return bootstrap_interval(*map(np.stack, zip(*parts, strict=True)))
         counts = np.broadcast_to(self.count[list(halves)].sum(axis=0)[:, None], mean.shape)
         if self.unit == "right":
             right = self.sums["score"][list(halves)].sum(axis=0)
@@ -297,7 +298,7 @@ class Scores:
         else:
             variance = np.maximum(self._mean("square", halves) - mean**2, 0)
             both = zip(mean.flat, variance.flat, counts.flat, strict=True)
-            ends = [of_mean(float(each), float(v), int(n)) for each, v, n in both]
+            ends = [mean_interval(float(each), float(v), int(n)) for each, v, n in both]
         low, high = np.array(ends).T.reshape(2, *mean.shape)
         return low, high
 
@@ -307,7 +308,7 @@ Found = Mapping[str, Scores]
 
 
 class Step(NamedTuple):
-    """Scores of some more examples, and their number, including skipped ones."""
+    """The number of examples in one part, including skipped ones, and their scores."""
 
     examples: int
     found: Found
@@ -320,7 +321,7 @@ Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterable[Any]]
 def measure(
     tests: Sequence[HeadTest[Any]], corpus: Corpus, model: str, share: Share = map
 ) -> Iterator[Progress[Found]]:
-    """Read all examples of a text once, and score them by all these tests.
+    """Read all examples of a text once and score them by all these tests.
 
     Args:
         tests: Tests with the same source.
@@ -329,7 +330,7 @@ def measure(
         share: Distributes the work, for example `on_ray.share(workers)`; `map` uses this process.
 
     Yields:
-        Scores so far; `done` and `total` count examples.
+        The scores so far; `done` and `total` count examples.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
@@ -342,14 +343,14 @@ def measure(
     found: Found = {test.name: Scores.nothing(test, *shape) for test in tests}
     done = 0
     yield Progress(done, total, found)
-    for more in share(partial(_score_part, tests, model, found), parts(examples)):
-        done += more.examples
-        found = _both(found, more.found)
+    for step in share(partial(_score_part, tests, model, found), parts(examples)):
+        done += step.examples
+        found = _merged(found, step.found)
         yield Progress(done, total, found)
 
 
 def parts(items: Iterable[Item]) -> Iterator[tuple[tuple[int, Item], ...]]:
-    """Yield the items with their numbers, from 0, some at a time."""
+    """Yield the items with their numbers, from 0, in tuples of at most `PART`."""
     numbered = enumerate(items)
     while part := tuple(islice(numbered, PART)):
         yield part
@@ -366,14 +367,14 @@ def _score_part(
     texts = [source.texts(example) for _, example in filled]
     for at, read in traces(entry, loading.load(model), texts):
         number, example = filled[at]
-        these = read if isinstance(read, SkippedSentence) else _read(source, example, read, kind)
-        if isinstance(these, SkippedSentence):
+        prepared = read if isinstance(read, SkippedSentence) else _read(source, example, read, kind)
+        if isinstance(prepared, SkippedSentence):
             found[number] = {
-                name: replace(each, skipped=1, reasons=(these,)) for name, each in nothing.items()
+                name: replace(each, skipped=1, reasons=(prepared,)) for name, each in nothing.items()
             }
         else:
-            found[number] = {test.name: Scores.of(test, number, these, *layers) for test in tests}
-    return Step(len(part), reduce(_both, (found[number] for number in sorted(found)), nothing))
+            found[number] = {test.name: Scores.of(test, number, prepared, *layers) for test in tests}
+    return Step(len(part), reduce(_merged, (found[number] for number in sorted(found)), nothing))
 
 
 def _read(source: Source[Read], example: Any, read: Sequence[Trace], kind: Kind) -> Read | SkippedSentence:
@@ -383,7 +384,7 @@ def _read(source: Source[Read], example: Any, read: Sequence[Trace], kind: Kind)
         return skipped(source.texts(example), error)
 
 
-def _both(one: Found, other: Found) -> Found:
+def _merged(one: Found, other: Found) -> Found:
     return {name: one[name] + other[name] for name in one}
 
 
@@ -405,7 +406,7 @@ COLUMNS = (
 
 
 def rows(name: str, scores: Scores) -> Iterator[Cells]:
-    """Yield the table of all heads, largest score first; cells without a number are empty.
+    """Yield one row per head, largest score first; cells without a number are empty.
 
     Layers and heads count from 1; scores are 0 to 1.
     """
@@ -413,11 +414,9 @@ def rows(name: str, scores: Scores) -> Iterator[Cells]:
     count = scores.count.sum(axis=0)
     unfiltered = scores.mean if scores.unfiltered is None else scores.unfiltered
     for layer, head in scores.ranking:
-        of_head = [
-            each[layer, head] for each in (scores.mean, low, high, baseline, scores.weight, unfiltered)
-        ]
-        score, *ends, by_baseline, weight, of_all = (
-            "" if np.isnan(each) else float(each) for each in of_head
+        values = [each[layer, head] for each in (scores.mean, low, high, baseline, scores.weight, unfiltered)]
+        score, *ends, baseline_score, weight, no_exclusions = (
+            "" if np.isnan(each) else float(each) for each in values
         )
-        place = (name, layer + 1, head + 1)
-        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, weight, of_all)
+        first = (name, layer + 1, head + 1, score, *ends, scores.unit, int(count[layer]))
+        yield (*first, strategy, baseline_score, weight, no_exclusions)

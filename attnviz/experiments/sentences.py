@@ -18,7 +18,7 @@ _BATCH_CELLS = 16 * 256**2  # cells of a head in a batch, unless one example has
 
 
 class UnusableSentence(AttnvizError):
-    """A sentence that is skipped: it cannot be read, or it has no score."""
+    """A sentence that is skipped because it cannot be read or has no score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class SkippedSentence:
 
 
 def skipped(sentences: Sequence[str], error: AttnvizError) -> SkippedSentence:
-    """Return an example that is skipped; bytes that are not UTF-8 become question marks."""
+    """Return the record of a skipped example; bytes that are not UTF-8 become question marks."""
     return SkippedSentence(" / ".join(sentences).encode("utf-8", "replace").decode(), str(error))
 
 
-def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
+def need_some(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> None:
     """Check that the model could read at least one example.
 
     Raises:
@@ -47,7 +47,7 @@ def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
     """
     if not read:
         raise AttnvizError(
-            " ".join([f"The model cannot read any of the {what}.", *(e.why for e in unread[:1])])
+            " ".join([f"The model cannot read any of the {unit}.", *(each.why for each in skipped[:1])])
         )
 
 
@@ -85,7 +85,7 @@ def _length(model: Model, text: str) -> int:
 def _read(
     entry: Entry, model: Model, batch: dict[int, Sequence[str]]
 ) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
-    """Read one batch; one by one where the model refuses its examples together."""
+    """Read one batch; if the model rejects it, read its examples one by one."""
     try:
         inputs = [_input_of(entry, text) for sentences in batch.values() for text in sentences]
         found = iter(list(model.traces(inputs)))
@@ -103,8 +103,8 @@ def _read(
 def _input_of(entry: Entry, text: str) -> ModelInput:
     """Return the model's input for its self-attention over a text.
 
-    The encoder does not depend on the decoder, so the decoder gets a target: writing one takes much longer.
-    Our own translators are small, and their decoders cannot read English.
+    The encoder does not depend on the decoder, so the text is also the target: generating one takes much
+    longer. Our own translators are small, and their decoders cannot read English.
     """
     target = text if "cross" in entry.kinds and entry.engine == "transformers" else None
     return ModelInput(text, target=target)
@@ -124,8 +124,8 @@ def self_attention(entry: Entry) -> Kind:
 def _return_freed_memory() -> None:
     """Return freed memory to the operating system; only with glibc.
 
-    Tensors of many sizes fragment the heap. glibc keeps the gaps, so that a process that reads sentences of
-    many lengths would grow without limit.
+    Tensors of many sizes fragment the heap. glibc keeps the gaps, so the memory of a process that reads
+    sentences of many lengths would grow without limit.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.analysis.display_tokens import aside, faint
+from attnviz.analysis.display_tokens import faint, hidden_note
 from attnviz.text import decimal, isolated, percent, signed_percent
 from attnviz.trace import Floats
 
@@ -74,7 +74,7 @@ def heatmap(
     factor = np.float32(1 if unit == "score" else 100)
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
     left = np.ones(len(cells), np.float32) if left is None else left
-    notes = [aside(float(share), hidden) for share in left]
+    notes = [hidden_note(float(share), hidden) for share in left]
     query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, notes, strict=True)]
     shown = faint(cells, left)
     maximum = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)

@@ -88,13 +88,13 @@ class EditedAttention(nn.Module):
 
     def forward(
         self,
-        queries_from: Tensor,
-        keys_from: Tensor,
+        query_tokens: Tensor,
+        key_tokens: Tensor,
         mask: Tensor | None = None,
-        before: None = None,  # noqa: ARG002 - no cache: an edit may affect any token
+        past: None = None,  # noqa: ARG002 - no cache: an edit may affect any token
     ) -> MultiHeadSteps:
         """Run `MultiHeadAttention` with edited weights."""
-        steps = self.attention(queries_from, keys_from, mask)
+        steps = self.attention(query_tokens, key_tokens, mask)
         weights, output = edited_heads(steps.attention.weights, steps.value, self.edits)
         concatenated = join_heads(output)
         return MultiHeadSteps(

@@ -11,7 +11,7 @@ from string import Template
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.app.examples import OPENING, introduction
 from attnviz.app.lessons.document import document
 from attnviz.capture import stored
@@ -102,7 +102,7 @@ def _opening(model: Entry, folder: str) -> dict[str, bytes]:
     facts = {
         "model": folder,
         "sizes": {"model": model.title, "layers": model.layers, "heads": model.heads, "d_head": model.d_head},
-        "min_kept": MIN_KEPT,
+        "min_kept": MIN_SHOWN_SHARE,
         "head": first.head,
         "examples": [asdict(example) for example in first.examples],
         "labels": {name: document("masks").label(name) for name in ("before", "masked")},

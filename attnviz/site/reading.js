@@ -185,14 +185,14 @@ function facts(weights, left, { layers, heads }, tokens) {
     const best = places.reduce((one, other) => (other.share > one.share ? other : one));
     if (best.share >= NOTABLE) {
       const share = percent(best.share, 0);
-      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of what goes to tokens shown` : share})`;
+      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of its attention to shown tokens` : share})`;
     }
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
     const maximum = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));
     const [equal, possible] = [2 ** mean(bits), (2 ** maximum).toFixed(0)];
-    const pattern = mean(bits) / (maximum || 1) >= WIDE ? "spreads widely" : "attends to no fixed place";
-    const reach = Number(possible) === size ? "" : " within reach";
-    return `${pattern} (like ${equal.toFixed(0)} of ${possible} tokens${reach} sharing equally)`;
+    const pattern = mean(bits) / (maximum || 1) >= WIDE ? "spreads widely" : "attends to no fixed position";
+    const unmasked = Number(possible) === size ? "" : "unmasked ";
+    return `${pattern} (like equal weights on ${equal.toFixed(0)} of ${possible} ${unmasked}tokens)`;
   });
 }
 
@@ -250,7 +250,7 @@ export function weightSteps(run, { heads, layer, head, query, key, hide }) {
   const left = hide ? sum(exponentials.filter((_, at) => !run.tokens[at].special)) / total : 1;
   return {
     ...{ query_vector: queryVector, key_vector: keyVector, products: products(key), dot_product: sum(products(key)) },
-    ...{ score: scores[key], scores, largest, exponentials, total, weight, left_share: left, shown_weight: weight / left },
+    ...{ score: scores[key], scores, largest, exponentials, total, weight, shown_share: left, shown_weight: weight / left },
     names: run.tokens.map((token) => labelOf(token, run.text).label + (hide && token.special ? " (hidden)" : "")),
   };
 }

@@ -67,10 +67,10 @@ export function weightElements(result, { query, key }, note) {
       ...[role("weights", percent(weight)), ". Subtracting max, the largest score, changes no weight."],
     ),
   ];
-  if (result.left_share < 1) {
+  if (result.shown_share < 1) {
     steps.push(
       element("h4", { text: "4 · What this page shows." }),
-      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(result.left_share)} = ${percent(result.shown_weight)}.` }),
+      element("p", { text: `Rescaled without the hidden tokens: ${percent(weight)} ÷ ${share(result.shown_share)} = ${percent(result.shown_weight)}.` }),
     );
   }
   const title = ["Why does ", token(query), Number.isFinite(score) ? " attend to " : " not attend to ", token(key), "? ", role("weights", percent(result.shown_weight))];

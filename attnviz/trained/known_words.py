@@ -1,4 +1,4 @@
-"""Tokenize a text for a model with a vocabulary of whole words."""
+"""Tokenization of a text for a model with a vocabulary of complete words."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from attnviz.trained.vocabulary import Vocabulary
 
 
 class Piece(NamedTuple):
-    """A word as typed, and its characters in the text."""
+    """A typed word and its position in the text."""
 
     word: str
     start: int
@@ -26,27 +26,27 @@ def pieces(pattern: str, text: str) -> Iterator[Piece]:
 def known_words(
     text: str, split: Callable[[str], Iterable[Piece]], vocabulary: Vocabulary, limit: int
 ) -> list[Token]:
-    """Return the words of a text in the vocabulary's spelling.
+    """Return the words of a text as tokens, in the vocabulary's spelling.
 
     Args:
         text: The text.
         split: Splits a text into words.
         vocabulary: Vocabulary of the model.
-        limit: Maximum number of tokens of the model, one more than of words.
+        limit: The model's maximum number of tokens, one more than the maximum number of words.
 
     Raises:
         EmptyText: there are no words.
         UnreadableText: the text has half a surrogate pair.
         TextTooLong: there are more tokens than `limit`, or more than `readable.MAX_CHARACTERS` characters.
-        UnknownWords: some words are not in the vocabulary; the error has all of them.
+        UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """
     readable.check(text)
     typed = list(split(text))
     if not typed:
-        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
+        raise EmptyText("The text has no words. Type a sentence and try again.")
     if len(typed) >= limit:
         raise TextTooLong(len(typed) + 1, limit)
-    words = [vocabulary.spelled(piece.word) for piece in typed]
+    words = [vocabulary.spelling(piece.word) for piece in typed]
     unknown = [piece for piece, word in zip(typed, words, strict=True) if word is None]
     if unknown:
         raise UnknownWords({text[start:end]: vocabulary.nearest(word) for word, start, end in unknown})

@@ -1,7 +1,7 @@
 """A live training run in a separate process: `python -m attnviz.trained.live guided 1 1200`.
 
-It prints a line for each snapshot and, from time to time, for the step (`snapshots.line`). It exits when its
-standard input is closed, so that it never outlives the server that started it.
+It prints each snapshot and, at intervals, the current step as one line of JSON (`snapshots.line`). It exits
+when its standard input is closed, so that it never outlives the server that started it.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from attnviz.trained import snapshots
 from attnviz.trained.snapshots import Snapshot
 from attnviz.trained.storyteller import copying
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.translator import examination
-from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator import evaluation
+from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 60
 """Held-out sentences for each measure; few, so that evaluation is faster than training."""
 
 _NICENESS = 10  # requests to the server have priority
-_PAUSE_SECONDS = 0.25  # minimum time between two lines with a step
+_MIN_INTERVAL_SECONDS = 0.25  # between two lines with a step
 
 
-def watch(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
+def train_with_snapshots(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
     """Train a variant of the translator or a size of the storyteller.
 
     Yields:
-        The number of each step, or a snapshot instead.
+        The number of each step or, at some steps, a snapshot.
     """
     if variant in SIZES:
-        return copying.watch(variant, seed, steps, moments(steps))
+        return copying.train_with_snapshots(variant, seed, steps, snapshot_steps(steps))
     settings = Settings.live(variant, seed, steps)
-    return examination.watch(settings, Examination.of(SENTENCES), moments(steps))
+    return evaluation.train_with_snapshots(settings, Evaluation.of(SENTENCES), snapshot_steps(steps))
 
 
-def moments(steps: int) -> tuple[int, ...]:
-    """Return the steps at which a snapshot is taken: more often at first."""
+def snapshot_steps(steps: int) -> tuple[int, ...]:
+    """Return the steps at which a snapshot is taken, which are closer together at the beginning."""
     early = (0, 25, 50, 75, 100, 150, 200)
     return tuple(sorted({step for step in (*early, *range(200, steps, 100)) if step < steps} | {steps}))
 
 
 def main(variant: str, seed: int, steps: int) -> None:
-    """Train, and print steps and snapshots."""
-    threading.Thread(target=_end_with_the_input, daemon=True).start()
+    """Train and print steps and snapshots."""
+    threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     last = 0.0
-    for news in watch(variant, seed, steps):
-        if isinstance(news, Snapshot) or time.monotonic() - last > _PAUSE_SECONDS:
+    for update in train_with_snapshots(variant, seed, steps):
+        if isinstance(update, Snapshot) or time.monotonic() - last > _MIN_INTERVAL_SECONDS:
             last = time.monotonic()
-            sys.stdout.write(f"{snapshots.line(news)}\n")
+            sys.stdout.write(f"{snapshots.line(update)}\n")
             sys.stdout.flush()
 
 
-def _end_with_the_input() -> None:
-    # Not sys.stdin: at exit, Python waits for a thread that reads it.
+def _exit_at_end_of_input() -> None:
+    # Not sys.stdin: at exit, Python would wait for the thread that reads it.
     while os.read(0, 1024):
         pass
     os._exit(0)

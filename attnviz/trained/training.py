@@ -12,7 +12,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 
 Network = TypeVar("Network", bound=nn.Module)
-Seen = TypeVar("Seen")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Progress(Generic[Network]):
     Attributes:
         step: Number of training batches so far.
         loss: Loss of the latest batch, in nats.
-        model: The model in training, which the next step changes.
+        model: The model in training; the next step changes it.
     """
 
     step: int
@@ -42,10 +42,10 @@ def train(
     """Train a model, one step each time the next progress is requested.
 
     Args:
-        losses: Computes the model's loss on the next batch.
+        losses: Yields the model's loss on each batch.
         optimizers: Optimizers of disjoint parameters, with their maximum learning rates.
         steps: Number of batches.
-        schedule: Returns the factor of the learning rates at a step, from 1.
+        schedule: Returns the factor of the learning rates at a step; steps count from 1.
         max_gradient: Maximum L2 norm of the gradient; None for no clipping.
     """
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
@@ -64,23 +64,24 @@ def train(
         yield Progress(step, loss.item(), model)
 
 
-def watched(
+def train_and_evaluate(
     training: Iterator[Progress[Network]],
     untrained: Network,
-    look: Callable[[Network, int], Seen],
+    evaluate: Callable[[Network, int], Result],
     at: Collection[int],
-) -> Iterator[int | Seen]:
+) -> Iterator[int | Result]:
     """Run a training and evaluate the model at some steps.
 
     Args:
+        training: The training run.
         untrained: The model before the first step.
-        look: Evaluates the model after a number of steps, without changing it.
-        at: Steps at which to evaluate; 0 is before the first.
+        evaluate: Evaluates the model after a number of steps, without changing it.
+        at: Steps at which to evaluate; 0 is before the first step.
 
     Yields:
-        The number of each step or, at the steps in `at`, the result of `look`.
+        The number of each step or, at the steps in `at`, the result of `evaluate`.
     """
     if 0 in at:
-        yield look(untrained, 0)
+        yield evaluate(untrained, 0)
     for progress in training:
-        yield look(progress.model, progress.step) if progress.step in at else progress.step
+        yield evaluate(progress.model, progress.step) if progress.step in at else progress.step

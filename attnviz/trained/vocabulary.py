@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 
-_NEAREST = 3  # maximum number of suggestions for an unknown word
-_LIKENESS = 0.75  # minimum similarity of a suggestion, 0 to 1
-_MIN_LETTERS, _MAX_LETTERS = 4, 20  # other words have no suggestions
+_MAX_SUGGESTIONS = 3
+_MIN_SIMILARITY = 0.75  # of a suggestion, 0 to 1
+_MIN_LETTERS, _MAX_LETTERS = 4, 20  # shorter and longer words have no suggestions
 
 
 class Vocabulary:
@@ -21,7 +21,7 @@ class Vocabulary:
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(dict.fromkeys((PAD, START, END, *words)))
         self._ids = {word: number for number, word in enumerate(self.words)}
-        self._by_small_letters = {word.lower(): word for word in self.words if not word.startswith("[")}
+        self._by_lower_case = {word.lower(): word for word in self.words if not word.startswith("[")}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -37,18 +37,18 @@ class Vocabulary:
         """
         return [self._ids[word] for word in words]
 
-    def spelled(self, word: str) -> str | None:
+    def spelling(self, word: str) -> str | None:
         """Return the vocabulary's spelling of a word, ignoring case; None for an unknown word."""
-        return self._by_small_letters.get(unicodedata.normalize("NFC", word.lower()))
+        return self._by_lower_case.get(unicodedata.normalize("NFC", word.lower()))
 
     def nearest(self, word: str) -> list[str]:
-        """Return words that an unknown one may be a misspelling of, most similar first."""
+        """Return similar words, for which an unknown word may be a misspelling, most similar first."""
         if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
             return []
-        wanted, known = unicodedata.normalize("NFC", word.lower()), self._by_small_letters
-        near = [each for each in known if each[0] == wanted[0]]
-        found = difflib.get_close_matches(wanted, near, _NEAREST, _LIKENESS)
-        return [known[near] for near in found]
+        wanted, known = unicodedata.normalize("NFC", word.lower()), self._by_lower_case
+        candidates = [each for each in known if each[0] == wanted[0]]
+        matches = difflib.get_close_matches(wanted, candidates, _MAX_SUGGESTIONS, _MIN_SIMILARITY)
+        return [known[match] for match in matches]
 
     def word(self, number: int) -> str:
         """Return the word with this id."""

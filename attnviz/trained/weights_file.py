@@ -23,7 +23,7 @@ def write(file: Path, network: nn.Module, header: Mapping[str, object]) -> None:
         header: Metadata, including the arguments of `build` in `read`.
     """
     tensors = {name: tensor.half() for name, tensor in network.state_dict().items()}
-    # One entry: safetensors writes several in random order.
+    # A single metadata entry, because safetensors writes several in random order.
     file.write_bytes(save(tensors, {"attnviz": json.dumps(header, sort_keys=True)}))
 
 
@@ -33,7 +33,7 @@ def read(
     """Read a network, in float32, and the file's header.
 
     Args:
-        build: Builds the network without its weights, from the header.
+        build: Builds the untrained network from the header.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.

@@ -25,7 +25,7 @@ class PreNormLayerSteps(NamedTuple):
 
 
 class PreNormLayer(nn.Module):
-    """y = x + MultiHead(LayerNorm(x)), then y + FFN(LayerNorm(y)): the norm before each sub-layer.
+    """y = x + MultiHead(LayerNorm(x)), then y + FFN(LayerNorm(y)): a layer norm precedes each sub-layer.
 
     The residual stream itself is never normalized (Xiong et al. 2020). Positions are rotary: they rotate
     queries and keys in every layer, and nothing is added to the embeddings.
@@ -33,7 +33,7 @@ class PreNormLayer(nn.Module):
     Args:
         d_model: Size of a token's vector.
         n_heads: Number of heads.
-        d_feed_forward: Size inside the feed-forward network; 0 for no network.
+        d_feed_forward: Size of the feed-forward network's hidden layer; 0 for no network.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_feed_forward: int) -> None:
@@ -47,23 +47,23 @@ class PreNormLayer(nn.Module):
         self,
         tokens: Float[Tensor, "*batch token d_model"],
         mask: Bool[Tensor, "*#batch token key"],
-        before: MultiHeadSteps | None = None,
+        past: MultiHeadSteps | None = None,
     ) -> PreNormLayerSteps:
-        """Run one layer; `before` as in `MultiHeadAttention`.
+        """Run one layer; `past` as in `MultiHeadAttention`.
 
         Raises:
             InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         normed = self.attention_norm(tokens)
-        return self.after(tokens, normed, self.attention(normed, normed, mask, before))
+        return self.after_attention(tokens, normed, self.attention(normed, normed, mask, past))
 
-    def after(
+    def after_attention(
         self,
         tokens: Float[Tensor, "*batch token d_model"],
         normed: Float[Tensor, "*batch token d_model"],
         attention: MultiHeadSteps,
     ) -> PreNormLayerSteps:
-        """Run the rest of a layer after its attention: the sum, and the feed-forward network, if any."""
+        """Run the rest of the layer: the residual sum, and the feed-forward network, if any."""
         attended = tokens + attention.output
         if self.feed_forward_norm is None or self.feed_forward is None:
             return PreNormLayerSteps(normed, attention, attended, None, None, attended)
@@ -74,7 +74,7 @@ class PreNormLayer(nn.Module):
 
 
 class DecoderOnlySteps(NamedTuple):
-    """All steps from the embeddings to the logits of the next token; `output` is after the last norm."""
+    """All steps from the embeddings to the logits of the next token; `output` is the last norm's output."""
 
     words: Float[Tensor, "*batch token d_model"]
     layers: tuple[PreNormLayerSteps, ...]
@@ -99,34 +99,34 @@ class DecoderOnly(nn.Module):
         self.norm = nn.LayerNorm(d_model)
 
     def forward(
-        self, token_ids: Int[Tensor, "*batch token"], before: DecoderOnlySteps | None = None
+        self, token_ids: Int[Tensor, "*batch token"], past: DecoderOnlySteps | None = None
     ) -> DecoderOnlySteps:
-        """Run one causal pass; `before` as in `read`."""
-        return self.read(self.table(token_ids), before=before)
+        """Run one causal pass; `past` as in `read`."""
+        return self.read(self.table(token_ids), past=past)
 
     def read(
         self,
         words: Float[Tensor, "*batch token d_model"],
         mask: Bool[Tensor, "*#batch token key"] | None = None,
-        before: DecoderOnlySteps | None = None,
+        past: DecoderOnlySteps | None = None,
     ) -> DecoderOnlySteps:
         """Run one pass over embeddings.
 
         Args:
-            mask: True where a query may attend to a key; None for causal.
-            before: The pass over the preceding tokens, whose keys and values are reused.
+            mask: True where a query may attend to a key; None for a causal mask.
+            past: The pass over the preceding tokens, whose keys and values are reused.
 
         Raises:
             InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
         if mask is None:
-            first = 0 if before is None else before.layers[0].attention.key.shape[-2]
+            first = 0 if past is None else past.layers[0].attention.key.shape[-2]
             mask = causal_mask(first + words.shape[-2])[first:].to(words.device)
         tokens = words
         steps: list[PreNormLayerSteps] = []
-        kept = [None] * len(self.layers) if before is None else [layer.attention for layer in before.layers]
-        for layer, of_layer in zip(self.layers, kept, strict=True):
-            steps.append(layer(tokens, mask, of_layer))
+        cache = [None] * len(self.layers) if past is None else [layer.attention for layer in past.layers]
+        for layer, cached in zip(self.layers, cache, strict=True):
+            steps.append(layer(tokens, mask, cached))
             tokens = steps[-1].output
         output = self.norm(tokens)
         return DecoderOnlySteps(words, tuple(steps), output, output @ self.table.weight.T)

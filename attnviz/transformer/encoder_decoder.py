@@ -1,4 +1,4 @@
-"""The paper's whole transformer, which predicts the next target token from a source text."""
+"""The paper's complete transformer, which predicts the next target token from a source text."""
 
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ class Embedding(nn.Module):
     def __init__(self, vocabulary: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.table = nn.Embedding(vocabulary, d_model)
-        # √d_model · E then has variance 1, as large as the positions' sines and cosines.
+        # √d_model · E then has variance 1, comparable in size to the sines and cosines of the positions.
         nn.init.normal_(self.table.weight, std=d_model**-0.5)
         self.dropout = nn.Dropout(dropout)
 
@@ -59,7 +59,7 @@ class EncoderDecoderSteps(NamedTuple):
 
     @property
     def probabilities(self) -> Float[Tensor, "*batch target vocabulary"]:
-        """The probability of each word as the next one, for each target token."""
+        """The probability of each word to be the next one, after each target token."""
         return self.logits.softmax(dim=-1)
 
 
@@ -73,7 +73,7 @@ class EncoderDecoder(nn.Module):
         source_vocabulary, target_vocabulary: Vocabulary sizes.
         d_model: Size of a token's vector.
         n_heads: Number of heads.
-        d_feed_forward: Size inside the feed-forward networks.
+        d_feed_forward: Size of the feed-forward networks' hidden layers.
         encoder_layers, decoder_layers: Numbers of layers.
         dropout: Dropout rate in training; `.eval()` disables it.
     """
@@ -106,7 +106,7 @@ class EncoderDecoder(nn.Module):
         source_mask: Bool[Tensor, "*#batch source source"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> EncoderDecoderSteps:
-        """Run one pass over both texts; a target token attends to no later one.
+        """Run one pass over both texts; target tokens do not attend to later ones.
 
         Args:
             source_mask: Mask of the source's self-attention; None masks nothing.

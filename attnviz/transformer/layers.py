@@ -33,7 +33,7 @@ class EncoderLayer(nn.Module):
     Args:
         d_model: Size of a token's vector.
         n_heads: Number of heads.
-        d_feed_forward: Size inside the feed-forward network.
+        d_feed_forward: Size of the feed-forward network's hidden layer.
         activation: Activation of the feed-forward network.
         epsilon, dropout: as in `AddNorm`.
     """
@@ -110,7 +110,7 @@ class DecoderLayer(nn.Module):
         source: Float[Tensor, "*batch source d_model"],
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> DecoderLayerSteps:
-        """Run one layer, with a causal mask of the self-attention.
+        """Run one layer; its self-attention has a causal mask.
 
         Args:
             target: Vectors of the target's tokens.

@@ -56,33 +56,33 @@ class MultiHeadAttention(nn.Module):
 
     def forward(
         self,
-        queries_from: Float[Tensor, "*batch query d_model"],
-        keys_from: Float[Tensor, "*batch given d_model"],
+        query_tokens: Float[Tensor, "*batch query d_model"],
+        key_tokens: Float[Tensor, "*batch new_key d_model"],
         mask: Bool[Tensor, "*#batch query key"] | None = None,
-        before: MultiHeadSteps | None = None,
+        past: MultiHeadSteps | None = None,
     ) -> MultiHeadSteps:
-        """Let the tokens of `queries_from` attend to those of `keys_from`; equal for self-attention.
+        """Let `query_tokens` attend to `key_tokens`; for self-attention, both are the same.
 
         Args:
             mask: True where a query may attend to a key; None masks nothing.
-            before: The pass over the preceding tokens, whose keys and values are reused (key–value cache).
+            past: The pass over the preceding tokens, whose keys and values are reused (key–value cache).
                 The mask has a column for each old and new key.
 
         Raises:
             InvalidMask: the mask has the wrong size, or a row without an unmasked key.
         """
-        query = split_heads(self.to_query(queries_from), self.n_heads)
-        key = split_heads(self.to_key(keys_from), self.n_heads)
-        value = split_heads(self.to_value(keys_from), self.n_heads)
+        query = split_heads(self.to_query(query_tokens), self.n_heads)
+        key = split_heads(self.to_key(key_tokens), self.n_heads)
+        value = split_heads(self.to_value(key_tokens), self.n_heads)
         if self.rotary:
-            first = 0 if before is None else before.key.shape[-2]
+            first = 0 if past is None else past.key.shape[-2]
             query = rotate(query, torch.arange(first, first + query.shape[-2], device=query.device))
             key = rotate(key, torch.arange(first, first + key.shape[-2], device=key.device))
-        if before is not None:
-            key = torch.cat([before.key, key], dim=-2)
-            value = torch.cat([before.value, value], dim=-2)
-        mask_of_every_head = None if mask is None else mask.unsqueeze(-3)
-        attention = scaled_dot_product_attention(query, key, value, mask_of_every_head)
+        if past is not None:
+            key = torch.cat([past.key, key], dim=-2)
+            value = torch.cat([past.value, value], dim=-2)
+        head_mask = None if mask is None else mask.unsqueeze(-3)
+        attention = scaled_dot_product_attention(query, key, value, head_mask)
         concatenated = join_heads(attention.output)
         return MultiHeadSteps(query, key, value, attention, concatenated, self.to_output(concatenated))
 
@@ -90,7 +90,7 @@ class MultiHeadAttention(nn.Module):
         """Return each head's slice of W_O.
 
         Concat(head₁, …, head_h) W_O = head₁ W_O₁ + … + head_h W_O_h: the contribution of a head to the
-        output is its own output times its own slice. (W_O's bias is part of no head.)
+        output is its own output times its own slice. (W_O's bias belongs to no head.)
         """
         d_model = self.to_output.out_features
         return self.to_output.weight.T.reshape(self.n_heads, -1, d_model)

@@ -1,4 +1,4 @@
-"""The sizes and the names in the files of a published BERT."""
+"""The configuration and the parameter names of a published BERT."""
 
 import json
 from dataclasses import dataclass, fields

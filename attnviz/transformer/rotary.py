@@ -51,5 +51,5 @@ def rotate(
     angles = positions.to(torch.float64).unsqueeze(-1) * rotary_frequencies(vectors.shape[-1], base)
     cosine, sine = angles.cos().to(vectors.dtype), angles.sin().to(vectors.dtype)
     first, second = vectors[..., 0::2], vectors[..., 1::2]
-    turned = torch.stack((first * cosine - second * sine, first * sine + second * cosine), dim=-1)
-    return turned.flatten(-2)
+    rotated = torch.stack((first * cosine - second * sine, first * sine + second * cosine), dim=-1)
+    return rotated.flatten(-2)

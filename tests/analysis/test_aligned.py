@@ -3,25 +3,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.aligned import (
-    Place,
-    Word,
-    align,
-    aligned_sentences,
-    named,
-    on_places,
-)
+from attnviz.analysis.aligned import Place, Word, align, aligned_sentences, place_labels, place_weights
 from attnviz.errors import AttnvizError
 from tests.analysis.texts import shown
 
 
 def words(text: str) -> list[Word]:
-    """Words; one in brackets is the tokenizer's own."""
+    """Return the words; one in brackets is a special token."""
     return [(word.startswith("["), word) for word in text.split()]
 
 
-def told(first: str, second: str) -> str:
-    """The places as a line: "the dog→cat −was +is"."""
+def alignment(first: str, second: str) -> str:
+    """Return the alignment as a line, such as "the dog→cat −was +is"."""
     one, other = first.split(), second.split()
 
     def name(place: Place) -> str:
@@ -42,11 +35,11 @@ def told(first: str, second: str) -> str:
         ("the dog was tired", "the big dog was very tired", "the +big dog was +very tired"),
         ("it was too tired .", "it was narrow .", "it was −too −tired +narrow ."),
         ("a b c d", "a x y d", "a b→x c→y d"),
-        ("[CLS] a", "x a", "−[CLS] +x a"),  # a word never stands for what the tokenizer added
+        ("[CLS] a", "x a", "−[CLS] +x a"),  # a word is never aligned with a special token
         ("a [SEP]", "a", "a −[SEP]"),
-        ("the dog .", "the dog barks", "the dog −. +barks"),  # nor for a mark of punctuation
+        ("the dog .", "the dog barks", "the dog −. +barks"),  # nor with punctuation
         ("the dog .", "the dog ?", "the dog .→?"),
-        # Repeated words: those that keep their neighbours.
+        # Repeated words are aligned with their neighbours.
         ("the dog saw the cat", "the cat", "−the −dog −saw the cat"),
         ("the dog saw the cat", "the dog", "the dog −saw −the −cat"),
         (
@@ -57,15 +50,15 @@ def told(first: str, second: str) -> str:
         ("very good", "very very very good", "+very +very very good"),
     ],
 )
-def test_places_by_hand(first: str, second: str, expected: str) -> None:
-    assert told(first, second) == expected
+def test_alignment_of_two_texts(first: str, second: str, expected: str) -> None:
+    assert alignment(first, second) == expected
 
 
-SOME_WORDS = st.lists(st.sampled_from(words("a b c [SEP]")), max_size=7)
+WORD_LISTS = st.lists(st.sampled_from(words("a b c [SEP]")), max_size=7)
 
 
-@given(SOME_WORDS, SOME_WORDS)
-def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Word]) -> None:
+@given(WORD_LISTS, WORD_LISTS)
+def test_every_word_is_aligned_once_and_in_order(first: list[Word], second: list[Word]) -> None:
     places = align(first, second)
     assert [place.first for place in places if place.first is not None] == list(range(len(first)))
     assert [place.second for place in places if place.second is not None] == list(range(len(second)))
@@ -78,15 +71,15 @@ def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Wor
             assert not place.shared
 
 
-def test_places_are_called_after_both_texts() -> None:
+def test_labels_name_both_texts() -> None:
     first, second = shown("a b c"), shown("A x c y")
     places = aligned_sentences(first, second)
-    groups = named(places, first.groups, second.groups)
+    groups = place_labels(places, first.groups, second.groups)
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
     assert [group.number for group in groups] == [1, 2, 3, 4]
     assert groups[3].title == 'only in the second: token 4: "y", character 7'
-    back = aligned_sentences(second, first)
-    assert [group.label for group in named(back, second.groups, first.groups)] == [
+    reverse = aligned_sentences(second, first)
+    assert [group.label for group in place_labels(reverse, second.groups, first.groups)] == [
         *("A", "x → b", "c", "− y")
     ]
 
@@ -94,23 +87,23 @@ def test_places_are_called_after_both_texts() -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        *(("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")),  # no word is the same
+        *(("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")),  # no common words
         *(
             ("a b x .", "a c d e ."),
             ("a b c x y", "y c b a z v"),
             ("a b c d e", "a b x y z w"),
-        ),  # too few are
+        ),  # too few common words
     ],
 )
-def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str) -> None:
+def test_texts_with_too_few_common_words_are_refused(first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):
         with pytest.raises(AttnvizError, match="share most of their words"):
             aligned_sentences(shown(one), shown(other))
 
 
-def test_weights_on_the_grid_by_hand() -> None:
+def test_weights_are_placed_on_the_aligned_grid() -> None:
     weights = np.arange(2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3)
-    placed = on_places(weights, [4, None, 0], [None, 2, 0, 1])
+    placed = place_weights(weights, [4, None, 0], [None, 2, 0, 1])
     gap = np.nan
     expected = [
         [[gap, 14, 12, 13], [gap] * 4, [gap, 2, 0, 1]],

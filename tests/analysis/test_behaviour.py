@@ -12,12 +12,12 @@ from attnviz.trace import Floats, Token, Trace
 
 SIZE = 13
 SEQUENCE = np.arange(SIZE)
-OF_OTHER_TEXTS = ("same place", "other sentence", "punctuation", "same word")
-OWN_NAMES = tuple(rule.name for rule in RULES if rule.name not in OF_OTHER_TEXTS)
+NOT_FOR_THIS_TEXT = ("same place", "other sentence", "punctuation", "same word")
+OWN_NAMES = tuple(rule.name for rule in RULES if rule.name not in NOT_FOR_THIS_TEXT)
 
 
 def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
-    """[CLS] w1 w2 … [SEP], or w0 w1 … without special tokens."""
+    """Return [CLS] w1 w2 … [SEP], or w0 w1 … without special tokens."""
     ends = {0: "[CLS]", size - 1: "[SEP]"} if special else {}
     return tuple(
         Token(ends[n], n, 0, 0, None, True) if n in ends else Token(f"w{n}", n, n, n + 1, n, False)
@@ -26,12 +26,12 @@ def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
 
 
 def text(size: int = SIZE) -> str:
-    """Letters that all differ: no punctuation, and no word twice."""
+    """Return different letters: no punctuation, and no repeated words."""
     return ascii_lowercase[:size]
 
 
 def towards(target: NDArray[np.int64], share: float) -> Floats:
-    """Each row gives `share` to its target, and the rest evenly to all others."""
+    """Return weights with `share` at each row's target, and the rest uniform."""
     size = len(target)
     weights = np.full((size, size), (1 - share) / (size - 1), dtype=np.float32)
     weights[np.arange(size), target] = share
@@ -60,61 +60,59 @@ def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
         ("separator", np.full(SIZE, SIZE - 1), 0.3),
     ],
 )
-def test_a_head_that_does_one_thing_is_found_for_it(
-    name: str, target: NDArray[np.int64], share: float
-) -> None:
+def test_head_with_one_behaviour_has_only_it(name: str, target: NDArray[np.int64], share: float) -> None:
     assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
-def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:
-    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
-    visible = behaviours(weights, DisplayTokens(own, tired.text))
-    hidden = behaviours(weights, DisplayTokens(own, tired.text, hide_special=True))
+def test_hiding_special_tokens_does_not_change_scores(tired: Trace) -> None:
+    weights, tokens = tired.stack("encoder"), tired.blocks[0].query_tokens
+    visible = behaviours(weights, DisplayTokens(tokens, tired.text))
+    hidden = behaviours(weights, DisplayTokens(tokens, tired.text, hide_special=True))
     for one, other in zip(visible, hidden, strict=True):
         assert np.array_equal(one.score, other.score)
         assert one.sentence == other.sentence
 
 
 def test_merged_pieces_count_as_one_word() -> None:
-    """Each piece attends to the piece before it; of two-piece words, half stays inside the word."""
+    """Each piece attends to the previous one, so half of the weight of a two-piece word stays inside it."""
     pieces = (
         Token("[CLS]", 101, 0, 0, None, True),
         *(Token(("##b", "a")[n % 2], n, n - 1, n, (n - 1) // 2, False) for n in range(1, 11)),
         Token("[SEP]", 102, 0, 0, None, True),
     )
     weights = one_head(towards(np.maximum(np.arange(12) - 1, 0), 1.0))
-    apart = by_name(behaviours(weights, DisplayTokens(pieces, text())))
+    separate = by_name(behaviours(weights, DisplayTokens(pieces, text())))
     merged = by_name(behaviours(weights, DisplayTokens(pieces, text(), merge_words=True)))
-    np.testing.assert_allclose(apart["previous"].score, 1)
+    np.testing.assert_allclose(separate["previous"].score, 1)
     np.testing.assert_allclose(merged["previous"].score, 0.5)
     np.testing.assert_allclose(merged["itself"].score, (4 * 0.5 + 1) / 5)
 
 
-def test_between_two_texts_position_means_nothing() -> None:
+def test_cross_attention_has_no_positional_behaviours() -> None:
     target, source = DisplayTokens(tokens(5), text(5)), DisplayTokens(tokens(7), text(7))
     weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
     found = by_name(behaviours(weights, target, source))
     assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
     assert {name for name, behaviour in found.items() if behaviour.found.any()} == {"broad"}
-    assert set(facts(weights, target, source)) == {"spreads widely (like 7 of 7 tokens sharing equally)"}
+    assert set(facts(weights, target, source)) == {"spreads widely (like equal weights on 7 of 7 tokens)"}
 
 
-def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
-    """Row i of 7 stands at i · 12 / 6 = 2i among 13 keys: there, and one key to the left or to the right."""
+def test_same_place_in_a_text_of_another_length() -> None:
+    """Row i of 7 corresponds to key i · 12 / 6 = 2i of 13, with a tolerance of one key."""
     target, source = DisplayTokens(tokens(7), text(7)), DisplayTokens(tokens(13), text(13))
     heads = np.full((1, 3, 7, 13), 0.5 / 12, dtype=np.float32)
-    for head, beside in enumerate((0, 1, 2)):
+    for head, offset in enumerate((0, 1, 2)):
         for row in range(7):
-            heads[0, head, row, abs(2 * row - beside)] = 0.5
+            heads[0, head, row, abs(2 * row - offset)] = 0.5
     same = by_name(behaviours(heads, target, source))["same place"]
-    # The first row and the last, of special tokens, have two keys there and do not count.
+    # The first and the last row, with two such keys, are of special tokens and do not count.
     assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
     assert facts(heads, target, source)[0].startswith("attends near its position in the other text (57 %)")
     assert "own place" not in facts(heads, target, source)[2]
 
 
-def test_facts_name_what_stands_out() -> None:
+def test_facts_describe_each_head() -> None:
     shown = DisplayTokens(tokens(), text())
     heads = [
         towards(np.maximum(SEQUENCE - 1, 0), 0.87),
@@ -131,22 +129,25 @@ def test_facts_name_what_stands_out() -> None:
         "attends to itself (61 %)",
         "attends to [CLS] (54 %)",
         "attends to “w4”, token 5 (45 %)",
-        "spreads widely (like 13 of 13 tokens sharing equally)",
-        "attends to no fixed place (like 1 of 13 tokens sharing equally)",
+        "spreads widely (like equal weights on 13 of 13 tokens)",
+        "attends to no fixed position (like equal weights on 1 of 13 tokens)",
     )
 
 
-def test_heads_that_look_into_the_other_sentence_of_a_pair_are_found() -> None:
+def test_heads_that_attend_to_the_other_sentence_are_found() -> None:
     pair = tuple(replace(token, sentence=int(place > 6)) for place, token in enumerate(tokens()))
     shown = DisplayTokens(pair, text(), second=text())
     across = np.where(SEQUENCE > 6, 2, 9)
     found = by_name(behaviours(one_head(towards(across, 0.8)), shown))["other sentence"]
     assert found.found[0, 0]
-    # By hand: without [CLS] and [SEP] six tokens of each side share 0.2 / 12 each, but for the chosen one.
-    rest = 0.2 / 12
-    given = np.array([(0.8 + 4 * rest) / (0.8 + 10 * rest)] * 6 + [(0.8 + 5 * rest) / (0.8 + 10 * rest)] * 5)
-    assert found.score[0, 0] == pytest.approx(given.mean(), rel=1e-5)
+    # Each of the 12 other keys has 0.2 / 12; without special tokens, the sentences have 6 and 5 tokens.
+    remaining = 0.2 / 12
+    expected = np.array(
+        [(0.8 + 4 * remaining) / (0.8 + 10 * remaining)] * 6
+        + [(0.8 + 5 * remaining) / (0.8 + 10 * remaining)] * 5
+    )
+    assert found.score[0, 0] == pytest.approx(expected.mean(), rel=1e-5)
     assert "other sentence" not in satisfied(towards(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)
     assert "other sentence" not in satisfied(towards(SEQUENCE, 1 / SIZE), shown)
-    alone = behaviours(one_head(towards(across, 0.8)), DisplayTokens(tokens(), text()))
-    assert "other sentence" not in by_name(alone)
+    single = behaviours(one_head(towards(across, 0.8)), DisplayTokens(tokens(), text()))
+    assert "other sentence" not in by_name(single)

@@ -9,9 +9,9 @@ from tokenizers import pre_tokenizers
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
     faint,
-    left_share,
     shown_mask,
     shown_scores,
+    shown_share,
     shown_weights,
     visible_text,
 )
@@ -23,7 +23,7 @@ Text = tuple[str, tuple[Token, ...]]
 
 
 def sentence(words: list[int]) -> Text:
-    """[CLS], words of the given numbers of pieces, [SEP]; every piece is one letter."""
+    """Return [CLS], words of these numbers of pieces, and [SEP]; every piece is one letter."""
     tokens = [Token("[CLS]", 101, 0, 0, None, True)]
     for word, count in enumerate(words):
         for piece in range(count):
@@ -41,7 +41,7 @@ def random_weights(size: int, seed: int) -> Floats:
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
-def test_as_the_tokenizer_spells_them() -> None:
+def test_labels_and_titles_of_plain_tokens() -> None:
     shown = pieces()
     assert shown.labels == ("[CLS]", "un", "##break", "##able", "dog", "[UNK] 🦄", "[SEP]")
     assert [group.number for group in shown.groups] == [1, 2, 3, 4, 5, 6, 7]
@@ -58,7 +58,7 @@ def test_as_the_tokenizer_spells_them() -> None:
     assert shown.explanation == shown.explanation_of_scores == "nothing hidden, merged or rescaled"
 
 
-def test_merged_and_hidden() -> None:
+def test_labels_and_titles_of_merged_words_without_special_tokens() -> None:
     shown = pieces(hide_special=True, merge_words=True)
     assert shown.labels == ("unbreakable", "dog", "[UNK] 🦄")
     assert [group.number for group in shown.groups] == [2, 5, 6]
@@ -71,27 +71,27 @@ def test_merged_and_hidden() -> None:
     )
 
 
-def test_a_row_of_which_nothing_is_left_stays_zero() -> None:
+def test_row_without_remaining_weight_stays_zero() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0] = 1
     shown = pieces(hide_special=True)
     assert np.array_equal(shown_weights(weights, shown), np.zeros((5, 5)))
-    assert left_share(weights, shown).tolist() == [0] * 5
+    assert shown_share(weights, shown).tolist() == [0] * 5
 
 
-def test_rows_that_went_to_hidden_tokens_are_drawn_as_strong_as_the_model_s_own() -> None:
+def test_rows_that_attend_to_hidden_tokens_are_drawn_with_their_original_strength() -> None:
     weights = np.zeros((7, 7), dtype=np.float32)
     weights[:, 0], weights[:, 1], weights[:, 4] = 0.5, 0.125, 0.375
     weights[3] = [0.98, 0.0196, 0.0004, 0, 0, 0, 0]
     shown = pieces(hide_special=True)
-    rescaled, left = shown_weights(weights, shown), left_share(weights, shown)
+    rescaled, left = shown_weights(weights, shown), shown_share(weights, shown)
     np.testing.assert_allclose(rescaled[2], [0.98, 0.02, 0, 0, 0], rtol=1e-4)
     drawn = faint(rescaled, left)
     np.testing.assert_allclose(drawn[2], weights[3, 1:6], rtol=1e-4)
     assert np.array_equal(np.delete(drawn, 2, axis=0), np.delete(rescaled, 2, axis=0))
 
 
-def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> None:
+def test_without_hidden_tokens_weights_are_bit_identical(tired: Trace) -> None:
     weights = tired.stack("encoder")
     tokens = tired.blocks[0].query_tokens
     assert np.array_equal(shown_weights(weights, DisplayTokens(tokens, tired.text)), weights)
@@ -100,10 +100,10 @@ def test_nothing_to_hide_leaves_the_models_numbers_to_the_bit(tired: Trace) -> N
     shown = DisplayTokens(plain, tired.text, hide_special=True)
     assert np.array_equal(shown_weights(part, shown), part)
     assert shown.explanation == "nothing hidden, merged or rescaled"
-    assert left_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
+    assert shown_share(part, shown).tolist() == np.ones(part.shape[:-1]).tolist()
 
 
-def test_scores_are_left_out_but_never_merged() -> None:
+def test_scores_can_be_hidden_but_not_merged() -> None:
     scores = make_block(PIECES).scores
     assert np.array_equal(shown_scores(scores, pieces(hide_special=True)), scores[:, 1:-1, 1:-1])
     with pytest.raises(AttnvizError, match="Only weights can be merged"):
@@ -113,18 +113,18 @@ def test_scores_are_left_out_but_never_merged() -> None:
     ).shape == (3, 3, 3)
 
 
-def test_a_word_may_look_where_one_of_its_pieces_may() -> None:
+def test_merged_cell_is_allowed_if_any_of_its_cells_is() -> None:
     shown = pieces(merge_words=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), shown), np.tri(5, dtype=bool))
-    only_the_last_piece = np.eye(7, dtype=bool)
-    only_the_last_piece[3, 4] = True
-    assert shown_mask(only_the_last_piece, shown)[1].tolist() == [False, True, True, False, False]
+    mask = np.eye(7, dtype=bool)
+    mask[3, 4] = True
+    assert shown_mask(mask, shown)[1].tolist() == [False, True, True, False, False]
     hidden = pieces(hide_special=True)
     assert np.array_equal(shown_mask(np.tri(7, dtype=bool), hidden), np.tri(5, dtype=bool))
 
 
 def bytes_of(character: str, start: int, word: int) -> list[Token]:
-    """A character that GPT-2 reads byte by byte."""
+    """Return the tokens of a character that GPT-2 reads byte by byte."""
     pieces, _ = zip(
         *pre_tokenizers.ByteLevel(False, use_regex=False).pre_tokenize_str(character), strict=True
     )
@@ -147,7 +147,7 @@ GPT_2 = (
 )
 
 
-def test_byte_level_tokens_are_called_what_was_typed() -> None:
+def test_byte_level_tokens_are_labelled_with_the_typed_text() -> None:
     text, tokens = GPT_2
     shown = DisplayTokens(tokens, text, written=2)
     assert shown.labels == (
@@ -158,7 +158,7 @@ def test_byte_level_tokens_are_called_what_was_typed() -> None:
     assert titles(shown)[11] == 'token 12: "␊", character 21, spelled Ċ, generated by the model'
 
 
-def test_byte_level_words_are_called_what_was_typed() -> None:
+def test_byte_level_words_are_labelled_with_the_typed_text() -> None:
     text, tokens = GPT_2
     shown = DisplayTokens(tokens, text, hide_special=True, merge_words=True)
     assert shown.labels == ("The", "tiredest", "café", "␣", "😀é", "⏎")
@@ -168,7 +168,7 @@ def test_byte_level_words_are_called_what_was_typed() -> None:
 @pytest.mark.parametrize(
     ("token", "text", "label", "title"),
     [
-        # SentencePiece: a sign for the space before a text, a text that it normalizes, and bytes.
+        # SentencePiece: the marker of the initial space, a normalized character, and bytes.
         (Token("▁", 1, 0, 0, 0, False), "dog", "▁", "token 1: ▁"),
         (Token("▁fi", 1, 0, 1, 0, False), "ﬁ", "fi", 'token 1: "ﬁ", character 1, spelled ▁fi'),
         (Token("<0x0A>", 1, 0, 1, 0, False), "\n", "⏎", 'token 1: "␊", character 1, spelled <0x0A>'),
@@ -185,7 +185,7 @@ def test_byte_level_words_are_called_what_was_typed() -> None:
             "<0xF0><0x9F>",
             'token 1: "\ufffd", character 1, spelled ðŁ',
         ),
-        # White space, accents on their own, and letters that only look like bytes of GPT-2's.
+        # White space, separate accents, and letters that only look like GPT-2's bytes.
         (Token("ĉ", 1, 0, 1, 0, False), "\t", "⇥", 'token 1: "␉", character 1, spelled ĉ'),
         (Token("Ìģ", 1, 0, 1, 0, False), "\u0301", "◌\u0301", 'token 1: "\u0301", character 1, spelled Ìģ'),
         (Token("Ã©", 1, 0, 2, 0, False), "Ã©", "Ã©", 'token 1: "Ã©", characters 1–2'),
@@ -197,21 +197,23 @@ def test_labels_and_titles_of_other_tokenizers(token: Token, text: str, label: s
     assert titles(shown) == (title,)
 
 
-def test_bytes_that_a_model_wrote_and_that_are_no_character() -> None:
+def test_generated_bytes_that_are_not_a_character() -> None:
     tokens = (Token("a", 1, 0, 1, 0, False), Token("ð", 2, 1, 2, 0, False), Token("ĠÃ", 3, 2, 3, 0, False))
     assert DisplayTokens(tokens, "a\ufffd\ufffd").labels == ("a", "<0xF0>", "<0x20><0xC3>")
     assert DisplayTokens(tokens, "a\ufffd\ufffd", merge_words=True).labels == ("a\ufffd\ufffd",)
 
 
-# Pairs of sentences.
+# Sentence pairs
 
 
 def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ...]]:
-    """[CLS] first [SEP] second [SEP]; words of the given numbers of pieces."""
+    """Return [CLS] first [SEP] second [SEP], with words of these numbers of pieces."""
     (text, one), (other_text, other) = sentence(first), sentence(second)
     words = len(first)
-    behind = [replace(t, sentence=1, word=None if t.word is None else t.word + words) for t in other[1:]]
-    return text, other_text, (*one, *behind)
+    second_tokens = [
+        replace(t, sentence=1, word=None if t.word is None else t.word + words) for t in other[1:]
+    ]
+    return text, other_text, (*one, *second_tokens)
 
 
 @pytest.mark.parametrize(
@@ -241,27 +243,28 @@ PARTS = st.sampled_from((None, 0, 1))
 
 
 @given(WORDS, WORDS, PARTS, PARTS, st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
-def test_weights_are_those_of_matrices_that_sum_columns_and_average_rows(
-    first: list[int], second: list[int], of: int | None, to: int | None, hide: bool, merge: bool, seed: int
+def test_weights_equal_products_with_summing_and_averaging_matrices(
+    first: list[int], second: list[int], from_: int | None, to: int | None, hide: bool, merge: bool, seed: int
 ) -> None:
     text, other_text, tokens = pair(first, second)
     weights = random_weights(len(tokens), seed)
-    looking, looked_at = (
-        DisplayTokens(tokens, text, hide, merge, second=other_text, only_sentence=only) for only in (of, to)
+    queries, keys = (
+        DisplayTokens(tokens, text, hide, merge, second=other_text, only_sentence=only)
+        for only in (from_, to)
     )
     rows, columns = (
         np.array([[place in group.positions for group in shown.groups] for place in range(len(tokens))])
-        for shown in (looking, looked_at)
+        for shown in (queries, keys)
     )
     expected = (rows / rows.sum(axis=0)).T @ weights.astype(np.float64) @ columns
     left = expected.sum(axis=-1)
-    made = shown_weights(weights, looking, looked_at)
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made, expected / left[..., None], atol=1e-6)
-    np.testing.assert_allclose(left_share(weights, looking, looked_at), left, atol=1e-5)
+    found = shown_weights(weights, queries, keys)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected / left[..., None], atol=1e-6)
+    np.testing.assert_allclose(shown_share(weights, queries, keys), left, atol=1e-5)
 
 
-def test_what_is_not_there_cannot_be_shown() -> None:
+def test_missing_sentence_is_refused() -> None:
     text, second, tokens = pair([1], [1])
     with pytest.raises(AttnvizError, match="the second one is missing"):
         DisplayTokens(tokens, text)
@@ -273,7 +276,7 @@ def test_what_is_not_there_cannot_be_shown() -> None:
         DisplayTokens(alone, text, second=second, only_sentence=1, hide_special=True)
 
 
-def test_control_characters_are_drawn_not_obeyed() -> None:
+def test_control_characters_are_shown_as_symbols() -> None:
     assert visible_text("a\0b\nc\r\x7f\x85\u2028d <script> ﷽ é") == "a␀b␊c␍␡��d <script> ﷽ é"
     tokens = (Token("ab", 5, 0, 3, 0, False),)
     assert titles(DisplayTokens(tokens, "a\0b")) == ('token 1: "a␀b", characters 1–3, read as ab',)

@@ -1,4 +1,4 @@
-"""Jensen–Shannon between heads: by hand, against its definition in loops, and its laws."""
+"""Jensen–Shannon divergence between heads, compared with its definition."""
 
 from math import log2
 
@@ -18,29 +18,29 @@ def relative_entropy(one: list[float], other: list[float]) -> float:
 
 
 def by_definition(one: list[float], other: list[float]) -> float:
-    """JS = ½ KL(P ‖ M) + ½ KL(Q ‖ M), M the mean of both: Lin 1991."""
+    """Return JS = ½ KL(P ‖ M) + ½ KL(Q ‖ M), where M is the mean of both (Lin 1991)."""
     mean = [(p + q) / 2 for p, q in zip(one, other, strict=True)]
     return (relative_entropy(one, mean) + relative_entropy(other, mean)) / 2
 
 
 @st.composite
 def weights(draw: st.DrawFn) -> Floats:
-    """[layer, head, token, token]; a third of the cells are 0, as behind a mask."""
+    """Draw weights [layer, head, token, token]; a third of the cells are 0, like masked ones."""
     cells = st.one_of(st.just(0.0), st.floats(0.0009765625, 1, width=32), st.floats(0.25, 1, width=32))
     drawn = draw(arrays(np.float32, (LAYERS, HEADS, TOKENS, TOKENS), elements=cells))
     drawn[..., 0] += 0.125  # no row is empty
     return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
 
-def apart(found: Floats) -> Doubles:
-    """[head, head], layer by layer."""
+def divergences(found: Floats) -> Doubles:
+    """Return the divergences as [head, head], with the heads layer by layer."""
     heads = found.shape[0] * found.shape[1]
     return divergence(found).reshape(heads, heads)
 
 
 @settings(max_examples=5, deadline=None)
 @given(weights())
-def test_as_defined(found: Floats) -> None:
+def test_divergence_equals_its_definition(found: Floats) -> None:
     rows = found.astype(np.float64).reshape(LAYERS * HEADS, -1, TOKENS).tolist()
     expected = [[sum(map(by_definition, one, other)) / TOKENS for other in rows] for one in rows]
-    np.testing.assert_allclose(apart(found), expected, atol=1e-6)
+    np.testing.assert_allclose(divergences(found), expected, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Intervals against the test that they invert, and luck against games that are played out."""
+"""Confidence intervals, compared with score tests, published values and simulations."""
 
 from math import isclose, isnan, sqrt
 from statistics import NormalDist
@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import mean_interval, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
-    """Whether a score test says that such a share does not go with so many right answers."""
+    """Return whether a score test rejects this share, given the number of right answers."""
     return abs(right / total - share) > z * sqrt(share * (1 - share) / total)
 
 
 def end(right: int, total: int, inside: float, outside: float) -> float:
-    """Where the score test begins to reject, found by halving."""
+    """Return the share at which the score test starts to reject, by bisection."""
     z = NormalDist().inv_cdf(0.975)
     for _ in range(60):
         middle = (inside + outside) / 2
@@ -26,7 +26,7 @@ def end(right: int, total: int, inside: float, outside: float) -> float:
 
 
 @given(st.integers(1, 400).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
-def test_the_interval_ends_where_the_score_test_rejects(answers: tuple[int, int]) -> None:
+def test_interval_ends_where_the_score_test_rejects(answers: tuple[int, int]) -> None:
     right, total = answers
     low, high = wilson(right, total)
     share = right / total
@@ -35,7 +35,7 @@ def test_the_interval_ends_where_the_score_test_rejects(answers: tuple[int, int]
     assert 0 <= low <= share <= high <= 1
 
 
-def test_an_interval_that_is_printed_in_a_paper() -> None:
+def test_intervals_equal_published_values() -> None:
     # Newcombe 1998, “Two-sided confidence intervals for the single proportion”, table I, method 3.
     assert [round(each, 4) for each in wilson(81, 263)] == [0.2553, 0.3662]
     assert [round(each, 4) for each in wilson(15, 148)] == [0.0624, 0.1605]
@@ -43,18 +43,18 @@ def test_an_interval_that_is_printed_in_a_paper() -> None:
     assert [round(each, 4) for each in wilson(1, 29)] == [0.0061, 0.1718]
 
 
-def test_no_answers_say_nothing_and_impossible_ones_are_refused() -> None:
+def test_no_answers_give_the_full_range_and_impossible_counts_raise() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
-    with pytest.raises(ValueError, match="5 right answers of 3"):
+    with pytest.raises(ValueError, match="must be 0 to 3, not 5"):
         wilson(5, 3)
 
 
-def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
+def test_interval_of_a_mean_has_its_coverage() -> None:
     random = np.random.default_rng(0)
     samples = random.exponential(size=(4_000, 100))
-    held = 0
+    covered = 0
     for sample in samples:
-        low, high = of_mean(float(sample.mean()), float(sample.var()), len(sample))
-        held += low <= 1 <= high
-    assert 0.92 < held / len(samples) < 0.96
-    assert all(map(isnan, of_mean(0.5, 0.1, 29)))
+        low, high = mean_interval(float(sample.mean()), float(sample.var()), len(sample))
+        covered += low <= 1 <= high
+    assert 0.92 < covered / len(samples) < 0.96
+    assert all(map(isnan, mean_interval(0.5, 0.1, 29)))

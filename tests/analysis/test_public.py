@@ -1,4 +1,4 @@
-"""What is public of the analyses: of a trace as of its weights, and kind to what it cannot take."""
+"""The public analysis functions: traces and arrays, and errors for invalid input."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,11 +18,11 @@ ROWS = np.full((3, 5), 0.2, dtype=np.float32)
 
 
 @pytest.mark.parametrize("compute", OF_WEIGHTS)
-def test_a_trace_is_its_weights(compute: Callable[[Any], Any], tired: Trace) -> None:
+def test_trace_gives_the_same_result_as_its_weights(compute: Callable[[Any], Any], tired: Trace) -> None:
     assert np.array_equal(compute(tired), compute(tired.stack()))
 
 
-def test_behaviour_is_that_of_all_tokens(tired: Trace) -> None:
+def test_behaviour_equals_that_of_all_tokens(tired: Trace) -> None:
     expected = behaviours(tired.stack(), DisplayTokens(tired.tokens, tired.text))
     for one, other in zip(analysis.behaviour(tired), expected, strict=True):
         assert one.sentence == other.sentence
@@ -30,13 +30,13 @@ def test_behaviour_is_that_of_all_tokens(tired: Trace) -> None:
         assert np.array_equal(one.found, other.found)
 
 
-def test_divergence_of_heads_that_look_at_another_text() -> None:
+def test_divergence_of_cross_attention() -> None:
     weights = np.zeros((1, 2, 3, 2), dtype=np.float32)
     weights[0, 0, :, 0] = weights[0, 1, :, 1] = 1
     np.testing.assert_allclose(analysis.divergence(weights), [[[[0, 1]], [[1, 0]]]], atol=1e-6)
 
 
-def test_distance_by_hand() -> None:
+def test_attention_distance() -> None:
     weights = [[[1, 0, 0], [0.5, 0, 0.5], [0.25, 0.25, 0.5]], [[0, 0, 1], [0, 1, 0], [0, 1, 0]]]
     found = analysis.attention_distance(np.array([weights]))
     assert found.tolist() == [[pytest.approx((0 + 1 + 0.75) / 3), 1]]
@@ -51,18 +51,18 @@ OF_ARRAYS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("compute", OF_ARRAYS)
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "message"),
     [
         (0.7, r"\[.*1, 3\] sums to 1\.5, not to 1\. .*divide each row by it"),
         (-0.3, r"\[.*1, 3\] contains -0\.3\. Weights are from 0 to 1"),
         (np.nan, r"\[.*1, 3\] contains numbers that are not finite"),
     ],
 )
-def test_rows_that_are_none_of_weights(compute: Callable[[Any], Any], number: float, said: str) -> None:
+def test_invalid_weights_are_refused(compute: Callable[[Any], Any], number: float, message: str) -> None:
     weights = WEIGHTS.copy()
     weights[0, 1, 3, 2] = number
-    weights[0, 1, 0, 0] += 0.01  # as rounding does
-    with pytest.raises(InvalidTrace, match=r"(weights|layers|first|second)" + said):
+    weights[0, 1, 0, 0] += 0.01  # a rounding error is accepted
+    with pytest.raises(InvalidTrace, match=r"(weights|layers|first|second)" + message):
         compute(weights)
 
 
@@ -78,22 +78,22 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[Exception]]] = [
         for shape in ((0, 1, 2, 2), (1, 0, 2, 2), (1, 1, 0, 0))
     ),
     (analysis.entropy, (np.array(1.0),), InvalidTrace),
-    (analysis.entropy, (BOTH,), InvalidTrace),  # of two kinds, one must be named
-    (analysis.rollout, (WEIGHTS[:, :, :4],), InvalidTrace),  # queries must be the keys
+    (analysis.entropy, (BOTH,), InvalidTrace),  # two kinds: one must be selected
+    (analysis.rollout, (WEIGHTS[:, :, :4],), InvalidTrace),  # queries must equal the keys
     (analysis.attention_distance, (WEIGHTS[:, :, :4],), InvalidTrace),
     (analysis.rollout, (np.full((1, 1, 1, 1), "a"),), TypeError),
     (analysis.total_variation, (ROWS, np.full((3, 4), 0.25)), InvalidTrace),
     (analysis.total_variation, (ROWS, ROWS.tolist()), TypeError),
     (analysis.total_variation, (BOTH, BOTH), TypeError),
     (analysis.behaviour, (WEIGHTS,), TypeError),
-    (analysis.head_norms, (BOTH, 1), TypeError),  # of one layer's attention
+    (analysis.head_norms, (BOTH, 1), TypeError),  # these need one block
     (analysis.layer_norms, (BOTH, 1), TypeError),
 ]
 
 
-@pytest.mark.parametrize(("compute", "given", "error"), REFUSED)
-def test_what_cannot_be_analysed_is_refused(
-    compute: Callable[..., Any], given: tuple[Any, ...], error: type[Exception]
+@pytest.mark.parametrize(("compute", "arguments", "error"), REFUSED)
+def test_invalid_input_is_refused(
+    compute: Callable[..., Any], arguments: tuple[Any, ...], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        compute(*given)
+        compute(*arguments)

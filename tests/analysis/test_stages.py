@@ -8,7 +8,7 @@ TOKENS = words("a b c d e f g")
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
+def test_each_stage_follows_from_the_previous_one(bias: bool) -> None:
     block = make_block(TOKENS, bias=bias, causal=True)
     dots, scaled, masked, weights = (at_stage(block, stage.name) for stage in STAGES)
     expected = [
@@ -24,7 +24,7 @@ def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_a_cap_is_a_stage_of_its_own() -> None:
+def test_cap_is_a_separate_stage() -> None:
     block = make_block(TOKENS, bias=True, causal=True, cap=1.5)
     names = [stage.name for stage in stages(block)]
     assert names == ["dot product", "bias", "scaled", "capped", "masked", "weights"]
@@ -37,10 +37,10 @@ def test_a_cap_is_a_stage_of_its_own() -> None:
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_sinks_are_a_stage_of_their_own_that_gives_the_weights() -> None:
+def test_sinks_are_a_separate_stage() -> None:
     block = make_block(TOKENS, causal=True, sinks=(-1.0, 0.5, 3.0))
     assert [stage.name for stage in stages(block)] == [
-        *("dot product", "scaled", "masked", "above the sink", "weights"),
+        *("dot product", "scaled", "masked", "above the sink", "weights")
     ]
     above = np.exp(at_stage(block, "above the sink").astype(np.float64))
     np.testing.assert_allclose(above / (1 + above.sum(-1, keepdims=True)), block.weights, atol=1e-6)
@@ -61,5 +61,7 @@ ALL = np.ones((7, 7), bool)
         (np.triu(np.tril(ALL)) | (np.arange(7) == 0), None),
     ],
 )
-def test_a_window(mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], expected: object) -> None:
+def test_sliding_window_is_recognized(
+    mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], expected: object
+) -> None:
     assert window(mask) == expected

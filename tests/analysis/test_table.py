@@ -21,7 +21,7 @@ def shown(*labels: str) -> DisplayTokens:
     return DisplayTokens(tokens, "x" * len(labels))
 
 
-def test_it_says_what_it_is() -> None:
+def test_table_describes_itself() -> None:
     groups = shown("[CLS]", "=1+1").groups
     values = np.array([[0.25, 0.75], [1, -np.inf]], dtype=np.float32)
     table = in_head_4_2(
@@ -30,8 +30,8 @@ def test_it_says_what_it_is() -> None:
     facts, rows = read(table)
     assert facts == {
         "text": "the text",
-        "second text": "le texte",
-        "minus the same for the text": "the first text",
+        "target text": "le texte",
+        "compared with text": "the first text",
         "model": "minilm",
         "layer": "4",
         "head": "2",
@@ -41,7 +41,7 @@ def test_it_says_what_it_is() -> None:
     assert rows == [["query", "1:[CLS]", "2:=1+1"], ["1:[CLS]", "0.25", "0.75"], ["2:=1+1", "1.0", ""]]
 
 
-def test_what_of_a_row_is_hidden_stands_in_a_last_column() -> None:
+def test_hidden_weight_is_the_last_column() -> None:
     groups = shown("the", "dog").groups
     values, left = np.array([[0.25, 0.75], [1, 0]], np.float32), np.array([0.5, 0.015625], np.float32)
     _, rows = read(in_head_4_2(values, groups, groups, text="the dog", left=left, hidden="[CLS]"))
@@ -56,7 +56,7 @@ def test_what_of_a_row_is_hidden_stands_in_a_last_column() -> None:
     "text",
     ["a, b", 'say "hi", twice', "two\nlines\r\nand\u2028more", "=1+1", "# x", "\0", "<script>", "a;b\tc"],
 )
-def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
+def test_any_text_is_a_cell_of_one_line(text: str) -> None:
     groups = shown("#", 'a"b', "c,d", "e\nf").groups
     table = in_head_4_2(np.eye(4, dtype=np.float32), groups, groups, text=text)
     assert len(table.splitlines()) == table.count("\n") == 1 + 4
@@ -65,22 +65,22 @@ def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
     assert [len(row) for row in rows] == [5] * 5
 
 
-@pytest.mark.parametrize("parts", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
 @given(text=st.text("a=+-@＝;,\t\n\"' "))
 @example(text="a;=1+1")
 @example(text='a; "=1+1"')
-def test_no_text_is_a_formula_whatever_parts_the_columns(text: str, parts: str) -> None:
+def test_no_cell_is_a_formula_with_any_separator(text: str, separator: str) -> None:
     groups = shown("a", text.strip() or "b").groups
     table = in_head_4_2(np.eye(2, dtype=np.float32), groups, groups, text=text, model=text)
-    cells = [cell for row in csv.reader(table.splitlines(), delimiter=parts) for cell in row]
+    cells = [cell for row in csv.reader(table.splitlines(), delimiter=separator) for cell in row]
     assert [cell for cell in cells if cell.lstrip(' "').startswith(tuple("=+-@＝"))] == []
 
 
 @given(values=arrays(np.float32, (3, 5), elements=any_float32))
-@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits would give its neighbour back
-def test_every_float32_comes_back_exactly(values: Floats) -> None:
+@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits would give a neighbouring float32
+def test_every_float32_is_written_exactly(values: Floats) -> None:
     queries, keys = shown("a", "b", "c").groups, shown("d", "e", "f", "g", "h").groups
     _, rows = read(in_head_4_2(values, queries, keys, text=""))
     assert [row[0] for row in rows[1:]] == ["1:a", "2:b", "3:c"]
-    back = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).astype(np.float32)
-    assert np.array_equal(back, values)
+    parsed = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).astype(np.float32)
+    assert np.array_equal(parsed, values)

@@ -1,4 +1,4 @@
-"""Words, their tokens and the weights between them, on sentences small enough to see."""
+"""Words, their tokens and the weights between them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ PIECES = "The dog , the “ dog ##s ” + THE dog ’ s ."
 
 
 def read() -> tuple[Token, ...]:
-    """[CLS], the pieces of `TEXT`, [SEP]."""
+    """Return [CLS], the pieces of `TEXT`, and [SEP]."""
     place, word = 0, -1
     found = [CLS]
     for piece in PIECES.split():
@@ -22,22 +22,22 @@ def read() -> tuple[Token, ...]:
     return (*found, SEP)
 
 
-def test_punctuation_is_what_is_no_letter() -> None:
+def test_tokens_without_letters_are_punctuation() -> None:
     tokens = read()
     marks = punctuation(tokens, [TEXT])
     assert [token.text for token, mark in zip(tokens, marks, strict=True) if mark] == list(",“”+’.")
 
 
-def test_a_word_is_the_same_wherever_it_stands_but_not_in_its_own_place() -> None:
+def test_same_word_matches_other_positions_only() -> None:
     tokens = read()
     same = same_word(tokens, [TEXT])
     assert np.array_equal(same, same.T)
     pairs = {(int(i), int(j)) for i, j in np.argwhere(same) if i < j}
-    # The, the and THE; dog and the dog of dog’s; “dogs” of two pieces is another word, and marks are none.
+    # The, the and THE match; so do dog and the dog of dog’s, but not dogs. Punctuation is not a word.
     assert pairs == {(1, 4), (1, 10), (4, 10), (2, 11)}
 
 
-def test_the_second_sentence_of_a_pair_has_a_text_of_its_own() -> None:
+def test_spans_of_the_second_sentence_refer_to_its_text() -> None:
     tokens = (
         Token("a", 1, 0, 1, 0, False),
         Token("!", 2, 0, 1, 1, False, 1),
@@ -64,13 +64,13 @@ TOKENS = (
 )
 
 
-def test_a_word_is_all_of_its_pieces_and_no_other() -> None:
+def test_positions_of_a_word_are_all_its_pieces() -> None:
     assert positions(TOKENS, Span(3, 12)) == (2, 3, 4)
     assert positions(TOKENS, Span(19, 21)) == (6,)
     assert positions(TOKENS, Span(12, 13)) == ()
 
 
-def test_the_weight_is_a_sum_to_pieces_and_a_mean_from_pieces() -> None:
+def test_weight_is_summed_over_key_pieces_and_averaged_over_query_pieces() -> None:
     weights = np.arange(1, 28, dtype=np.float32).reshape(3, 3, 3)
     assert weight_between(weights, [0], [1, 2]).tolist() == [2 + 3, 11 + 12, 20 + 21]
     assert weight_between(weights, [1, 2], [0]).tolist() == [(4 + 7) / 2, (13 + 16) / 2, (22 + 25) / 2]

@@ -1,4 +1,4 @@
-"""Small texts whose tokens are known, and attention over them."""
+"""Small tokenized texts, and attention blocks for them."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ PIECES = (
     Token("[UNK]", 100, 16, 17, 2, False),
     SEP,
 )
-"""A word of three pieces, and one that the vocabulary lacks."""
+"""A word of three pieces, a plain word, and an unknown one."""
 
 
 def pieces(*, hide_special: bool = False, merge_words: bool = False) -> DisplayTokens:
@@ -26,7 +26,7 @@ def pieces(*, hide_special: bool = False, merge_words: bool = False) -> DisplayT
 
 
 def words(text: str, special: bool = False) -> tuple[Token, ...]:
-    """Each word of the text as a token, where it stands; between [CLS] and [SEP] if they are wanted."""
+    """Return each word of the text as a token, with `special` between [CLS] and [SEP]."""
     found, end = [], 0
     for number, word in enumerate(text.split()):
         start = text.index(word, end)
@@ -47,7 +47,7 @@ def make_block(
     cap: float | None = None,
     sinks: tuple[float, ...] | None = None,
 ) -> Block:
-    """A block of 3 heads, 5-dimensional vectors and random numbers, for any tokens."""
+    """Return a random block of 3 heads of size 5 for these tokens."""
     random = np.random.default_rng(2017)
     size = len(tokens)
 
@@ -70,8 +70,8 @@ def make_block(
     )
 
 
-def weighing(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()) -> Block:
-    """A block with these weights, whatever its queries and keys are."""
+def block_with_weights(kind: Kind, layer: int, weights: Floats, special: tuple[int, ...] = ()) -> Block:
+    """Return a block with these weights; its queries and keys are zeros."""
     heads, queries, keys = weights.shape
 
     def tokens(count: int) -> tuple[Token, ...]:

@@ -1,4 +1,4 @@
-"""What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
+"""Fixtures for tests of pages: isolated jobs and caches, short corpora, and a user's own models."""
 
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
@@ -18,8 +18,8 @@ from tests.app.shown import stop
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _packages_are_looked_through_once() -> Iterator[None]:
-    """Each AppTest looks for components in all installed packages, which takes longer than most pages do."""
+def _cache_component_scan() -> Iterator[None]:
+    """Scan installed packages for components only once: a scan takes longer than most pages."""
     once = cache(manifest_scanner.scan_component_manifests)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
@@ -27,14 +27,14 @@ def _packages_are_looked_through_once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _app_py_runs_first() -> Iterator[None]:
-    """AppTest forgets what `patches.apply` has set, and would run a page on its own, without app.py."""
+def _run_app_py_first() -> Iterator[None]:
+    """Make AppTest run app.py: AppTest resets `patches.apply`, and would run a page without app.py."""
     begin = PagesManager.__init__
 
     @wraps(begin)
-    def begin_with_app_py(self: PagesManager, *arguments: Any, **more: Any) -> None:
+    def begin_with_app_py(self: PagesManager, *arguments: Any, **keywords: Any) -> None:
         PagesManager.uses_pages_directory = False
-        begin(self, *arguments, **more)
+        begin(self, *arguments, **keywords)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PagesManager, "__init__", begin_with_app_py)
@@ -42,8 +42,8 @@ def _app_py_runs_first() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nobody_watches_any_more() -> Iterator[None]:
-    """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
+def _stop_jobs_after_test() -> Iterator[None]:
+    """Stop unfinished jobs after each test: they would slow the next one, or run when Python exits."""
     yield
     unfinished = [key for key, job in JOBS._jobs.items() if not job.finished]
     stop(JOBS)
@@ -52,10 +52,10 @@ def _nobody_watches_any_more() -> Iterator[None]:
 
 
 @pytest.fixture
-def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages that read bundled texts read how these begin, and find nothing that others computed."""
-    few, lines = pairs.bundled()[:1], corpus.bundled().splitlines()[:9]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
+def short_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the bundled corpora, and start without results of other tests."""
+    first_pair, lines = pairs.bundled()[:1], corpus.bundled().splitlines()[:9]
+    monkeypatch.setattr(pairs, "bundled", lambda: first_pair)
     monkeypatch.setattr(corpus, "bundled", lambda: "\n".join(lines))
     texts = {"rules": "\n".join(lines), "pronouns": pairs.EXAMPLE, "grammar": grammar.SOURCE.example}
     monkeypatch.setattr(scoring.Source, "bundled", lambda source: texts[source.name])
@@ -64,7 +64,7 @@ def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def opened(folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    """Opens a small model of a family on this server, which nobody has used yet, and gives its name."""
+    """A function that opens a small model of a family, the only opened one, and returns its name."""
     monkeypatch.delenv(allowed.SETTING, raising=False)
     monkeypatch.setattr(allowed, "_opened", {})
 

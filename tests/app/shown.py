@@ -1,4 +1,4 @@
-"""A visit to the app without a browser, logic only: pages are opened by a link, pictures are data."""
+"""Helpers for tests of pages without a browser: open a page by a link, and read the data of its pictures."""
 
 import json
 import re
@@ -19,13 +19,13 @@ from attnviz.trace import Floats
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 FOLDED: dict[str, str | list[str]] = {"open": []}
-"""For a `visit` that is not about the page's sections: only those are open that the link is about."""
+"""For a `visit` in which only the sections are open that the link's parameters need."""
 
 
-def try_page(
+def open_page(
     name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
 ) -> AppTest:
-    """Opens a page by a link: `try_page("explore", layer="2", also=["3", "5"])`; at first all sections."""
+    """Open a page with URL parameters, as in `open_page("explore", layer="2", also=["3", "5"])`."""
     app = AppTest.from_file(str(APP), default_timeout=120)
     app.switch_page(f"pages/{name}.py")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
@@ -39,32 +39,32 @@ def try_page(
 def visit(
     name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
 ) -> AppTest:
-    """`try_page`, where the page has nothing to complain of."""
-    return clean(try_page(name, parameters, **more))
+    """Open a page as `open_page` does, and check that it shows no error."""
+    return clean(open_page(name, parameters, **more))
 
 
 def clean(app: AppTest) -> AppTest:
-    """The page, which ran to its end and has nothing to complain of."""
+    """Check that the page raised no exception and shows no error; return it."""
     assert not app.exception, app.exception[0].value
     assert not app.error, app.error[0].value
     return app
 
 
 def press(app: AppTest, label: str) -> AppTest:
-    """The page after its first button whose label begins so was pressed."""
+    """Press the first button whose label begins with `label`; return the page."""
     next(button for button in app.button if button.label.startswith(label)).click().run()
     assert not app.exception, app.exception[0].value
     return app
 
 
-def opened(app: AppTest, menu: str) -> AppTest:
-    """The page after a menu was opened whose contents are made only then."""
+def open_menu(app: AppTest, menu: str) -> AppTest:
+    """Open a menu that is drawn only when open; return the page."""
     app.session_state[menu] = True
     return clean(app.run())
 
 
-def row_of_buttons(app: AppTest, key: str) -> Any:
-    """What `controls.buttons` has drawn with this key."""
+def button_row(app: AppTest, key: str) -> Any:
+    """Return the row of buttons that `controls.buttons` drew with this key."""
     return next(
         each for each in app.button_group if re.fullmatch(rf"{re.escape(key)}(: .*)?", each.key or "")
     )
@@ -74,39 +74,39 @@ def buttons(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
-def finished(app: AppTest) -> AppTest:
-    """The page when what it computes is done; while that runs, it is seldom drawn."""
+def wait_finished(app: AppTest) -> AppTest:
+    """Run the page until its computations have finished; return it."""
     end = time.monotonic() + SECONDS
     while app.run().get("progress") or "Stop" in buttons(app):
-        assert time.monotonic() < end, "it is not done"
+        assert time.monotonic() < end, "the computation has not finished"
         time.sleep(0.02)
-    return app.run()  # what stands above may have been drawn just before it ended
+    return app.run()  # earlier elements may have been drawn just before it finished
 
 
 def stop(jobs: Jobs) -> None:
-    """Stops all unfinished jobs, and waits for their last steps."""
+    """Stop all unfinished jobs, and wait for their last steps."""
     for job in jobs._jobs.values():
         if not job.finished:
             job.stop()
-        until(lambda job=job: job._run is None or job._run.done())  # type: ignore[misc]
+        wait_until(lambda job=job: job._run is None or job._run.done())  # type: ignore[misc]
 
 
-def until(happened: Callable[[], bool]) -> None:
-    """Waits until it has happened."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds."""
     end = time.monotonic() + SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
+    while not condition():
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.005)
 
 
 def paragraphs(app: AppTest) -> list[str]:
-    """Each Markdown on the page, with plain spaces."""
+    """Return every Markdown text on the page, with plain spaces."""
     assert not app.exception, app.exception[0].value
     return [each.value.replace("\u00a0", " ") for each in app.markdown]
 
 
-def words(app: AppTest) -> str:
-    """All Markdown on the page, as `paragraphs`."""
+def page_text(app: AppTest) -> str:
+    """Return all Markdown on the page as one string."""
     return "\n".join(paragraphs(app))
 
 
@@ -114,21 +114,21 @@ def warnings(app: AppTest) -> str:
     return "\n".join(warning.value for warning in app.warning)
 
 
-def all_sent(app: AppTest, widget: str) -> list[dict[str, Any]]:
-    """What Python sent to each browser widget of this name."""
+def messages_to(app: AppTest, widget: str) -> list[dict[str, Any]]:
+    """Return the message to each browser widget of this name."""
     found = [element.proto for element in app.get("bidi_component")]
     return [json.loads(proto.json)[0] for proto in found if proto.component_name == f"attnviz.{widget}"]
 
 
-def sent(app: AppTest, widget: str) -> dict[str, Any]:
-    """What Python sent to the first browser widget of this name."""
-    found = all_sent(app, widget)
+def message_to(app: AppTest, widget: str) -> dict[str, Any]:
+    """Return the message to the first browser widget of this name."""
+    found = messages_to(app, widget)
     assert found, f"no widget {widget} on the page"
     return found[0]
 
 
-def stored(app: AppTest, key: str) -> dict[str, Floats]:
-    """The arrays that Python sent to the browser under this key; all are float32."""
+def stored_arrays(app: AppTest, key: str) -> dict[str, Floats]:
+    """Return the arrays published to the browser under this key; all are float32."""
     header, data = _published(app, key)
     return {
         each["name"]: np.frombuffer(data, np.float32, each["length"] // 4, each["offset"]).reshape(
@@ -138,14 +138,14 @@ def stored(app: AppTest, key: str) -> dict[str, Floats]:
     }
 
 
-def facts(app: AppTest, key: str) -> dict[str, Any]:
-    """What Python sent to the browser beside the arrays under this key."""
+def stored_metadata(app: AppTest, key: str) -> dict[str, Any]:
+    """Return the metadata published with the arrays under this key."""
     found: dict[str, Any] = _published(app, key)[0]["facts"]
     return found
 
 
 def _published(app: AppTest, key: str) -> tuple[dict[str, Any], bytes]:
-    """What describes the arrays, and their bytes."""
+    """Return the header of the published arrays, and their bytes."""
     for element in app.get("bidi_component"):
         if element.proto.component_name == "attnviz.store":
             data = element.proto.bytes
@@ -156,26 +156,26 @@ def _published(app: AppTest, key: str) -> tuple[dict[str, Any], bytes]:
     raise AssertionError(f"no arrays {key} on the page")
 
 
-def worked_weights(app: AppTest) -> list[str]:
-    """The weights whose arithmetic is shown, as they are printed."""
+def explained_weights(app: AppTest) -> list[str]:
+    """Return the weights whose arithmetic is shown, as printed."""
     titles = [title.value.replace("\u00a0", " ") for title in app.subheader]
     return [found[1] for title in titles if (found := re.fullmatch(r"Why does .*:violet\[(.*)\]", title))]
 
 
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
-    """Each set of bars with one number for each token."""
-    return [table for table in all_sent(app, "share_table") if table["columns"] == [table["title"]]]
+    """Return each table of bars with one number for each token."""
+    return [table for table in messages_to(app, "share_table") if table["columns"] == [table["title"]]]
 
 
-def specs(app: AppTest) -> list[dict[str, Any]]:
-    """What Vega-Lite draws in each chart."""
+def chart_specs(app: AppTest) -> list[dict[str, Any]]:
+    """Return the Vega-Lite specification of each chart."""
     return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
 
 
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Each line chart on the page by its title: its lines with their numbers, in the order of drawing."""
+    """Return each line chart by title: its lines with their numbers, in drawing order."""
     found = {}
-    for spec in specs(app):
+    for spec in chart_specs(app):
         if spec["layer"][0]["mark"]["type"] == "rect":  # a heatmap
             continue
         lines: list[dict[str, Any]] = []
@@ -201,9 +201,9 @@ def labels(tokens: list[dict[str, Any]]) -> list[str]:
 
 
 def page_links(app: AppTest) -> dict[str, dict[str, str]]:
-    """What each link to another page takes along, by the name of that page."""
-    found = [link.proto for link in app.get("page_link")]
+    """Return the URL parameters of each link to another page, by the name of that page."""
+    links = [link.proto for link in app.get("page_link")]
     return {
         link.page or "explore": {name: value for name, [value] in parse_qs(link.query_string).items()}
-        for link in found
+        for link in links
     }

@@ -1,4 +1,4 @@
-"""The widgets of the page: each has its code, and what it says is heard."""
+"""The listeners of browser widgets."""
 
 from typing import Any
 
@@ -9,30 +9,30 @@ from attnviz.app.components import component
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "expected"),
     [
         ({"bars": {"query": {"place": 7}}}, [7]),
         ({"bars": {"query": None}}, []),
         ({"bars": {}}, []),
-        ({}, []),  # the widget went from the page while the click was on its way
+        ({}, []),  # the widget was removed before the click arrived
     ],
 )
-def test_a_listener_hears_the_number_and_only_if_there_is_one(
-    state: dict[str, Any], told: list[int], monkeypatch: pytest.MonkeyPatch
+def test_listener_is_called_only_with_a_value(
+    state: dict[str, Any], expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(st, "session_state", state)
-    listened: list[int] = []
-    component._hears({"on_query": listened.append}, "bars", "on_query")()
-    assert listened == told
+    calls: list[int] = []
+    component._callback({"on_query": calls.append}, "bars", "on_query")()
+    assert calls == expected
 
 
-def test_what_was_chosen_before_and_is_not_answered_is_heard_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"layer": 4, "head": 2, "also": {"query": 7, "key": None}}
-    monkeypatch.setattr(st, "session_state", {"atlas": {"pick": told}})
-    listened: list[tuple[str, object, object]] = []
+def test_unanswered_earlier_choice_is_handled_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = {"layer": 4, "head": 2, "also": {"query": 7, "key": None}}
+    monkeypatch.setattr(st, "session_state", {"atlas": {"pick": message}})
+    calls: list[tuple[str, object, object]] = []
     listeners = {
-        "on_pick": lambda layer, head: listened.append(("pick", layer, head)),
-        "on_tokens": lambda query, key: listened.append(("tokens", query, key)),
+        "on_pick": lambda layer, head: calls.append(("pick", layer, head)),
+        "on_tokens": lambda query, key: calls.append(("tokens", query, key)),
     }
-    component._hears(listeners, "atlas", "on_pick")()
-    assert listened == [("tokens", 7, None), ("pick", 4, 2)]
+    component._callback(listeners, "atlas", "on_pick")()
+    assert calls == [("tokens", 7, None), ("pick", 4, 2)]

@@ -1,4 +1,4 @@
-"""Every control is tried: what changes a picture is in the link, which opens the page as it was left."""
+"""Every control that changes a picture is in the copied link, and the link restores the page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,15 +9,15 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.state.choices import TABLE
-from tests.app.shown import clean, finished, sent, visit
+from tests.app.shown import clean, message_to, visit, wait_finished
 
 KINDS = (
     *("text_input", "text_area", "number_input", "selectbox", "multiselect", "toggle", "checkbox", "radio"),
     *("slider", "select_slider", "button_group"),
 )
 
-# By which links each page is opened: together they let it draw all that it has.
-OPENED: tuple[tuple[str, dict[str, str]], ...] = (
+# Links of each page that together show all its controls.
+LINKS: tuple[tuple[str, dict[str, str]], ...] = (
     ("explore", {"text": "The cat sat.", "other": "The dog sat."}),
     ("beyond_weights", {}),
     ("compare", {"text": "The cat sat.", "other": "The dog sat."}),
@@ -42,10 +42,10 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
 )
 ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", "images"}
 NAMES = {choice.name for choice in TABLE}
-KEPT = {"mask", "open", "scoring"}  # for what else is drawn
+UNCHANGED = {"mask", "open", "scoring"}  # other controls depend on them
 
-# What is chosen instead of the last option, or typed.
-PICKED = {
+# Values to choose instead of the last option, or to type.
+NEW_VALUES = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",
     "picture": next(reversed(SAMPLES)),
@@ -59,68 +59,68 @@ PICKED = {
 
 
 def controls(app: AppTest) -> dict[str, Any]:
-    """All that hold a choice, by name."""
+    """Return all controls with a value, by key."""
     return {str(each.key): each for kind in KINDS for each in app.get(kind)}
 
 
 def in_link(app: AppTest) -> dict[str, object]:
-    """What the controls show that a link names."""
+    """Return the values of the controls that a link can hold."""
     return {name: control.value for name, control in controls(app).items() if name in NAMES}
 
 
 def pictures(app: AppTest) -> list[str]:
-    """All that is drawn, as it was sent to the browser."""
+    """Return all pictures, as sent to the browser."""
     drawn = [element.proto for element in app.get("bidi_component")]
     charts = [element.proto.spec for element in app.get("plotly_chart")]
     return [proto.json for proto in drawn if proto.component_name != "attnviz.copy_link"] + charts
 
 
-def address(app: AppTest) -> dict[str, list[str]]:
-    """What "Copy link" copies."""
-    return parse_qs(sent(app, "copy_link")["query"], keep_blank_values=True)
+def link_parameters(app: AppTest) -> dict[str, list[str]]:
+    """Return the parameters of the copied link."""
+    return parse_qs(message_to(app, "copy_link")["query"], keep_blank_values=True)
 
 
-def another(name: str, control: Any) -> object:
-    """A value that a control can have and has not."""
+def other_value(name: str, control: Any) -> object:
+    """Return a valid value that differs from the control's current one."""
     value = control.value
-    if name in KEPT:
+    if name in UNCHANGED:
         return value
     if control.type in {"text_input", "text_area"}:
-        return PICKED.get(name, value)
+        return NEW_VALUES.get(name, value)
     if control.type in {"toggle", "checkbox"}:
         return not value
     if control.type in {"number_input", "slider"}:
         others = [each for each in (control.max, control.min) if each != value]
     else:
         others = [each for each in reversed(control.options) if each != str(value)]
-        others.sort(key=lambda each: each != PICKED.get(name))
+        others.sort(key=lambda each: each != NEW_VALUES.get(name))
     if isinstance(value, list):
         return [each for each in others if each not in value][:1]
     number = isinstance(value, int)
     return value if not others else int(others[0]) if number else others[0]
 
 
-@pytest.mark.usefixtures("little_to_read")
+@pytest.mark.usefixtures("short_corpora")
 @pytest.mark.parametrize(
     ("page", "link"),
     [
         pytest.param(page, link, marks=[] if page in ALWAYS_TRIED else [pytest.mark.everything])
-        for page, link in OPENED
+        for page, link in LINKS
     ],
 )
-def test_what_changes_a_picture_is_in_the_link(
+def test_choices_of_a_picture_are_in_the_link(
     page: str, link: dict[str, str], opened: Callable[[str], str]
 ) -> None:
     if page == "images":
         opened("vit")
     app = visit(page, link)
-    finished(app)
-    for texts in (True, False):  # first what is read, on which other choices depend
-        for name in [name for name in controls(app) if (name in PICKED) == texts]:
+    wait_finished(app)
+    for texts in (True, False):  # texts first, since other choices depend on them
+        for name in [name for name in controls(app) if (name in NEW_VALUES) == texts]:
             if control := controls(app).get(name):
-                before, drawn = address(app), pictures(app)
-                control.set_value(another(name, control))
-                finished(app)
-                assert pictures(clean(app)) == drawn or address(app) != before, name
-    again = visit(page, address(app))
-    assert in_link(again) == in_link(app)
+                before, drawn = link_parameters(app), pictures(app)
+                control.set_value(other_value(name, control))
+                wait_finished(app)
+                assert pictures(clean(app)) == drawn or link_parameters(app) != before, name
+    reopened = visit(page, link_parameters(app))
+    assert in_link(reopened) == in_link(app)

@@ -1,4 +1,4 @@
-"""The page on models that see: its numbers are the model's, and a link chooses no more than there is."""
+"""The page Images: its numbers equal the model's, and invalid links are reported."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,32 +15,32 @@ from attnviz.capture.model import ModelInput
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from attnviz.trained.shapes import figures
-from tests.app.shown import clean, page_links, sent, visit, warnings, words
+from tests.app.shown import clean, message_to, page_links, page_text, visit, warnings
 from tests.capture.tiny_vision import built
 
 
 @pytest.fixture
 def folder(opened: Callable[[str], str]) -> str:
-    """A small model that sees three rows of five patches, opened on this server."""
+    """A small model that reads three rows of five patches, opened on this server."""
     return opened("vit")
 
 
 def words_of(app: AppTest) -> str:
-    return words(app).replace("\N{NO-BREAK SPACE}", " ")
+    return page_text(app).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def look(folder: str, name: str) -> Trace:
     return loading.look(folder, computed.drawn(name), name)
 
 
-def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
+def test_every_sample_is_shown_with_the_models_numbers(folder: str) -> None:
     app = visit("images", model=folder, layer="2", head="3", patch="row 3, column 4")
     token = 1 + 2 * 5 + 3
     for name in SAMPLES:
         app.session_state["picture"] = name
         clean(app.run())
         row = look(folder, name).block("encoder", 1).weights[2, token]
-        message = sent(app, "patches")
+        message = message_to(app, "patches")
         assert (message["rows"], message["columns"], message["query"]) == (3, 5, token)
         assert (message["layer"], message["head"], message["heads"]) == (2, 3, 3)
         strongest = int(row.argmax())
@@ -50,18 +50,18 @@ def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
         assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words_of(app)
 
 
-def test_the_atlas_says_where_the_patch_looks_in_every_head(folder: str) -> None:
+def test_atlas_names_the_largest_weight_of_the_patch_in_every_head(folder: str) -> None:
     app, trace = visit("images", model=folder, patch="[CLS]"), look(folder, "boat")
-    facts, weights = sent(app, "atlas")["facts"], trace.stack("encoder")
+    facts, weights = message_to(app, "atlas")["facts"], trace.stack("encoder")
     assert len(facts) == 6
     for fact, row in zip(facts, weights[:, :, 0].reshape(6, -1), strict=True):
         assert f"({100 * row.max():.1f} %)" in fact
     assert [button.proto.label for button in app.get("download_button")] == ["All heads (NPZ)"]
 
 
-def test_what_a_link_cannot_choose_is_told(folder: str) -> None:
+def test_invalid_choices_in_a_link_are_reported(folder: str) -> None:
     app = visit("images", model=folder, picture="<b>", layer="99", patch="row 9, column 9")
-    assert sent(app, "patches")["query"] == 1 + 1 * 5 + 2
+    assert message_to(app, "patches")["query"] == 1 + 1 * 5 + 2
     assert all(name in warnings(app) for name in ("picture", "layer", "patch"))
     app = visit("images", model=folder, picture="your own", layer="2", head="3", patch="row 3, column 4")
     assert "The image is not in the link" in app.info[0].value
@@ -69,7 +69,7 @@ def test_what_a_link_cannot_choose_is_told(folder: str) -> None:
     assert app.selectbox(key="patch").value == "row 3, column 4"
 
 
-def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder: str) -> None:
+def test_vision_models_are_offered_only_on_images_and_text_models_elsewhere(folder: str) -> None:
     app = visit("images", model=folder)
     assert app.selectbox(key="model").options == ["shapes", folder]
     clean(app.switch_page("pages/explore.py").run())
@@ -80,63 +80,63 @@ def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder
     assert page_links(visit("explore", model=folder))["images"] == {"model": folder}
 
 
-# ---- a picture with a text
+# Images with texts
 
 
 def read(name: str, text: str) -> Trace:
-    given = ModelInput(text, images=(Image.fromarray(sample(name)),))
-    return loading.trace("shapes", given)
+    model_input = ModelInput(text, images=(Image.fromarray(sample(name)),))
+    return loading.trace("shapes", model_input)
 
 
 HEAD = figures.stored().by_shape.head
 
 
 def words_in(trace: Trace) -> list[int]:
-    """The places of the words."""
+    """Return the positions of the words."""
     return [place for place, token in enumerate(trace.tokens) if token.patch is None]
 
 
-def test_the_first_sight_is_a_word_and_the_patch_that_it_names() -> None:
+def test_page_opens_with_a_word_and_the_patch_that_it_names() -> None:
     app = visit("images")
-    asked = QUESTIONS["six shapes"]
-    message = sent(app, "patches")
+    question = QUESTIONS["six shapes"]
+    message = message_to(app, "patches")
     assert message["words"]
-    assert message["names"][message["query"]] == asked.named
+    assert message["names"][message["query"]] == question.keyword
     assert (message["layer"], message["head"]) == HEAD
-    trace = read("six shapes", asked.text)
+    trace = read("six shapes", question.text)
     words = words_in(trace)
     row = trace.block("decoder", HEAD[0] - 1).weights[HEAD[1] - 1, words[message["query"]]]
     strongest = trace.tokens[int(row.argmax())].patch
     assert strongest is not None
-    assert (strongest.row, strongest.column) == (asked.asked.row, asked.asked.column)
+    assert (strongest.row, strongest.column) == (question.target.row, question.target.column)
     assert (
-        f"*row {asked.asked.row + 1}, column {asked.asked.column + 1}* **{100 * row.max():.1f} %**"
+        f"*row {question.target.row + 1}, column {question.target.column + 1}* **{100 * row.max():.1f} %**"
         in words_of(app)
     )
-    assert f"**{asked.answer}**" in words_of(app)
+    assert f"**{question.answer}**" in words_of(app)
 
 
-def test_a_patch_shows_the_words_that_attend_to_it_and_the_mean_is_over_heads() -> None:
+def test_patch_shows_the_words_that_attend_to_it_in_the_mean_over_heads() -> None:
     trace = read("six shapes", QUESTIONS["six shapes"].text)
     words, place = words_in(trace), [token.text for token in trace.tokens].index("5,2")
     app = visit("images", patch="row 5, column 2", layer="2", mean="true")
     column = trace.block("decoder", 1).weights[:, :, place].mean(axis=0)
-    message = sent(app, "patches")
+    message = message_to(app, "patches")
     assert (message["heads"], message["query"]) == (1, len(words) + 4 * 5 + 1)
     best = int(column.argmax())
     assert f"**{100 * column[best]:.1f} %**" in words_of(app)
     assert "is attended to most by" in words_of(app)
 
 
-def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() -> None:
+def test_new_text_or_image_selects_the_last_word_and_its_head() -> None:
     app = clean(visit("images", patch="row 5, column 2"))
     assert app.selectbox(key="patch").value == "row 5, column 2"
     app.text_input(key="question").set_value("what zebra is red?")
     app.run()
-    assert "zebra. This model knows two questions" in app.error[0].value
+    assert "zebra. This model was trained on two questions" in app.error[0].value
     app.text_input(key="question").set_value("which shape is red?")
     clean(app.run())
-    message = sent(app, "patches")
+    message = message_to(app, "patches")
     assert message["names"][message["query"]] == "red"
     assert (message["layer"], message["head"]) == figures.stored().by_colour.head
     app.selectbox(key="patch").set_value("row 1, column 1").run()
@@ -145,7 +145,7 @@ def test_a_new_text_or_image_chooses_the_last_word_and_the_head_that_finds_it() 
     assert app.selectbox(key="patch").value == "red"
 
 
-def test_a_model_of_pictures_with_texts_opens_here_and_its_link_waits_for_the_image(
+def test_model_for_images_and_text_opens_here_and_its_link_asks_for_the_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allowed, "_opened", {})
@@ -160,15 +160,13 @@ def test_a_model_of_pictures_with_texts_opens_here_and_its_link_waits_for_the_im
     assert "patch" not in warnings(app)
 
 
-def test_a_model_with_cross_attention_writes_and_shows_what_each_word_attends_to(
-    opened: Callable[[str], str],
-) -> None:
+def test_cross_attention_shows_the_patches_each_word_attends_to(opened: Callable[[str], str]) -> None:
     folder = opened("trocr")
     trace = loading.trace(folder, ModelInput("", images=(Image.fromarray(sample("boat")),)))
     cross = trace.block("cross", 1)
     words = len(cross.query_tokens)
     app = clean(visit("images", model=folder, layer="2", head="3"))
-    message = sent(app, "patches")
+    message = message_to(app, "patches")
     assert (message["words"], message["query"]) == (words, words - 1)
     assert message["names"][words:] == ["[CLS]"]
     assert (message["rows"], message["columns"]) == (4, 8)

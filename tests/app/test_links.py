@@ -1,4 +1,4 @@
-"""A link from page to page shows what it names, whatever stood in the widgets of the page before."""
+"""A link between pages sets its choices, whatever the widgets of the previous page held."""
 
 from urllib.parse import parse_qs, urlencode
 
@@ -14,11 +14,11 @@ BIRDS = "Birds sing in the morning."
 GOAT, OTHER = (reading.text for reading in pairs.bundled()[5].readings)
 
 
-def follow(app: AppTest, page: str, **asked: str) -> AppTest:
-    """The page behind a link, as the browser asks for it: what stands in the address, then the link."""
+def follow(app: AppTest, page: str, **parameters: str) -> AppTest:
+    """Follow a link as the browser does, with the current URL parameters before those of the link."""
     before = parse_qs(urlencode(dict(app.query_params), doseq=True))
     app.switch_page(f"pages/{page}.py")
-    for name, value in asked.items():
+    for name, value in parameters.items():
         app.query_params[name] = [*before.get(name, []), value]
     app.run()
     clean(app)
@@ -29,13 +29,13 @@ def boxes(app: AppTest) -> list[str]:
     return [str(app.text_input(key=key).value) for key in ("text", "other")]
 
 
-def test_a_pair_that_a_link_names_is_on_explore() -> None:
+def test_link_opens_a_pair_on_explore() -> None:
     app = follow(visit("compare", FOLDED), "explore", text=GOAT, other=OTHER, layer="5", head="7")
     assert boxes(app) == [GOAT, OTHER]
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [5, 7]
 
 
-def test_what_came_by_link_goes_on_by_link() -> None:
+def test_links_pass_on_choices_from_page_to_page() -> None:
     app = follow(visit("beyond_weights", FOLDED, text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
     assert app.text_input(key="text").value == BIRDS
     assert app.session_state["edits"] == ["encoder 3-1"]
@@ -44,7 +44,7 @@ def test_what_came_by_link_goes_on_by_link() -> None:
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])
 @pytest.mark.parametrize("page", ["compare", "explore"])
-def test_one_sentence_is_not_compared_with_itself(page: str, text: str, other: str) -> None:
+def test_sentence_is_not_compared_with_itself(page: str, text: str, other: str) -> None:
     app = follow(visit("beyond_weights", FOLDED, text=text), page, text=text)
     if page == "compare":
         assert boxes(app) == [text, other]
@@ -53,8 +53,8 @@ def test_one_sentence_is_not_compared_with_itself(page: str, text: str, other: s
         assert boxes(app) == [text, ""]
 
 
-# What a link may ask of a page and not get; together, choices of every kind.
-IN_VAIN = {
+# Invalid parameters for each page, of every kind of choice.
+INVALID = {
     "explore": {
         "layer": "99",
         "head": "abc",
@@ -80,17 +80,17 @@ IN_VAIN = {
 }
 
 
-@pytest.mark.parametrize("page", IN_VAIN)
-def test_a_page_says_what_its_link_asked_for_in_vain_and_the_address_forgets_it(page: str) -> None:
-    """A number without end among it: `inf`."""
-    app = visit(page, FOLDED | {"rubbish": "1"} | IN_VAIN[page])
-    told = warnings(app)
-    assert "`rubbish` is not valid on this page" in told
+@pytest.mark.parametrize("page", INVALID)
+def test_invalid_parameters_are_reported_and_removed_from_the_url(page: str) -> None:
+    """Including an infinite number."""
+    app = visit(page, FOLDED | {"rubbish": "1"} | INVALID[page])
+    text = warnings(app)
+    assert "`rubbish` is not valid on this page" in text
     assert "rubbish" not in app.query_params
-    assert all(f"`{name}`" in told for name in IN_VAIN[page])
+    assert all(f"`{name}`" in text for name in INVALID[page])
 
 
-def test_the_notice_goes_when_the_visitor_goes_on() -> None:
+def test_notice_disappears_after_the_next_choice() -> None:
     app = visit("explore", layer="99", text=BIRDS)
     assert app.warning
     assert "text" in app.query_params

@@ -1,4 +1,4 @@
-"""A visitor's words stay letters inside Markdown."""
+"""Escaping of a visitor's text in Markdown."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ SHOWN_AS_TYPED = [
 
 
 @pytest.mark.parametrize("text", SHOWN_AS_TYPED)
-def test_text_is_one_code_span_and_nothing_else(text: str) -> None:
+def test_special_text_is_one_code_span(text: str) -> None:
     tokens = MarkdownIt().parseInline(code(text))[0].children
     assert tokens is not None
     assert [token.type for token in tokens] == ["code_inline"]
@@ -31,7 +31,7 @@ def test_any_text_is_one_code_span(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SHOWN_AS_TYPED)
-def test_a_message_that_quotes_text_has_no_formatting(text: str) -> None:
+def test_message_that_quotes_text_has_no_formatting(text: str) -> None:
     tokens = MarkdownIt().parseInline(plain(f"It says {text} here."))[0].children
     assert tokens is not None
     assert "".join(token.content for token in tokens).replace("\u2060", "") == f"It says {text} here."
@@ -41,7 +41,7 @@ def test_a_message_that_quotes_text_has_no_formatting(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["1. one", "2) two", "- three", "+ four", "# five", "> six", "===", "a\n---"]
 )
-def test_a_message_that_begins_with_a_sign_is_a_paragraph(text: str) -> None:
+def test_message_that_begins_with_a_markdown_sign_is_a_paragraph(text: str) -> None:
     paragraph, *others = MarkdownIt().parse(plain(text))
     assert paragraph.type == "paragraph_open"
     assert [token.type for token in others] == ["inline", "paragraph_close"]

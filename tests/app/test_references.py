@@ -9,16 +9,16 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.references import CITATION, REFERENCES, cited
 from tests.app.shown import APP, visit
 
-# Between two lines of a citation: the end of a string and the beginning of the next, or a comment's sign.
-_BROKEN = re.compile(r"""["']?\s*\n\s*(?:(?:#|\*|//)\s|f?["'])?""")
+# A line break inside a citation: the end of one string and the start of the next, or a comment sign.
+_LINE_BREAK = re.compile(r"""["']?\s*\n\s*(?:(?:#|\*|//)\s|f?["'])?""")
 
 
 def all_cited() -> Iterator[tuple[str, str]]:
-    """(citation, file) of each in the sources."""
+    """Yield (citation, file) for every citation in the sources."""
     for folder in ("attnviz", "pages"):
         for file in sorted((APP.parent / folder).rglob("*.[mpj][dys]")):
             if file.name != "references.py" and file.parent.name != "bundle":
-                text = _BROKEN.sub(" ", file.read_text("utf-8"))
+                text = _LINE_BREAK.sub(" ", file.read_text("utf-8"))
                 yield from ((cited(found), str(file)) for found in CITATION.finditer(text))
 
 
@@ -32,7 +32,7 @@ CLARK = "references?cited=Clark+et+al.+2019"
 ZUIDEMA = "references?cited=Abnar+%26+Zuidema+2020"
 
 
-def _cites(text: str) -> None:
+def _page(text: str) -> None:
     from attnviz.app.references import cited_markdown
 
     cited_markdown(text)
@@ -52,12 +52,12 @@ def _cites(text: str) -> None:
         *((same, same) for same in ("Nobody et al. 2019", "Clark et al. 20190", "In 2019")),
     ],
 )
-def test_a_citation_becomes_a_link(text: str, drawn: str) -> None:
-    [markdown] = AppTest.from_function(_cites, args=(text,)).run().markdown
+def test_citation_becomes_a_link(text: str, drawn: str) -> None:
+    [markdown] = AppTest.from_function(_page, args=(text,)).run().markdown
     assert markdown.value == drawn
 
 
-def test_a_link_opens_its_entry_above_the_list_of_all() -> None:
+def test_link_shows_its_entry_above_the_complete_list() -> None:
     opened, listed = (element.value for element in visit("references", cited="Clark et al. 2019").markdown)
     assert REFERENCES["Clark et al. 2019"].address in opened
     for line, entry in zip(listed.splitlines(), REFERENCES.values(), strict=True):

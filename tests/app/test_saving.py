@@ -1,4 +1,4 @@
-"""What files are called, what pictures say of themselves, and that every table opens."""
+"""Saved tables: their names, and that pandas reads them."""
 
 import io
 import re
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from tests.app.shown import finished, try_page
+from tests.app.shown import open_page, wait_finished
 
 TEXT = "A cat sat down since it was very tired indeed."
 
@@ -20,26 +20,26 @@ TABLES = {
 }
 
 
-@pytest.mark.usefixtures("little_to_read")
+@pytest.mark.usefixtures("short_corpora")
 @pytest.mark.parametrize("page", TABLES)
-def test_pandas_opens_every_table_as_it_is(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pandas_reads_every_table(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = st.download_button
-    made: dict[str, str] = {}
+    files: dict[str, str] = {}
 
-    def noted(label: str, contents: Callable[[], str | bytes], name: str, *rest: Any, **look: Any) -> bool:
+    def record(label: str, contents: Callable[[], str | bytes], name: str, *rest: Any, **look: Any) -> bool:
         if name.endswith(".csv"):
-            made[name] = str(contents())
+            files[name] = str(contents())
         return draw(label, contents, name, *rest, **look)
 
-    monkeypatch.setattr(st, "download_button", noted)
-    both = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
-    app = finished(try_page(page, both, layer="2", head="3"))
+    monkeypatch.setattr(st, "download_button", record)
+    texts = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
+    app = wait_finished(open_page(page, texts, layer="2", head="3"))
     if page == "intervene":
-        finished(app.button(key="patching start").click().run())
+        wait_finished(app.button(key="patching start").click().run())
     app.session_state["save"] = True
     app.run()
-    assert list(made) == [TABLES[page]]
-    table = pd.read_csv(io.BytesIO(made[TABLES[page]].encode()))
+    assert list(files) == [TABLES[page]]
+    table = pd.read_csv(io.BytesIO(files[TABLES[page]].encode()))
     assert len(table)
     assert isinstance(table.index, pd.RangeIndex)
     assert not [name for name in table if re.fullmatch(r"[\d.]*|Unnamed.*|.*\.\d+", str(name))]

@@ -1,4 +1,4 @@
-"""The table of choices: one name each, and one file has the state."""
+"""The table of choices: unique names, and one file that accesses the session state."""
 
 import re
 from collections import Counter
@@ -12,12 +12,12 @@ SOURCES = [*(ROOT / "attnviz" / "app").rglob("*.py"), *(ROOT / "pages").glob("*.
 STATE = ROOT / "attnviz" / "app" / "state"
 
 
-def test_every_choice_has_a_name_of_its_own_and_pages_that_there_are() -> None:
+def test_choices_have_unique_names_and_existing_pages() -> None:
     assert [name for name, count in Counter(choice.name for choice in TABLE).items() if count > 1] == []
     assert {page for choice in TABLE for page in choice.pages} <= PAGES
 
 
-def test_only_one_file_touches_the_session_state() -> None:
-    # One part of Streamlit has a name that ends so, which is another thing.
-    touching = [path for path in SOURCES if re.search(r"(?<!safe_)session_state", path.read_text("utf-8"))]
-    assert touching == [STATE / "memory.py"]
+def test_only_one_file_accesses_the_session_state() -> None:
+    # safe_session_state is another name in Streamlit.
+    files = [path for path in SOURCES if re.search(r"(?<!safe_)session_state", path.read_text("utf-8"))]
+    assert files == [STATE / "memory.py"]

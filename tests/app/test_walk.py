@@ -1,4 +1,4 @@
-"""Through all pages with sentences of one's own: no error, no lost sentence, no leftovers in the address."""
+"""A walk through all pages: no error, no lost sentence, and no foreign parameters in the URL."""
 
 from collections.abc import Callable
 
@@ -14,8 +14,8 @@ SENTENCES = {
 }
 
 
-@pytest.mark.usefixtures("little_to_read")
-def test_every_page_opens_after_all_others_with_the_visitors_sentences(opened: Callable[[str], str]) -> None:
+@pytest.mark.usefixtures("short_corpora")
+def test_every_page_keeps_the_visitors_sentences(opened: Callable[[str], str]) -> None:
     opened("vit")
     app = visit("translate", english=SENTENCES["english"])
     app.switch_page("pages/explore.py").run()
@@ -23,8 +23,8 @@ def test_every_page_opens_after_all_others_with_the_visitors_sentences(opened: C
     clean(app.number_input(key="layer").set_value(2).run())
     for page in (*PAGES, *reversed(PAGES)):
         clean(app.switch_page(f"pages/{page}.py").run())
-        here = of_page(page)
+        choices = of_page(page)
         for name, sentence in SENTENCES.items():
-            assert name not in here or app.session_state[name] == sentence, page
-        if here:  # what has no choices writes nothing into the address: there the browser takes out the rest
-            assert not set(app.query_params) - set(here) - {"teacher"}, page
+            assert name not in choices or app.session_state[name] == sentence, page
+        if choices:  # without choices a page writes nothing to the URL; the browser removes the rest
+            assert not set(app.query_params) - set(choices) - {"teacher"}, page

@@ -1,4 +1,4 @@
-"""Finds the Chromium that the browser tests drive, and installs one where there is none."""
+"""Find the Chromium that the browser tests drive, or install one."""
 
 import os
 import shutil
@@ -10,21 +10,21 @@ NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser"
 
 ADVICE = (
     "The browser tests need a Chromium. Install one (on Debian: apt-get install chromium), "
-    "or say where yours is: make test CHROMIUM=/path/to/chrome"
+    "or pass its path: make test CHROMIUM=/path/to/chrome"
 )
 
-# What a browser does beside its page, and no test needs: above all two pages below the address bar, which
-# are made anew with each visitor and take longer than many a test.
-_NEEDLESS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
-# Only the last list of features counts, so that what Playwright switches off must be said again.
-_BY_PLAYWRIGHT = (
+# Features that no test needs. The two omnibox popups are created for every browser context, which takes
+# longer than many tests.
+_UNUSED_FEATURES = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
+# Only the last --disable-features counts, so Playwright's own list must be repeated.
+_DISABLED_BY_PLAYWRIGHT = (
     *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
     *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "AimEnabled"),
     *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 CLASSROOM = "classroom.local"
-"""Another name of this machine, as a teacher's computer has one; there is no https for it."""
+"""Another host name of this machine, like that of a teacher's computer; it has no https."""
 
 QUIET = [
     "--no-sandbox",
@@ -33,14 +33,14 @@ QUIET = [
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
-    f"--disable-features={','.join(_NEEDLESS + _BY_PLAYWRIGHT)}",
-    "--js-flags=--single-threaded --no-opt",  # no test runs for so long that the best machine code pays
+    f"--disable-features={','.join(_UNUSED_FEATURES + _DISABLED_BY_PLAYWRIGHT)}",
+    "--js-flags=--single-threaded --no-opt",  # no test runs long enough to profit from optimised machine code
 ]
-"""What a Chromium for tests is started with."""
+"""Command-line arguments of the Chromium for tests."""
 
 
 def find() -> str | None:
-    """The path of the Chromium to use: the environment variable CHROMIUM, else an installed one."""
+    """Return the path of the Chromium to use: the environment variable CHROMIUM, else an installed one."""
     names = (chosen,) if (chosen := os.environ.get("CHROMIUM")) else NAMES
     return next(filter(None, map(shutil.which, names)), None)
 

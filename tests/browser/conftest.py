@@ -1,4 +1,4 @@
-"""A server, a Chromium and its window for each test process, and faults that no test forgives."""
+"""A server, a Chromium and its page for each test process, and the faults that fail every test."""
 
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -11,23 +11,23 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from tests.browser import chromium
 from tests.browser.explore import Explore
 from tests.browser.server import ROOT, Server, running
-from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
+from tests.browser.visit import DESKTOP, PHONE, RECORD_TIMES, Faults, clear_browser_data
 from tests.browser.widgets import Widgets
 
 HERE = Path(__file__).parent
-LONGEST = ("test_room.py", "test_teachers_view.py", "test_printing.py")
+SLOWEST_FILES = ("test_room.py", "test_teachers_view.py", "test_printing.py")
 FAILED = pytest.StashKey[bool]()
 
-# Playwright's own five seconds are few where three browsers and three servers share two cores.
+# Playwright's default of five seconds is too short where three browsers and three servers share two cores.
 expect.set_options(timeout=30_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files begin first, so that no process waits for one of them at the end.
+    """Run the slowest files first, to keep all processes busy until the end.
 
-    A test in a browser that failed is tried up to twice more: three share two cores. The summary names it.
+    A failed browser test is rerun up to twice, because three browsers share two cores. The summary names it.
     """
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    items.sort(key=lambda item: item.path.name not in SLOWEST_FILES)
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.flaky(reruns=2))
@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A Chromium without a window."""
+    """A headless Chromium."""
     executable = chromium.find()
     if executable is None:
         pytest.fail(chromium.ADVICE, pytrace=False)
@@ -61,34 +61,36 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def viewport() -> ViewportSize:
-    """The size of the window; a test chooses another with `parametrize("viewport", [DESKTOP, PHONE])`."""
+    """The size of the window; tests set it with `parametrize("viewport", [DESKTOP, PHONE])`."""
     return DESKTOP
 
 
 @pytest.fixture
 def colour_scheme() -> str:
-    """Light or dark; a test chooses with `parametrize("colour_scheme", ["light", "dark"])`."""
+    """Light or dark; tests set it with `parametrize("colour_scheme", ["light", "dark"])`."""
     return "light"
 
 
 @pytest.fixture(scope="session")
 def all_faults() -> Faults:
-    """What the kept windows are watched with."""
+    """Faults seen in the pages that tests share."""
     return Faults(hosts=set())
 
 
 @pytest.fixture
 def faults(all_faults: Faults) -> Faults:
-    """What the test's browser did wrong so far."""
+    """Faults seen so far in this test."""
     all_faults.hosts.clear()
     all_faults.seen.clear()
     return all_faults
 
 
-def visitor(browser: Browser, faults: Faults, viewport: ViewportSize, colour_scheme: str) -> BrowserContext:
-    """A visitor without history, who is watched.
+def new_context(
+    browser: Browser, faults: Faults, viewport: ViewportSize, colour_scheme: str
+) -> BrowserContext:
+    """Return a new browser context whose faults are recorded.
 
-    Nothing moves: each frame of a movement takes as long as many a step of a test. What moves is asked for.
+    Animations are off, since each frame takes as long as a test step; a test of an animation turns them on.
     """
     context = browser.new_context(
         viewport=viewport,
@@ -97,7 +99,7 @@ def visitor(browser: Browser, faults: Faults, viewport: ViewportSize, colour_sch
         has_touch=viewport == PHONE,
         permissions=["clipboard-read", "clipboard-write"],
     )
-    context.add_init_script(ANSWERS)
+    context.add_init_script(RECORD_TIMES)
     faults.watch(context)
     return context
 
@@ -110,25 +112,25 @@ def context(
     viewport: ViewportSize,
     colour_scheme: str,
 ) -> Iterator[BrowserContext]:
-    """A visitor without history. At the end: no error, no request to others; a picture if the test failed."""
-    context = visitor(browser, faults, viewport, colour_scheme)
+    """A new browser context. Afterwards, check for faults; save screenshots of a failed test."""
+    context = new_context(browser, faults, viewport, colour_scheme)
     yield context
-    take_pictures_of_a_failure(request, faults, context)
+    save_screenshots_of_failure(request, faults, context)
     context.close()
     assert not faults.seen, "\n".join(faults.seen)
 
 
 @pytest.fixture(scope="session")
-def window(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Page]]:
-    """The process's window, without or with a touch screen, kept from test to test.
+def shared_page(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Page]]:
+    """Pages without and with a touch screen, shared by all tests of the process.
 
-    It knows the app's code already: a visit takes half of what it takes in a new window.
+    The app's code is already cached there, which halves the time of a visit.
     """
     pages: dict[bool, Page] = {}
 
     def find(touch: bool) -> Page:
         if touch not in pages or pages[touch].is_closed():
-            pages[touch] = visitor(browser, all_faults, PHONE if touch else DESKTOP, "light").new_page()
+            pages[touch] = new_context(browser, all_faults, PHONE if touch else DESKTOP, "light").new_page()
         return pages[touch]
 
     yield find
@@ -139,19 +141,19 @@ def window(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Pa
 @pytest.fixture
 def page(
     request: pytest.FixtureRequest,
-    window: Callable[[bool], Page],
+    shared_page: Callable[[bool], Page],
     server: Server,
     faults: Faults,
     viewport: ViewportSize,
     colour_scheme: str,
 ) -> Iterator[Page]:
-    """An empty page for `visit(page, server.url + "/about")`, in a window that has forgotten former visits.
+    """An empty page for `visit(page, server.url + "/about")`, without data of earlier visits.
 
-    At the end as for `context`, and: no traceback on the server.
+    Afterwards, check as for `context`, and that the server printed no traceback.
     """
     faults.hosts.add(urlsplit(server.url).netloc)
     before = len(server.tracebacks())
-    page = window(viewport == PHONE)
+    page = shared_page(viewport == PHONE)
     page.set_viewport_size(viewport)
     page.emulate_media(
         media="null",
@@ -161,10 +163,10 @@ def page(
         contrast="null",
     )
     yield page
-    if take_pictures_of_a_failure(request, faults, page.context):
-        page.context.close()  # whatever it was, the next test begins in another window
+    if save_screenshots_of_failure(request, faults, page.context):
+        page.context.close()  # the next test begins in a new page
     else:
-        forget(page, faults.hosts)
+        clear_browser_data(page, faults.hosts)
     assert not faults.seen, "\n".join(faults.seen)
     tracebacks = server.tracebacks()[before:]
     assert not tracebacks, "\n".join(tracebacks)
@@ -172,21 +174,21 @@ def page(
 
 @pytest.fixture
 def explore(page: Page, server: Server) -> Explore:
-    """The page Explore, not yet opened."""
+    """The Explore page, not yet opened."""
     return Explore(page, server.url)
 
 
 @pytest.fixture
 def widgets(page: Page, colour_scheme: str) -> Widgets:
-    """A page for widgets alone, in the test's colours; here things move."""
+    """A page for widgets alone, in the test's colour scheme, with animations."""
     page.emulate_media(reduced_motion="no-preference")
     return Widgets.on(page, colour_scheme)
 
 
-def take_pictures_of_a_failure(
+def save_screenshots_of_failure(
     request: pytest.FixtureRequest, faults: Faults, context: BrowserContext
 ) -> bool:
-    """Whether the test has failed; if so, what its visitor sees is kept."""
+    """Return whether the test has failed; if so, save a screenshot of every page."""
     failed = bool(faults.seen) or request.node.stash.get(FAILED, False)
     if failed:
         for number, page in enumerate(context.pages):

@@ -1,4 +1,4 @@
-"""The Explore page as a visitor uses and reads it: by roles, names and printed numbers."""
+"""Page object for Explore: finds elements by role, name and printed number."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -16,7 +16,7 @@ from tests.browser.visit import type_into, visit, wait_idle
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
 
-# Tokens and texts between them, as the paragraph under the picture has them.
+# The tokens of the paragraph under the picture, and the texts between them.
 _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.textContent])"
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
 _MENUS = {"Merge pieces": "More"}
@@ -24,7 +24,7 @@ _MENUS = {"Merge pieces": "More"}
 
 @dataclass(frozen=True)
 class Explore:
-    """The page in one visitor's browser.
+    """The Explore page in one browser page.
 
     Attributes:
         page: the browser's page.
@@ -35,27 +35,27 @@ class Explore:
     url: str
 
     def open(self, **choices: Any) -> None:
-        """Open the link that makes these choices."""
+        """Open the page with these URL parameters."""
         visit(self.page, f"{self.url}/?{urlencode(choices, doseq=True)}" if choices else self.url)
 
     # Choosing
 
     def choose(self, group: str, option: str) -> None:
-        """Press one of several exclusive buttons, in the menu in which they stand."""
+        """Press a radio button, in its menu if it has one."""
         with self.menu_of(group):
-            several = self.page.get_by_role("radiogroup", name=group)
-            several.get_by_role("radio", name=option, exact=True).click()
+            buttons = self.page.get_by_role("radiogroup", name=group)
+            buttons.get_by_role("radio", name=option, exact=True).click()
             wait_idle(self.page)
 
     def toggle(self, name: str) -> None:
-        """Press a switch, in the menu in which it stands."""
+        """Press a switch, in its menu if it has one."""
         with self.menu_of(name):
             self.page.get_by_test_id("stCheckbox").get_by_text(name, exact=True).click()
             wait_idle(self.page)
 
     @contextmanager
     def menu_of(self, name: str) -> Iterator[None]:
-        """In here the menu is open in which this stands; nothing, where it stands on the page itself."""
+        """Keep the menu with this control open; do nothing if the control is on the page itself."""
         menu = self.page.get_by_role("button", name=_MENUS.get(name, ""), exact=True)
         if name in _MENUS:
             menu.click()
@@ -70,7 +70,7 @@ class Explore:
         wait_idle(self.page)
 
     def pick(self, query: int | None = None, key: int | None = None) -> None:
-        """Click tokens of the lines, from 0."""
+        """Click the query and key tokens at these indices (from 0) in the lines view."""
         for side, index in ((self.queries, query), (self.keys, key)):
             if index is not None:
                 side.nth(index).click()
@@ -85,12 +85,12 @@ class Explore:
 
     @property
     def queries(self) -> Locator:
-        """The buttons of the tokens that look."""
+        """The buttons of the query tokens."""
         return self.page.get_by_role("group", name="from (query)").get_by_role("button")
 
     @property
     def keys(self) -> Locator:
-        """The buttons of the tokens that are looked at."""
+        """The buttons of the key tokens."""
         return self.page.get_by_role("group", name="to (key)").get_by_role("button")
 
     @property
@@ -100,7 +100,7 @@ class Explore:
 
     @property
     def arithmetic(self) -> Locator:
-        """The worked-out numbers."""
+        """The section with the arithmetic."""
         return self.page.locator(".st-key-slide-arithmetic")
 
     def head(self, layer: int, head: int) -> Locator:
@@ -108,18 +108,18 @@ class Explore:
         return self.page.get_by_role("gridcell", name=re.compile(f"^Layer {layer}, head {head}:"))
 
     def chosen(self, group: str) -> str:
-        """Which of several exclusive buttons is pressed; "" for none."""
+        """Return the selected radio button of a group; "" for none."""
         pressed = self.page.get_by_role("radiogroup", name=group).get_by_role("radio", checked=True)
         return ", ".join(name.strip() for name in pressed.all_inner_texts())
 
     # Reading
 
     def rows(self, side: Locator) -> list[tuple[str, str]]:
-        """Every token of one side with the number printed beside it, "" where there is none."""
+        """Return every token of one side with the number printed beside it, or ""."""
         return [(label, number) for label, number in side.evaluate_all(_ROWS)]
 
     def sentence(self) -> list[tuple[str, str]]:
-        """The tokens named in the sentence under the picture, each with the text that follows it."""
+        """Return the tokens named in the sentence under the picture, each with the text that follows it."""
         named: list[tuple[str, str]] = []
         for is_token, text in self.words.evaluate(_PARTS):
             if is_token:
@@ -130,7 +130,7 @@ class Explore:
 
 
 def values(where: Locator, part: str) -> list[float]:
-    """The unrounded numbers that stand beside the printed ones."""
+    """Return the unrounded values of the printed numbers."""
     return [
         float(value)
         for value in where.locator(f"[data-part={part}]").evaluate_all("a => a.map(x => x.dataset.value)")
@@ -138,11 +138,11 @@ def values(where: Locator, part: str) -> list[float]:
 
 
 def value(where: Locator, part: str) -> float:
-    """The one unrounded number that stands beside a printed one."""
+    """Return the unrounded value of the only printed number."""
     [number] = values(where, part)
     return number
 
 
 def svg(path: Path) -> ET.Element:
-    """A saved picture, which must be well-formed XML."""
+    """Parse a saved SVG, which must be well-formed XML."""
     return ET.fromstring(path.read_text("utf-8"))  # noqa: S314, our own file

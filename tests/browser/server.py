@@ -1,4 +1,4 @@
-"""Starts the app as a process of its own, as a visitor's server would run, and stops it again."""
+"""Start the app in its own process, as in production, and stop it."""
 
 import os
 import re
@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-m", "attnviz", "app")
 START_SECONDS = 60
 STOP_SECONDS = 10
 
-# Python's own opener remembers for good which proxy the first one to use it was told to ask.
+# urllib's default opener keeps the proxy settings of its first use.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -33,9 +33,9 @@ class Server:
     """A running app.
 
     Attributes:
-        url: where it answers, without a slash at the end.
-        log: everything it printed.
-        process: to be stopped only by the one who started it.
+        url: its address, without a slash at the end.
+        log: a file with everything that it printed.
+        process: its process, which only `running` stops.
     """
 
     url: str
@@ -43,20 +43,20 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def tracebacks(self) -> list[str]:
-        """Every traceback it printed so far; a visitor never sees one, so this is the place to look."""
+        """Return every traceback printed so far; pages never show one."""
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
     def websocket(
         self, origin: str, headers: dict[str, str] | None = None, address: str = "127.0.0.1"
     ) -> ClientConnection:
-        """What a page of this origin opens to talk to the app; close it, or use it as a context.
+        """Open the app's WebSocket as a page of this origin does; close it, or use it as a context manager.
 
-        `address`: from which of this machine's it is opened.
+        `address` is the local address to connect from.
         """
-        there = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+        url = self.url.replace("http", "ws", 1) + "/_stcore/stream"
         protocols = [Subprotocol("streamlit")]
         return connect(
-            there,
+            url,
             origin=Origin(origin),
             subprotocols=protocols,
             additional_headers=headers,
@@ -75,13 +75,13 @@ def running(
     flags: tuple[str, str] = ("--port", "--host"),
     below: str = "",
 ) -> Iterator[Server]:
-    """Serve the app as long as the block lasts.
+    """Serve the app until the block ends.
 
     Args:
         home: an empty folder.
-        command: what is started.
-        folder: where it is started.
-        port: where it answers; 0: on a free port.
+        command: the command to start.
+        folder: its working directory.
+        port: its port; 0 for a free one.
         flags: the command's options for the port and the address.
         below: the path below which it is served, such as "/attn".
     """
@@ -125,7 +125,7 @@ def _wait_until_healthy(server: Server) -> None:
 
 @contextmanager
 def files(folder: Path) -> Iterator[str]:
-    """Serve a folder's files; the address, "127.0.0.1:8501"."""
+    """Serve a folder's files; yield the address, such as "127.0.0.1:8501"."""
     handler = partial(SimpleHTTPRequestHandler, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""A classroom: an address without https, and whatever is typed."""
+"""Classroom conditions: a host without https, and hostile input."""
 
 import re
 from urllib.parse import urlsplit
@@ -13,10 +13,7 @@ from tests.browser.server import Server
 from tests.browser.visit import Faults, eventually
 
 
-def test_the_page_and_its_copied_link_work_by_name_without_https(
-    page: Page, server: Server, faults: Faults
-) -> None:
-    """Somebody opens the page of the teacher's computer by its name."""
+def test_page_and_copied_link_work_without_https(page: Page, server: Server, faults: Faults) -> None:
     address = server.url.replace("127.0.0.1", chromium.CLASSROOM)
     faults.hosts.add(urlsplit(address).netloc)
     pupil = Explore(page, address)
@@ -33,8 +30,6 @@ def test_the_page_and_its_copied_link_work_by_name_without_https(
     box.press("Control+v")
     expect(box).to_have_value(page.url)
 
-
-# Whatever is typed is shown as typed, and executed never.
 
 LETTERS = (
     "a 🙂 👩‍👩‍👧 e\u0301a\u0308 Z\u0351\u036b\u036aa\u0335 ze\u200bro\u200d wi\ufeff jo\u2060s "
@@ -54,8 +49,8 @@ PLACES = (
 
 
 @eventually
-def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: int) -> None:
-    """The box, the tokens of the picture, the titles of the cards and the arithmetic say what was typed."""
+def assert_shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: int) -> None:
+    """Check the typed text in the text box, the picture's tokens, the card titles and the arithmetic."""
     page = explore.page
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(text)
     for alert in ("stAlert", "stException"):
@@ -74,8 +69,8 @@ def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: 
 @pytest.mark.parametrize("text", [MARKED, f"{LETTERS} {CODE}"], ids=["marked", "letters and code"])
 def test_a_hostile_text_is_shown_as_typed(explore: Explore, text: str) -> None:
     explore.open(text="harmless words", layer=3, head=7, hide="false")
-    made = explore.page.get_by_role("main").locator(PLACES)
-    usual = made.count()
+    places = explore.page.get_by_role("main").locator(PLACES)
+    usual = places.count()
     explore.type("Sentence", text)
     read = reference_bert.tokenizer()(text, return_offsets_mapping=True)
     pieces = zip(read.tokens(), read["offset_mapping"], strict=True)
@@ -83,6 +78,6 @@ def test_a_hostile_text_is_shown_as_typed(explore: Explore, text: str) -> None:
     query = len(tokens) // 2
     explore.queries.nth(query).click()
     explore.page.mouse.move(0, 0)
-    shown_as_typed(explore, text, tokens, query)
-    assert made.count() == usual
+    assert_shown_as_typed(explore, text, tokens, query)
+    assert places.count() == usual
     assert "head=7" in explore.page.url

@@ -9,15 +9,15 @@ import pytest
 from playwright.sync_api import BrowserContext, ViewportSize, expect
 
 from tests.browser.server import ROOT, files
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
+from tests.browser.visit import DESKTOP, FONT_SIZES, PHONE, Faults, axe, fits, font_sizes
 
 PAGES = ("index", "gallery", "coming_from", "reference", "models", "architecture")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address, "127.0.0.1:8501", of the built site; a link that leads nowhere fails here."""
-    # Not --quiet: mkdocs then counts no warnings.
+    """The address of the built site, such as "127.0.0.1:8501"; a broken link fails the build."""
+    # With --quiet, mkdocs would not count warnings.
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
@@ -27,7 +27,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.everything
 @pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
-def test_every_page_can_be_read_by_everybody_and_asks_no_other_host(
+def test_every_page_is_accessible_and_contacts_no_other_host(
     site: str, context: BrowserContext, faults: Faults, viewport: ViewportSize
 ) -> None:
     faults.hosts.add(site)
@@ -35,18 +35,16 @@ def test_every_page_can_be_read_by_everybody_and_asks_no_other_host(
     for name in PAGES:
         page.goto(f"http://{site}/{name}.html")
         assert fits(page), (name, viewport)
-        # Chromium lets the keyboard scroll what scrolls, and axe does not know.
-        found = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
-        assert not found, (name, found)
+        # In Chromium the keyboard reaches every scrollable region, which axe does not take into account.
+        violations = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
+        assert not violations, (name, violations)
 
 
-def test_the_gallery_draws_its_examples_in_the_site_s_theme(
-    site: str, context: BrowserContext, faults: Faults
-) -> None:
+def test_the_gallery_uses_the_theme_of_the_site(site: str, context: BrowserContext, faults: Faults) -> None:
     faults.hosts.add(site)
     page = context.new_page()
     page.goto(f"http://{site}/gallery.html")
-    assert letters(page.get_by_role("article")) <= LETTERS
+    assert font_sizes(page.get_by_role("article")) <= FONT_SIZES
     examples = page.get_by_text("<attnviz: ")
     expect(page.locator(".attnviz iframe")).to_have_count(examples.count())
     inside = page.frame_locator("iframe").first.locator("html[data-drawn]")

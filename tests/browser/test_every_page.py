@@ -1,4 +1,4 @@
-"""Every page can be read and used by everybody: axe, narrow screens, large letters, and the way on."""
+"""Every page is accessible: axe, narrow screens, and links to the next page."""
 
 import re
 from urllib.parse import urlencode, urlsplit
@@ -8,12 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import (
-    everybody_can_use,
-    type_into,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, type_into, visit, wait_idle
 
 SECOND = "It was too tired."
 
@@ -47,11 +42,11 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "about": ("about",),
     "references": ("references?cited=Clark+et+al.+2019",),
 }
-"""Of each view the link of the page, and texts that are clicked, one after the other."""
+"""The link of each view, and regular expressions of the texts to click in turn."""
 
 
-# Of which the same is checked on journeys of their own: the lessons, the tools of Heads, Images.
-ON_A_JOURNEY = {
+# Pages that test_lessons.py, test_heads.py and test_images.py check.
+CHECKED_ELSEWHERE = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn"),
     *("write", "induction"),
@@ -60,13 +55,13 @@ ON_A_JOURNEY = {
 }
 
 
-def test_no_page_is_left_out() -> None:
-    seen = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | ON_A_JOURNEY
+def test_every_page_is_checked() -> None:
+    visited = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == visited | CHECKED_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
+def test_view_is_accessible(page: Page, server: Server, name: str) -> None:
     link, *opened = VIEWS[name]
     visit(page, f"{server.url}/{link}")
     if "Heatmap" in link:
@@ -74,12 +69,10 @@ def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     for text in opened:
         page.get_by_text(re.compile(text)).first.click()
         wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
-def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes_along(
-    page: Page, server: Server
-) -> None:
+def test_next_link_of_a_lesson_keeps_the_sentence(page: Page, server: Server) -> None:
     sentence = "Anna gave the ball to Ben, and he gave it back."
     visit(page, server.url)
     page.get_by_role("link", name="Learn").click()

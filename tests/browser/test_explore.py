@@ -1,4 +1,4 @@
-"""A visitor's own model on Explore: it is opened, writes on, and its link opens the same view."""
+"""A user's own model on Explore: opening it, generating tokens, and its link."""
 
 import re
 from pathlib import Path
@@ -6,29 +6,19 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect
 
-from tests.browser.explore import (
-    Explore,
-)
-from tests.browser.visit import (
-    PHONE,
-    assert_link_reproduces,
-    axe,
-    fits,
-    open_looked_at,
-    visit,
-    wait_idle,
-)
+from tests.browser.explore import Explore
+from tests.browser.visit import PHONE, assert_link_reproduces, axe, fits, inspect_and_open, visit, wait_idle
 from tests.capture.tiny import tiny
 
 
-def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path: Path) -> None:
+def test_own_model_is_opened_and_generates_tokens(explore: Explore, tmp_path: Path) -> None:
     page, prompt = explore.page, "The capital of France is"
     folder = tiny("gpt2", tmp_path)
     visit(page, f"{explore.url}/?{urlencode({'model': folder, 'text': prompt, 'layer': 2, 'head': 3})}")
     expect(page.get_by_test_id("stAlert")).to_contain_text(f"model = {str(folder)[:60]}")
     page.get_by_role("link", name="on this server …").click()
     expect(page.get_by_role("textbox", name=re.compile("^Your own model"))).to_have_value(str(folder))
-    open_looked_at(page)
+    inspect_and_open(page)
     page.get_by_role("link", name="Explore with it").first.click()
     expect(page).to_have_url(re.compile("model="))
     wait_idle(page)

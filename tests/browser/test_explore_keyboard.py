@@ -1,4 +1,4 @@
-"""Explore by the keyboard alone."""
+"""Explore with the keyboard only."""
 
 from tests.browser.explore import Explore
 
@@ -11,8 +11,8 @@ _ACTIVE = """
 }
 """
 
-# Numbers every element that the Tab key should stop at, and returns what they are. Buttons of which one is
-# pressed at a time are one stop: the arrow keys lead from one to the next.
+# Number the elements that the Tab key should reach, and return a name for each. A radio group is one tab
+# stop: the arrow keys move inside it.
 _NUMBER_STOPS = """
 () => {
     const found = [];
@@ -20,16 +20,16 @@ _NUMBER_STOPS = """
         for (const one of root.querySelectorAll("*")) {
             const { display, visibility } = getComputedStyle(one);
             const control = one.matches("a[href], button, input, select, textarea, summary, [tabindex]");
-            const laid = one.getClientRects().length > 0 && display !== "none" && visibility !== "hidden";
+            const visible = one.getClientRects().length > 0 && display !== "none" && visibility !== "hidden";
             const enabled = one.tabIndex >= 0 && !one.disabled && !one.closest("[inert]");
-            if (control && laid && enabled) found.push(one);
+            if (control && visible && enabled) found.push(one);
             if (one.shadowRoot) walk(one.shadowRoot);
         }
     };
     walk(document);
-    const folded = (one) => one.tagName !== "SUMMARY" && one.closest("details:not([open])");
+    const isCollapsed = (one) => one.tagName !== "SUMMARY" && one.closest("details:not([open])");
     const stops = [];
-    for (const one of found.filter((one) => !folded(one))) {
+    for (const one of found.filter((one) => !isCollapsed(one))) {
         const group = one.closest("[role=radiogroup]");
         one.stop = group?.stop ?? stops.length;
         if (group) group.stop = one.stop;
@@ -50,7 +50,7 @@ _STOP = f"""
 """
 
 
-def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore) -> None:
+def test_tab_key_reaches_and_leaves_every_control(explore: Explore) -> None:
     page = explore.page
     explore.open()
     names = page.evaluate(_NUMBER_STOPS)
@@ -67,6 +67,6 @@ def test_the_tab_key_reaches_every_control_and_leaves_it_again(explore: Explore)
             without_ring.append(names[at["stop"]])
     assert [name for at, name in enumerate(names) if at not in reached] == []
     assert without_ring == []
-    # Groups of many buttons are one stop each; inside, the arrow keys lead on.
+    # A grid is one tab stop; the arrow keys move inside it.
     assert len([name for name in names if name.startswith("gridcell")]) == 1
     assert len(names) < 75

@@ -1,4 +1,4 @@
-"""Explore with long texts: an overview that zooms into cells, a search, and a threshold."""
+"""Explore with long texts: an overview that zooms in, a search, and a threshold."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.capture.tiny import tiny
 TEXT = "red dog cat " * 340 + "red dog the"
 
 
-def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, tmp_path: Path) -> None:
+def test_long_text_can_be_zoomed_searched_and_thresholded(explore: Explore, tmp_path: Path) -> None:
     page, folder = explore.page, tiny("bloom", tmp_path)
     open_model(page, explore.url, folder)
     page.get_by_role("link", name="Explore with it").first.click()
@@ -34,15 +34,15 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
     page.keyboard.press("Control+Home")
     expect(explore.words).to_contain_text(f"largest {percent(float(weights[:8, :8].max()), 1)}")
 
-    the = next(at for at, token in enumerate(block.query_tokens) if token.text == "the")
-    # The search finds the only "the", at the end, and shows it in cells.
+    position = next(at for at, token in enumerate(block.query_tokens) if token.text == "the")
+    # The search finds the only "the", at the end, and zooms to its cells.
     page.get_by_role("searchbox", name="Find a token").fill("the")
     page.keyboard.press("Enter")
-    expect(page.get_by_text(f"1 of 1: {the + 1} the", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"1 of 1: {position + 1} the", exact=True)).to_be_visible()
     for _ in range(3):
         page.get_by_role("button", name="Zoom in").click()
         wait_idle(page)
-    expect(explore.words).to_contain_text("the attends to")  # it is still in the part
+    expect(explore.words).to_contain_text("the attends to")  # it is still in view
     expect(page.get_by_role("button", name="Whole text")).to_have_attribute("aria-disabled", "false")
     page.get_by_role("button", name="Earlier queries").click()
     wait_idle(page)
@@ -52,7 +52,7 @@ def test_a_long_text_zooms_is_searched_and_says_what_it_hides(explore: Explore, 
     page.keyboard.press("0")
     expect(page.get_by_role("button", name="Whole text")).to_have_attribute("aria-disabled", "true")
 
-    # A click on a block opens it; then cells are the model's weights.
+    # A click on a block zooms in; then each cell is one weight.
     matrix.click(position={"x": 2, "y": 2})
     wait_idle(page)
     matrix.click(position={"x": 2, "y": 2})

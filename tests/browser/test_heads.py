@@ -1,6 +1,6 @@
-"""One journey through each tool of Heads: its main control, its numbers, its file, and its link.
+"""One walk through each tool of Heads: its main control, numbers, file and link.
 
-That a computed number is the model's own, and what the pages say in words, is proved below `tests/app/heads`.
+`tests/app/heads` checks the computed numbers and the texts of the pages.
 """
 
 import re
@@ -17,10 +17,10 @@ from tests.browser.explore import TIRED, svg
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
+    assert_accessible,
     box_of,
     eventually,
-    everybody_can_use,
-    first_visit,
+    open_page,
     save,
     type_into,
     wait_idle,
@@ -32,41 +32,39 @@ HOSTILE = "<script>alert(1)</script> **too**"
 
 
 def numbers(cells: Locator) -> list[float]:
-    """What the cells hold, read at one moment: a picture may be drawn anew in the midst of it."""
+    """Return the values of all cells, read in one call, since the picture may be redrawn in between."""
     return [float(value or "nan") for value in cells.evaluate_all("all => all.map(x => x.dataset.value)")]
 
 
 # What does each head do?
 
 
-def to_the_first(text: str) -> Floats:
-    """[layer, head]: which share of its attention an average token of the sentence's own gives to [CLS]."""
+def mean_weight_to_cls(text: str) -> Floats:
+    """Return the mean weight [layer, head] from the tokens that are not special to [CLS]."""
     return np.asarray(forward(text).weights[:, :, 1:-1, 0].mean(axis=-1))
 
 
-def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
+def test_score_heads_by_rule_and_by_pronouns(page: Page, server: Server, tmp_path: Path) -> None:
     lines = (TIRED, "The ferry was late again.", "Bees dance, and bears dance, too.")
-    first_visit(page, server, "score_heads", test="first token", text=TIRED)
+    open_page(page, server, "score_heads", test="first token", text=TIRED)
     heads = page.get_by_role("grid").first.get_by_role("gridcell")
     expect(heads).to_have_count(72, timeout=COMPUTED_MS)
-    mean = np.mean([to_the_first(line) for line in lines], axis=0)
+    mean = np.mean([mean_weight_to_cls(line) for line in lines], axis=0)
 
     @eventually
-    def shows(values: Floats) -> None:
+    def check(values: Floats) -> None:
         np.testing.assert_allclose(numbers(heads), values.ravel(), atol=1e-4)
 
     page.get_by_role("radio", name="Paste").click()
     sentences = page.get_by_role("textbox", name="Sentences, one per line")
     expect(sentences).to_have_value(TIRED)
-    shows(to_the_first(TIRED))
+    check(mean_weight_to_cls(TIRED))
     type_into(page, "Sentences, one per line", "\n".join([*lines, "", "word " * 600]), "Control+Enter")
-    shows(mean)
+    check(mean)
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     expect(page.get_by_text("1 line could not be read")).to_be_visible()
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
     test = page.get_by_role("combobox", name=re.compile("Test"))
     test.fill("pronoun to noun")
@@ -74,7 +72,7 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     box = page.get_by_role("textbox", name="Pairs, one per line")
     expect(box).to_have_value(pairs.EXAMPLE)
     expect(page.get_by_role("gridcell", name="Head 4-2: 100 %").first).to_be_visible()
-    wait_idle(page)  # no head can be picked while pairs are read
+    wait_idle(page)  # no head can be selected while the pairs are read
     page.get_by_role("gridcell", name="Head 4-4:").first.click()
     expect(page).to_have_url(re.compile(r"head=4"))
     file = save(page, "Save as CSV", tmp_path)
@@ -89,9 +87,9 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
 # Beyond weights.
 
 
-def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
-    text = "The dog saw <u>it</u>."  # each token is left out once, so few of them
-    first_visit(page, server, "beyond_weights", text=text, layer=2, head=7)
+def test_beyond_weights_explains_the_selected_cell(page: Page, server: Server) -> None:
+    text = "The dog saw <u>it</u>."  # short, because each token is occluded once
+    open_page(page, server, "beyond_weights", text=text, layer=2, head=7)
 
     grid = page.get_by_role("grid", name="rank in the row")
 
@@ -107,7 +105,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     cells("Rollout").nth(dog).click()
     expect(page.get_by_text("The product over all layers")).to_be_visible()
     expect(cells("Rollout").nth(it)).to_have_accessible_name(re.compile("the token itself"))
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 # What changes?
@@ -122,10 +120,8 @@ def point(page: Page, picture: int, row: int, column: int, size: int, click: boo
     (cells.click if click else cells.hover)(position=position)
 
 
-def test_compare_draws_both_sentences_and_their_difference(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
-    first_visit(page, server, "compare")
+def test_compare_shows_two_sentences_and_their_difference(page: Page, server: Server, tmp_path: Path) -> None:
+    open_page(page, server, "compare")
     point(page, 2, IT, DOG, size=15)
     expect(page.locator("p.words").nth(2)).to_have_text(re.compile(r"^it → dog −\d+\.\d points$"))
     page.get_by_role("application").nth(1).focus()
@@ -141,27 +137,29 @@ def test_compare_draws_both_sentences_and_their_difference(
     wait_idle(page)
     file = save(page.locator(".st-key-compared-difference .root"), "SVG", tmp_path)
     assert "attnviz-minilm-head6-9-two-sentences-difference" in file.name
-    said = " ".join(svg(file).itertext())
+    saved_text = " ".join(svg(file).itertext())
     for part in (OPENING.text, OPENING.other, "Head 6-9, second − first"):
-        assert part in said
+        assert part in saved_text
     page.get_by_text("How words are aligned").click()
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 # Intervene.
 
 
-def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: Server) -> None:
-    first_visit(page, server, "intervene", open="Which head matters most?")
-    page.get_by_role("button", name="Ablate head 4-2").click()
-    all_that_a_reload_needs = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
-    expect(page).to_have_url(all_that_a_reload_needs)
-    page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
-    expect(page).to_have_url(all_that_a_reload_needs)
+def test_intervene_ablates_heads(page: Page, server: Server) -> None:
+    open_page(page, server, "intervene", open="Which head matters most?")
+    expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
+    complete_link = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
+    expect(page).to_have_url(complete_link)
+    page.evaluate(
+        "history.pushState({}, '', 'intervene?head=2')"
+    )  # as when the server corrects a choice late
+    expect(page).to_have_url(complete_link)
     bars = page.get_by_role("table", name="Change of each token’s output (angle)").locator("tbody tr")
     expect(bars).to_have_count(15)
-    turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
-    expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{turned[IT]}°")
+    angles = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
+    expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{angles[IT]}°")
     rank = page.get_by_text(re.compile(r"number \d+ of 72"))
     expect(rank).to_be_visible(timeout=COMPUTED_MS)
     cell = page.get_by_role("gridcell", name="Head 6-12")
@@ -170,7 +168,7 @@ def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: S
     page.get_by_role("button", name="Ablate head 6-12").click()
     expect(page.get_by_text("With these changes, the output of")).to_be_visible()
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 # Find
@@ -178,8 +176,8 @@ def test_intervene_a_head_is_ablated_and_pointed_elsewhere(page: Page, server: S
 PLOTLY = "() => performance.getEntriesByType('resource').filter(({ name }) => /plotly/i.test(name)).length"
 
 
-def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, server: Server) -> None:
-    first_visit(page, server, "", text=TIRED, layer=4, head=2, query="10 it")
+def test_find_lists_similar_tokens_of_a_head_from_explore(page: Page, server: Server) -> None:
+    open_page(page, server, "", text=TIRED, layer=4, head=2, query="10 it")
     page.get_by_role("button", name="More about this head").click()
     assert page.evaluate(PLOTLY) == 0
     page.get_by_role("link", name="Similar tokens in head 4-2").click()
@@ -196,7 +194,7 @@ def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, serv
     attends = page.get_by_role("paragraph").filter(has_text="it attends most to train (")
     expect(attends.first).to_be_visible(timeout=COMPUTED_MS)
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
     page.get_by_role("link", name="Open in Explore").first.click()
     expect(page).not_to_have_url(re.compile("find"))
     wait_idle(page)

@@ -1,4 +1,4 @@
-"""Models that see: their numbers, another head, a file of one's own, and axe finds nothing."""
+"""Images: numbers, selection of heads and patches, uploads, and accessibility."""
 
 import re
 from pathlib import Path
@@ -10,51 +10,47 @@ from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS
 from attnviz.trained.shapes import figures
 from tests.browser.server import Server
-from tests.browser.visit import (
-    axe,
-    everybody_can_use,
-    first_visit,
-    fits,
-    open_model,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, axe, fits, open_model, open_page, visit, wait_idle
 from tests.capture.tiny import tiny
 
 HEAD = figures.stored().by_shape.head
-UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
+UPLOADER = "presentation-role-conflict (minor)"  # caused by Streamlit's file uploader
 
 
-def upload(page: Page, file: Path, content: bytes, refused: str = "") -> None:
-    """Give the page a file; what it refuses it says so of."""
+def upload(page: Page, file: Path, content: bytes, error: str = "") -> None:
+    """Upload a file; check the error message if one is expected."""
     file.write_bytes(content)
     page.locator("input[type=file]").set_input_files(file)
-    if refused:
-        expect(page.get_by_test_id("stAlert")).to_contain_text(f"{file.name}: {refused}")
+    if error:
+        expect(page.get_by_test_id("stAlert")).to_contain_text(f"{file.name}: {error}")
     wait_idle(page)
 
 
-def test_a_word_and_the_patches_that_it_attends_to(page: Page, server: Server) -> None:
-    first_visit(page, server, "images")
-    asked = QUESTIONS["six shapes"]
+def test_hovering_a_patch_shows_its_weight_and_clicking_selects_it(page: Page, server: Server) -> None:
+    open_page(page, server, "images")
+    question = QUESTIONS["six shapes"]
     words = page.get_by_role("group", name="Words of the text").get_by_role("button")
-    chosen = words.filter(has_text=asked.named)
+    chosen = words.filter(has_text=question.keyword)
     expect(chosen).to_have_attribute("aria-pressed", "true")
-    patch = page.get_by_role("gridcell", name=f"row {asked.asked.row + 1}, column {asked.asked.column + 1}:")
+    patch = page.get_by_role(
+        "gridcell", name=f"row {question.target.row + 1}, column {question.target.column + 1}:"
+    )
     expect(patch).to_have_accessible_name(re.compile(r": \d+\.\d %"))
     weight = str(patch.get_attribute("aria-label")).split(": ")[-1]
     patch.hover()
-    expect(page.get_by_text(f"{asked.named} attends to row {asked.asked.row + 1}, column")).to_be_visible()
+    expect(
+        page.get_by_text(f"{question.keyword} attends to row {question.target.row + 1}, column")
+    ).to_be_visible()
     patch.click()
     wait_idle(page)
-    expect(chosen).to_have_text(f"{asked.named}{weight}")  # of the patch: who attends to it
-    everybody_can_use(page)
+    expect(chosen).to_have_text(f"{question.keyword}{weight}")  # weights to the selected patch
+    assert_accessible(page)
 
 
-def test_images(page: Page, server: Server, tmp_path: Path) -> None:
-    folder = tiny("vit", tmp_path / "vit")  # it sees three rows of five patches
+def test_own_vision_model_and_uploaded_images(page: Page, server: Server, tmp_path: Path) -> None:
+    folder = tiny("vit", tmp_path / "vit")  # it reads three rows of five patches
     open_model(page, server.url, folder)
-    first_visit(page, server, "images", model=folder, picture="two shapes", layer=2, head=3)
+    open_page(page, server, "images", model=folder, picture="two shapes", layer=2, head=3)
     patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
     expect(patches).to_have_count(15)
     patches.nth(3).click()
@@ -63,16 +59,16 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     page.get_by_role("gridcell", name="Layer 1, head 2:").click()
     wait_idle(page)
     expect(page.get_by_role("heading", name="Layer 1 · Head 2")).to_be_visible()
-    everybody_can_use(page)
+    assert_accessible(page)
 
-    asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own", "model": folder}
-    visit(page, f"{server.url}/images?{urlencode(asked)}")
+    choices = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own", "model": folder}
+    visit(page, f"{server.url}/images?{urlencode(choices)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
-    for name, content, refused in (
+    for name, content, error in (
         ("no", b"no picture", "This file is not a readable image"),
         ("boat", computed.drawn("boat"), ""),
     ):
-        upload(page, tmp_path / f"{name}.png", content, refused)
+        upload(page, tmp_path / f"{name}.png", content, error)
         for label in ("Layer", "Head"):
             expect(page.get_by_role("spinbutton", name=label)).to_have_value("2")
         expect(page.get_by_role("combobox", name="Query patch")).to_have_value("row 3, column 2")
@@ -81,9 +77,9 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     assert fits(page)
 
 
-def test_a_phone_shows_words_picture_and_weight_at_once(page: Page, server: Server) -> None:
+def test_words_and_picture_fit_a_phone_screen(page: Page, server: Server) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    first_visit(page, server, "images")
+    open_page(page, server, "images")
     words = page.get_by_role("group", name="Words of the text")
     for shown in (
         page.get_by_text("Most probable next words:"),

@@ -1,6 +1,6 @@
-"""One journey through each Learn page: its main control by keyboard or mouse, its numbers, and its link.
+"""One walk through each Learn page: its main control by keyboard or mouse, its numbers and its link.
 
-That a computed number is the model's own is proved below `tests/app/lessons`.
+`tests/app/lessons` checks the computed numbers.
 """
 
 import re
@@ -22,44 +22,38 @@ from attnviz.text import head_name
 from attnviz.trained.snapshots import stored
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
-from tests.browser.visit import (
-    box_of,
-    everybody_can_use,
-    first_visit,
-    press,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, box_of, open_page, press, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
-WRITTEN = STORIES["repeated_word"]
-HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
+STORY = STORIES["repeated_word"]
+HOSTILE = "The <u>dog</u> saw it too."  # short enough for every picture to show all tokens
 LAYER, HEAD = 3, 1  # from 0
 
 
-MOVING = ("query_key_value", "block", "cause")
+ANIMATED = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with all sections; return the part that is not the menu."""
-    if name in MOVING:
+    """Open a lesson by a link, with all sections; return its main part."""
+    if name in ANIMATED:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
-    return first_visit(page, server, name, **everything, **choices)
+    return open_page(page, server, name, **everything, **choices)
 
 
 def labels(text: str) -> list[str]:
-    """What BERT's tokens of a text are called."""
+    """Return the texts of BERT's tokens."""
     return [token.text for token in tokens(text)]
 
 
-def assert_asked(page: Page, **choices: str) -> None:
-    """The address names these choices."""
+def assert_in_url(page: Page, **choices: str) -> None:
+    """Check that the page's URL has these parameters."""
     for name, chosen in choices.items():
         expect(page).to_have_url(re.compile(re.escape(urlencode({name: chosen}))))
 
 
 def data(where: Locator) -> list[list[float]]:
-    """Of each row of a table, the unrounded numbers of its cells."""
+    """Return the unrounded numbers of a table, by row."""
     found: list[list[float]] = where.evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td[data-value]')].map(c => +c.dataset.value))"
         ".filter(row => row.length)"
@@ -67,8 +61,8 @@ def data(where: Locator) -> list[list[float]]:
     return found
 
 
-def walked(page: Page, part: str) -> list[float]:
-    """Return the unrounded numbers of this part of the picture of the steps."""
+def step_values(page: Page, part: str) -> list[float]:
+    """Return the unrounded numbers of one part of the steps widget."""
     return values(page.locator(".root.steps"), part)
 
 
@@ -77,15 +71,15 @@ def test_weighted_average(page: Page, server: Server) -> None:
     slider = page.get_by_role("slider", name="Temperature T")
     slider.press("Home")
     wait_idle(page)
-    assert_asked(page, softmax_temperature="0")
+    assert_in_url(page, softmax_temperature="0")
     picture = page.locator(".root.steps")
     picture.locator('[data-name="output"]').focus()
     press(page, "End")
     expect(picture.locator(".detail")).to_have_attribute("data-cell", "output 0 31")
-    [result] = walked(page, "result")
-    assert sum(walked(page, "product")) == pytest.approx(result, abs=1e-6)
+    [result] = step_values(page, "result")
+    assert sum(step_values(page, "product")) == pytest.approx(result, abs=1e-6)
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_scale(page: Page, server: Server) -> None:
@@ -96,9 +90,9 @@ def test_scale(page: Page, server: Server) -> None:
     wait_idle(page)
     page.get_by_role("button", name="New random vectors").press("Enter")
     wait_idle(page)
-    assert_asked(page, d="128", vectors_seed="6")
+    assert_in_url(page, d="128", vectors_seed="6")
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_query_key_value(page: Page, server: Server) -> None:
@@ -109,13 +103,13 @@ def test_query_key_value(page: Page, server: Server) -> None:
         press(page, "ArrowRight")
         expect(page.locator(f'.root.steps[data-step="{number}"]')).to_be_visible()
     wait_idle(page)
-    assert_asked(page, step_of_six="6")
+    assert_in_url(page, step_of_six="6")
     weights = query_key_value.walk(HOSTILE, 3, 1, labels(HOSTILE).index("it")).weights
-    np.testing.assert_allclose(walked(page, "weights-cell"), weights, atol=1e-4)
+    np.testing.assert_allclose(step_values(page, "weights-cell"), weights, atol=1e-4)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
     expect(page.get_by_role("grid", name="every column is one query")).to_be_visible()
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_many_heads(page: Page, server: Server) -> None:
@@ -126,9 +120,9 @@ def test_many_heads(page: Page, server: Server) -> None:
     press(page, "ArrowUp", "Enter")
     expect(page.get_by_role("spinbutton", name="Head", exact=True)).to_have_value("7")
     wait_idle(page)
-    assert_asked(page, head="7")
+    assert_in_url(page, head="7")
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_masks(page: Page, server: Server) -> None:
@@ -138,7 +132,7 @@ def test_masks(page: Page, server: Server) -> None:
     it, dog = 9, 2
     cells.focus()
     press(page, *dog * ["ArrowRight"], "Enter")
-    assert_asked(page, mask="window", cells="10>3")
+    assert_in_url(page, mask="window", cells="10>3")
     wait_idle(page)
     box = box_of(cells)
     x, y = (box["width"] * (dog + 0.5) / 15, box["height"] * (it + 0.5) / 15)
@@ -147,22 +141,22 @@ def test_masks(page: Page, server: Server) -> None:
     cells.click(position={"x": x, "y": y})
     page.wait_for_url(lambda url: "cells=" not in url)
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_positions(page: Page, server: Server) -> None:
-    main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
+    main = open_page(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
     box = box_of(page.locator('[aria-label^="Sinusoidal positions"]'))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(page.locator("#vg-tooltip-element")).to_contain_text("/64)) = ")
     page.get_by_role("button", name="Shuffle").press("Enter")
     wait_idle(page)
-    assert_asked(page, order="4")
+    assert_in_url(page, order="4")
     page.get_by_role("radio", name="ALiBi").press("Enter")
     wait_idle(page)
-    assert_asked(page, encoding="alibi")
+    assert_in_url(page, encoding="alibi")
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_cross_attention(page: Page, server: Server) -> None:
@@ -174,12 +168,20 @@ def test_cross_attention(page: Page, server: Server) -> None:
     queries.first.press("End")
     page.keyboard.press("Enter")
     wait_idle(page)
-    assert_asked(page, reads=f"{queries.count()} [SEP]")
+    assert_in_url(page, reads=f"{queries.count()} [SEP]")
     assert page.get_by_role("main").locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
-STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
+STEPS = (
+    "layer_input",
+    "attention",
+    "first_sum",
+    "after_attention",
+    "feed_forward",
+    "second_sum",
+    "layer_output",
+)
 
 
 def test_block(page: Page, server: Server) -> None:
@@ -196,17 +198,17 @@ def test_block(page: Page, server: Server) -> None:
     press(page, *4 * ["ArrowDown"])
     expect(page.get_by_role("button", name="6 Add")).to_have_attribute("aria-current", "step")
     wait_idle(page)
-    assert_asked(page, stage_in_block="6")
+    assert_in_url(page, stage_in_block="6")
     press(page, "ArrowDown")
-    expect(part("came_out")).to_be_visible()
+    expect(part("layer_output")).to_be_visible()
     wait_idle(page)
-    part("came_out").focus()
+    part("layer_output").focus()
     press(page, "Control+End")
     vectors = block.walk(HOSTILE, 4, labels(HOSTILE).index("it")).vectors
     shown = [value(main, f"{name}-result") for name in STEPS]
     assert shown == pytest.approx([vectors[name].values[383] for name in STEPS], abs=2e-4)
     assert main.locator("u").count() == 0
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_translate(page: Page, server: Server) -> None:
@@ -220,9 +222,9 @@ def test_translate(page: Page, server: Server) -> None:
     expect(page.get_by_role("heading", name="elle était trop étroite.")).to_be_visible()
     expect(english.locator(".words")).to_contain_text("it attends to road")
     french.get_by_text("car", exact=True).click()
-    assert_asked(page, french="9 car")
+    assert_in_url(page, french="9 car")
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_cause(page: Page, server: Server) -> None:
@@ -231,11 +233,11 @@ def test_cause(page: Page, server: Server) -> None:
     page.get_by_role("radio", name="7 road", exact=True).press("Space")
     translation = page.locator(".st-key-slide-picture p").filter(has_text="Now:")
     expect(translation).to_contain_text("car elle était")
-    assert_asked(page, edits="encoder 2-1 9 2>7")
+    assert_in_url(page, edits="encoder 2-1 9 2>7")
     page.get_by_role("button", name="Undo all changes").click()
     expect(translation).to_have_count(0)
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_write(page: Page, server: Server) -> None:
@@ -244,15 +246,15 @@ def test_write(page: Page, server: Server) -> None:
 
     written = story.locator("button.written")
     expect(written).to_have_count(3)
-    expect(story.locator(".place")).to_have_text("token 1 of 2")  # what comes next is no token yet
+    expect(story.locator(".place")).to_have_text("token 1 of 2")  # the next word is not a token yet
     page.get_by_role("button", name="Next word").click()
     expect(written).to_have_count(4)
-    assert_asked(page, write="3", written_word="3")
+    assert_in_url(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()
-    assert_asked(page, written_word="2")
-    expect(page.locator(".st-key-what-the-heads-read")).to_be_visible()
+    assert_in_url(page, written_word="2")
+    expect(page.locator(".st-key-heads-of-the-word")).to_be_visible()
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_induction(page: Page, server: Server) -> None:
@@ -263,10 +265,10 @@ def test_induction(page: Page, server: Server) -> None:
     ablated.press_sequentially(name)
     page.get_by_role("option", name=name).click()
     page.keyboard.press("Escape")
-    assert_asked(page, edits=name)
+    assert_in_url(page, edits=name)
     expect(page.get_by_role("cell", name=f"without {name}", exact=True)).to_be_visible()
     wait_idle(page)
-    everybody_can_use(page)
+    assert_accessible(page)
 
 
 def test_watch_it_learn(page: Page, server: Server) -> None:
@@ -277,5 +279,5 @@ def test_watch_it_learn(page: Page, server: Server) -> None:
         slider.press(key)
         wait_idle(page)
         expect(page.get_by_role("heading", name=f"Encoder 2-1 after {step:,} steps")).to_be_visible()
-        assert_asked(page, training_step=str(step))
-    everybody_can_use(page)
+        assert_in_url(page, training_step=str(step))
+    assert_accessible(page)

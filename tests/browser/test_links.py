@@ -1,4 +1,4 @@
-"""A link opens exactly the view it was copied from, and the way back undoes one step."""
+"""A copied link opens exactly the same view, and the Back button undoes one step."""
 
 import re
 
@@ -9,9 +9,7 @@ from tests.browser.server import Server
 from tests.browser.visit import assert_link_reproduces, menu, type_into, visit, wait_idle
 
 
-def test_the_link_of_a_view_made_by_clicking_opens_that_view_and_so_does_the_next_one(
-    explore: Explore,
-) -> None:
+def test_link_reproduces_a_view_made_by_clicking(explore: Explore) -> None:
     page = explore.page
     explore.open(query="13 too", key="3 dog")
     explore.type("Sentence", "Naïve tokenization & un#believable 100% + “quotes”? Ünïcödé 🙂 = yes/no.")
@@ -34,7 +32,7 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view_and_so_does_the_nex
 OWN = "Own words travel along."
 
 
-def test_each_step_back_undoes_one_thing(explore: Explore) -> None:
+def test_back_button_undoes_one_step(explore: Explore) -> None:
     page = explore.page
     explore.open()
     box = page.get_by_role("textbox", name="Sentence")
@@ -55,9 +53,9 @@ def test_each_step_back_undoes_one_thing(explore: Explore) -> None:
     expect(box).to_have_value(OWN)
 
 
-def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, server: Server) -> None:
+def test_back_button_returns_to_the_previous_page(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/heads")
-    # All of a card is a link, which lies over its last line, too.
+    # The whole card is a link, also its last line.
     page.locator(".st-key-card-beyond_weights p").last.click(force=True)
     expect(page).to_have_url(re.compile("/beyond_weights"))
     wait_idle(page)
@@ -66,8 +64,8 @@ def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, s
     expect(page).to_have_url(re.compile("text=Own\\+words"))
     wait_idle(page)
     page.get_by_role("main").get_by_role("link", name="Explore").click()
-    for question in ("All 72 heads", "Beyond weights"):
-        expect(page.get_by_role("heading", name=question)).to_be_visible()
+    for heading in ("All 72 heads", "Beyond weights"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
         wait_idle(page)
         expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)
         expect(page.get_by_test_id("stAlert")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The example notebook runs and finds what it says; its figures are drawn in its theme, or at least seen."""
+"""The example notebook gives the stated results; its figures follow the theme and have a static fallback."""
 
 import html
 import json
@@ -19,7 +19,7 @@ from tests.export.report.made import encoder
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
-# In a process of its own: a kernel's client wants an event loop, which the tests' browser has already.
+# In a separate process: nbclient needs an event loop, and Playwright already runs one here.
 EXECUTE = """
 import nbclient, nbformat
 notebook = nbformat.read("notebook.ipynb", as_version=4)
@@ -31,14 +31,14 @@ Outputs = dict[str, list[dict[str, Any]]]
 
 
 def code_cells(file: Path) -> Outputs:
-    """What each cell of code has given, by the cell's name."""
+    """Return the outputs of each code cell, by its id."""
     cells = json.loads(file.read_text("utf-8"))["cells"]
     return {cell["id"]: cell["outputs"] for cell in cells if cell["cell_type"] == "code"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the notebook has run: a folder docs beside attnviz, as Jupyter and VS Code run it."""
+    """The folder of the executed notebook: docs next to attnviz, as Jupyter and VS Code run it."""
     (tmp_path / "attnviz").symlink_to(ROOT / "attnviz")
     folder = tmp_path / "docs"
     folder.mkdir()
@@ -52,34 +52,34 @@ def printed(outputs: Outputs, cell: str) -> str:
     return "".join("".join(output["text"]) for output in outputs[cell] if output.get("name") == "stdout")
 
 
-def test_the_repository_keeps_no_outputs() -> None:
+def test_repository_notebook_has_no_outputs() -> None:
     assert not any(code_cells(NOTEBOOK).values())
 
 
 def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path) -> None:
     outputs = code_cells(folder / "executed.ipynb")
-    assert not [output for given in outputs.values() for output in given if output.get("name") == "stderr"]
-    check_what_it_finds(outputs)
-    assert "it-looks-at-the-dog.html" in {file.name for file in folder.iterdir()}
-    check_its_figures(outputs, context, faults, folder / "cells.html")
+    assert not [output for cell in outputs.values() for output in cell if output.get("name") == "stderr"]
+    check_results(outputs)
+    assert "it-attends-to-the-dog.html" in {file.name for file in folder.iterdir()}
+    check_figures(outputs, context, faults, folder / "cells.html")
 
 
-def check_what_it_finds(outputs: Outputs) -> None:
+def check_results(outputs: Outputs) -> None:
     assert printed(outputs, "find").startswith("Layer 4, head 2:")
     first, second = printed(outputs, "doubt").splitlines()
     for line in (first, second):
-        trophy, suitcase = (int(share.strip(" ,%").split(" ")[-1]) for share in line.split("%")[:2])
+        trophy, suitcase = (int(percentage.strip(" ,%").split(" ")[-1]) for percentage in line.split("%")[:2])
         assert trophy > suitcase
     assert outputs["row"][0]["data"]["text/plain"][1].startswith("3:dog")
     assert "text/html" in outputs["links"][0]["data"]
     assert outputs["read"][0]["data"]["text/plain"] == ["(6, 12, 15, 15)"]
-    in_a_loop = [output["data"] for output in outputs["doubt"] if output["output_type"] == "display_data"]
-    assert [data["text/plain"] for data in in_a_loop] == [["<attnviz: Layer 4, head 2 of minilm>"]] * 2
-    assert all("<iframe" in "".join(data["text/html"]) for data in in_a_loop)
+    figures = [output["data"] for output in outputs["doubt"] if output["output_type"] == "display_data"]
+    assert [data["text/plain"] for data in figures] == [["<attnviz: Layer 4, head 2 of minilm>"]] * 2
+    assert all("<iframe" in "".join(data["text/html"]) for data in figures)
 
 
-def check_its_figures(outputs: Outputs, context: BrowserContext, faults: Faults, file: Path) -> None:
-    faults.hosts.add("")  # files
+def check_figures(outputs: Outputs, context: BrowserContext, faults: Faults, file: Path) -> None:
+    faults.hosts.add("")  # file: URLs
     cells = [outputs[cell][0]["data"]["text/html"] for cell in ("look", "tired", "matrix")]
     figures = "".join("".join(lines) for lines in cells)
     file.write_text(f"<!doctype html><meta charset=utf-8>{figures}", "utf-8")
@@ -95,55 +95,53 @@ def check_its_figures(outputs: Outputs, context: BrowserContext, faults: Faults,
         assert figure.locator("canvas").first.evaluate(COLOURS) > 20
 
 
-def framed(context: BrowserContext, around: str, figure: str) -> Page:
-    """A page with a figure in its body."""
+def page_with_figure(context: BrowserContext, around: str, figure: str) -> Page:
+    """Open a page with a figure in its body."""
     page = context.new_page()
     page.set_content(f"<!doctype html>{around}{figure}")
     return page
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_where_scripts_are_forbidden_the_picture_is_seen(
-    context: BrowserContext, faults: Faults, theme: Any
-) -> None:
+def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults: Faults, theme: Any) -> None:
     figure = show(encoder(), view="matrix", theme=theme)._repr_html_()
-    # What JupyterLab and GitHub leave of a figure that they do not trust.
-    left = re.sub("<(style|script|iframe).*?</\\1>", "", figure, flags=re.DOTALL)
-    untrusted = framed(context, "<body>", left).get_by_role("img")
+    # JupyterLab and GitHub remove these elements from an untrusted figure.
+    sanitized = re.sub("<(style|script|iframe).*?</\\1>", "", figure, flags=re.DOTALL)
+    untrusted = page_with_figure(context, "<body>", sanitized).get_by_role("img")
     expect(untrusted.locator("..")).to_have_text("Layer 1, head 1 of made. Trust this notebook to interact.")
-    seen = untrusted.screenshot()
+    picture = untrusted.screenshot()
     assert untrusted.evaluate("picture => picture.naturalWidth") == 640
     policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'self'\">"
-    forbidden = framed(context, f"{policy}<body>", figure)
+    forbidden = page_with_figure(context, f"{policy}<body>", figure)
     expect(forbidden.locator("iframe")).to_be_visible()
-    assert forbidden.get_by_role("img").screenshot() == seen
+    assert forbidden.get_by_role("img").screenshot() == picture
     assert faults.seen
     assert all("violates" in fault for fault in faults.seen)
     faults.seen.clear()
 
 
-def test_a_figure_is_drawn_inside_of_another_frame(context: BrowserContext, faults: Faults) -> None:
-    """As Colab and marimo's `mo.iframe` place it: the outer frame has an origin of its own, or the page's."""
+def test_figure_is_drawn_inside_another_frame(context: BrowserContext, faults: Faults) -> None:
+    """Colab and marimo's `mo.iframe` do so: the outer frame has an opaque origin, or that of the page."""
     figure = html.escape(show(encoder())._repr_html_())
     context.set_offline(True)
     for sandbox in ('sandbox="allow-scripts"', ""):
-        page = framed(
+        page = page_with_figure(
             context, "<body>", f'<iframe {sandbox} width="960" height="900" srcdoc="{figure}"></iframe>'
         )
         inside = page.frame_locator("iframe").frame_locator("iframe")
         expect(inside.locator("h2").first).to_have_text("All 6 heads at a glance")
         assert inside.locator("canvas").first.evaluate(COLOURS) > 20
-    page = framed(
+    page = page_with_figure(
         context, "<body>", f'<iframe sandbox="" width="960" height="900" srcdoc="{figure}"></iframe>'
     )
-    expect(page.frame_locator("iframe").get_by_role("img")).to_be_visible()  # no script may run there
+    expect(page.frame_locator("iframe").get_by_role("img")).to_be_visible()  # scripts cannot run there
     assert faults.seen
     assert all("Blocked script execution" in fault for fault in faults.seen)
     faults.seen.clear()
 
 
-def test_an_unpacked_figure_may_ask_nobody_for_anything(context: BrowserContext, faults: Faults) -> None:
-    page = framed(context, "<body>", show(encoder())._repr_html_())
+def test_figure_cannot_make_requests(context: BrowserContext, faults: Faults) -> None:
+    page = page_with_figure(context, "<body>", show(encoder())._repr_html_())
     expect(page.frame_locator("iframe").locator("canvas").first).to_be_visible()
     [_, inside] = page.frames
     assert inside.evaluate("fetch('data:,').then(() => 'answered', () => 'refused')") == "refused"
@@ -152,7 +150,7 @@ def test_an_unpacked_figure_may_ask_nobody_for_anything(context: BrowserContext,
     faults.seen.clear()
 
 
-def test_a_figure_follows_the_notebook_s_theme(context: BrowserContext) -> None:
+def test_figure_follows_the_notebook_theme(context: BrowserContext) -> None:
     figure = show(encoder(), view="lines")._repr_html_()
     page = context.new_page()
     inside = page.frame_locator("iframe").locator("html[data-drawn]")
@@ -164,7 +162,9 @@ def test_a_figure_follows_the_notebook_s_theme(context: BrowserContext) -> None:
         ("<html theme=dark><body>", "dark"),
         ("<body>", "light"),
     ):
-        page.emulate_media(color_scheme="light" if expected == "dark" else "dark")  # the machine's is another
+        page.emulate_media(
+            color_scheme="light" if expected == "dark" else "dark"
+        )  # the system's is the opposite
         page.goto("about:blank")
         page.set_content(f"<!doctype html>{around}{figure}")
         expect(inside).to_have_attribute("data-theme", expected)

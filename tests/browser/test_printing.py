@@ -1,4 +1,4 @@
-"""Every page can be printed, also from the dark theme: light, and in one column on enough sheets."""
+"""Pages print in light colours, also from the dark theme, complete and in one column."""
 
 import re
 from urllib.parse import urlencode
@@ -9,10 +9,10 @@ from tests.browser.server import Server
 from tests.browser.visit import reveal, visit
 
 MILLIMETRE = 96 / 25.4  # in CSS pixels
-WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
+WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # A4 without its margins
 LONG = "The judge asked the young lawyer whether the witness that she had called would come. " * 2
 
-# What is too wide, what hides a part of itself, what can be pressed, and the colours in which widgets draw.
+# Elements that are too wide, clipped elements, buttons, and the widgets' themes.
 _ON_PAPER = """
 () => {
     const main = document.querySelector(".stMainBlockContainer");
@@ -24,7 +24,7 @@ _ON_PAPER = """
         if (box.width < 2 || box.height < 2 || one.closest("svg, .katex")) return;
         const { overflowX, overflowY } = getComputedStyle(one);
         const name = `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`;
-        if (box.right > right + 5) found.wide.push(name); // a box that scrolls has rings at its edges
+        if (box.right > right + 5) found.wide.push(name); // scrollable boxes have focus rings at their edges
         const hides = one.matches(":has(> [data-typed])") ? /hidden|auto|scroll/ : /auto|scroll/;
         if (hides.test(overflowX) && one.scrollWidth > one.clientWidth + 1) found.cut.push(name);
         if (hides.test(overflowY) && one.scrollHeight > one.clientHeight + 1) found.cut.push(name);
@@ -37,8 +37,8 @@ _ON_PAPER = """
 """
 
 
-def printed(page: Page) -> float:
-    """Print the page; return how high it is, in sheets, once nothing of it is cut, dark or to be pressed."""
+def printed_sheets(page: Page) -> float:
+    """Print the page; check that nothing is clipped, dark or a button; return its height in sheets."""
     sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
     page.emulate_media(media="print")
     expect(page.locator(".stApp")).to_have_css("color", "rgb(28, 28, 40)")
@@ -53,12 +53,12 @@ def printed(page: Page) -> float:
         [],
         set(),
     )
-    high: float = found["height"] / TALL
-    assert sheets >= high
-    return high
+    height: float = found["height"] / TALL
+    assert sheets >= height
+    return height
 
 
-def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
+def test_pages_print_completely_and_in_light_colours(page: Page, server: Server) -> None:
     page.emulate_media(color_scheme="dark")
     for view in (
         "beyond_weights?open=Everything",
@@ -67,13 +67,13 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
         "?view=Heatmap",
     ):
         visit(page, f"{server.url}/{view}")
-        assert printed(page) > 1
+        assert printed_sheets(page) > 1
         expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
     for lesson in ("weighted_average", "query_key_value", "translate"):
         visit(page, f"{server.url}/{lesson}?open=Everything&predict=1")
-        assert printed(page) < 1, "the answer is not covered"
+        assert printed_sheets(page) < 1, "the answer is visible"
         reveal(page)
-        page.emulate_media(media="print")  # else its frame would stand empty where the picture does not fit
+        page.emulate_media(media="print")  # otherwise a picture that does not fit leaves an empty frame
         expect(page.locator(".st-key-slide-picture")).to_have_css("break-inside", "avoid")
         page.emulate_media(media="null")
-        assert printed(page) > 2
+        assert printed_sheets(page) > 2

@@ -1,4 +1,4 @@
-"""The report in a browser: a file without a network, every number the trace's, for mouse, keys and paper."""
+"""The report in a browser: offline, with the trace's numbers, by mouse, keyboard and in print."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from attnviz.export.report import notebook
 from attnviz.export.report.page import InitialView, report
 from attnviz.text import percent
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
+from tests.browser.visit import DESKTOP, FONT_SIZES, PHONE, Faults, axe, fits, font_sizes
 from tests.export.report.made import TARGET, TEXT, encoder, translator
 
 FIRST = InitialView(layer=1, head=2, query=2)
@@ -20,34 +20,34 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_file(context: BrowserContext, faults: Faults, tmp_path: Path) -> Open:
-    """Opens a page as a file, with no network; the file is all that the browser may ask for."""
-    faults.hosts.add("")  # of files
+    """A function that opens a report as a file, offline; the browser must request nothing else."""
+    faults.hosts.add("")  # file: URLs
     context.set_offline(True)
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    context.on("request", lambda request: requested.append(request.url))
 
-    def open_it(text: str, link: str = "") -> Page:
+    def open_report(text: str, link: str = "") -> Page:
         file = tmp_path / "report.html"
         file.write_text(text, "utf-8")
         page = context.new_page()
         page.goto(f"{file.as_uri()}{link}")
         page.wait_for_selector("html[data-drawn]")
-        assert [url for url in asked if not url.startswith(("blob:", "data:"))] == [file.as_uri()]
-        asked.clear()
+        assert [url for url in requested if not url.startswith(("blob:", "data:"))] == [file.as_uri()]
+        requested.clear()
         return page
 
-    return open_it
+    return open_report
 
 
-def tenths(share: float) -> str:
-    return percent(share, 1).replace("\N{NO-BREAK SPACE}", " ").removesuffix(" %")
+def percent_number(weight: float) -> str:
+    return percent(weight, 1).replace("\N{NO-BREAK SPACE}", " ").removesuffix(" %")
 
 
 def head_title(page: Page) -> Locator:
     return page.locator("section.one h2")
 
 
-def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: Open) -> None:
+def test_keyboard_selects_heads_and_the_url_keeps_them(open_file: Open) -> None:
     page = open_file(report(translator()), "#kind=decoder")
     expect(head_title(page)).to_have_text("Decoder · Layer 1 · Head 1")
     page.locator(".grid button").first.focus()
@@ -66,29 +66,29 @@ def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: 
     page.keyboard.press("Enter")
     link = "#text=1&kind=cross&layer=2&query=3&key=none&view=lines&head=2&hide=1"
     assert page.evaluate("location.hash") == link
-    again = open_file(report(translator()), link)
-    expect(head_title(again)).to_have_text("Cross-attention · Layer 2 · Head 2")
-    expect(again.locator(".queries button.pinned")).to_have_text("chien")
-    expect(again.locator(".queries button")).to_have_text(TARGET.split())
-    expect(again.locator(".keys button .label")).to_have_text(TEXT.split())
-    expect(again.locator(".words")).to_contain_text("chien attends to")
+    reopened = open_file(report(translator()), link)
+    expect(head_title(reopened)).to_have_text("Cross-attention · Layer 2 · Head 2")
+    expect(reopened.locator(".queries button.pinned")).to_have_text("chien")
+    expect(reopened.locator(".queries button")).to_have_text(TARGET.split())
+    expect(reopened.locator(".keys button .label")).to_have_text(TEXT.split())
+    expect(reopened.locator(".words")).to_contain_text("chien attends to")
 
 
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
 )
-def test_the_page_is_accessible(open_file: Open) -> None:
+def test_page_is_accessible(open_file: Open) -> None:
     page = open_file(report([translator(), encoder()], InitialView(kind="cross", query=1)))
     page.locator("summary", has_text="All numbers").click()
     assert axe(page) == []
     page.get_by_role("radio", name="Matrix").check(force=True)
     assert axe(page) == []
     assert fits(page)
-    assert letters(page) <= LETTERS
+    assert font_sizes(page) <= FONT_SIZES
 
 
 @pytest.mark.parametrize("colour_scheme", ["dark"])
-def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> None:
+def test_print_has_pictures_and_all_numbers_on_white(open_file: Open) -> None:
     trace = encoder()
     page = open_file(report(trace, FIRST))
     assert page.pdf().startswith(b"%PDF")
@@ -98,14 +98,14 @@ def test_on_paper_are_the_pictures_and_all_numbers_on_white(open_file: Open) -> 
     for canvas in page.locator(".parts canvas").all():
         expect(canvas).to_be_visible()
     rows = [row.locator("td").all_text_contents() for row in page.locator("tbody tr").all()]
-    assert rows == [[tenths(share) for share in row] for row in trace.stack("encoder")[1, 2]]
+    assert rows == [[percent_number(weight) for weight in row] for row in trace.stack("encoder")[1, 2]]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".root").first.evaluate("root => root.dataset.theme") == "light"
     page.emulate_media(media="screen")
     expect(page.locator(".top > .tools")).to_be_visible()
 
 
-# Two fingers that come together.
+# A pinch with two fingers.
 PINCH = """cells => {
   const { left, top } = cells.getBoundingClientRect();
   for (const [type, pointerId, x] of [
@@ -118,13 +118,11 @@ PINCH = """cells => {
 }"""
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_long_text_zooms_from_blocks_to_its_weights(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
-) -> None:
-    """Of a text of 300 tokens all weights are in the file, or the largest 32 of each token."""
+@pytest.mark.parametrize("zoomed_out", [True, False])
+def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, zoomed_out: bool) -> None:
+    """The file has all weights of a text of 300 tokens, or the 32 largest of each token."""
     trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
-    if not whole:
+    if not zoomed_out:
         monkeypatch.setattr(notebook, "MAX_WEIGHTS", 1000)
     page = open_file(notebook.show(trace, head=1, view="matrix").page)
     weights, words = trace.block().weights[1], page.locator("p.words")
@@ -134,24 +132,24 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     largest = weights[3:6, 3:6].max()
-    expect(words).to_contain_text(f"largest {tenths(float(largest))} %")
+    expect(words).to_contain_text(f"largest {percent_number(float(largest))} %")
 
-    # A wheel with Ctrl held zooms where the pointer is, as the keyboard does.
+    # Ctrl and the mouse wheel zoom at the pointer.
     matrix.hover(position={"x": 1, "y": 1})
     page.keyboard.down("Control")
     for _ in range(4):
         page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
     expect(matrix).to_have_attribute("aria-label", re.compile("19 queries by 19 keys"))
-    for name in ("Earlier queries", "Earlier keys"):  # labels of other lengths have moved the matrix a little
+    for name in ("Earlier queries", "Earlier keys"):  # labels of other lengths have shifted the matrix
         page.get_by_role("button", name=name).click()
     matrix.focus()
     page.keyboard.press("Control+Home")
     order = np.argsort(-weights[0])
     for key in range(3):
-        text = f"{tenths(float(weights[0, key]))} %"
-        if not whole and key not in order[:32]:
-            text = f"at most {tenths(float(weights[0, order[31]]))} %"
+        text = f"{percent_number(float(weights[0, key]))} %"
+        if not zoomed_out and key not in order[:32]:
+            text = f"at most {percent_number(float(weights[0, order[31]]))} %"
         expect(words).to_contain_text(text)
         page.keyboard.press("ArrowRight")
 
@@ -162,5 +160,7 @@ def test_a_long_text_zooms_from_blocks_to_its_weights(
     expect(matrix).to_have_attribute("aria-label", re.compile("38 queries by 38 keys"))
     page.get_by_label("Hide weights").select_option("below 1 %")
     share = weights[weights < 0.01].sum() / weights.sum()
-    expect(page.locator(".hides")).to_have_text(f"not drawn: {tenths(float(share))} % of the head’s weight")
+    expect(page.locator(".hides")).to_have_text(
+        f"not drawn: {percent_number(float(share))} % of the head’s weight"
+    )
     assert axe(page) == []

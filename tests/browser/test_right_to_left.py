@@ -1,4 +1,4 @@
-"""Hebrew and Arabic tokens: what stands beside them keeps its order."""
+"""Hebrew and Arabic tokens do not reorder the text next to them."""
 
 from urllib.parse import quote
 
@@ -9,7 +9,7 @@ from tests.browser.server import Server
 from tests.browser.visit import visit
 
 HEBREW = "הילד אמר 12 שלום לילדה כי היא שמחה"
-# Lines of text, and attributes, in which right-to-left letters are not isolated from digits or Latin letters.
+# Lines of text and attributes with right-to-left letters that are not isolated from digits or Latin letters.
 _MIXED = r"""
 () => {
     const isolates = /\u2068[^\u2066-\u2069]*\u2069/g;
@@ -17,11 +17,11 @@ _MIXED = r"""
         const outside = text.replace(isolates, " ");
         return /[\u0590-\u08ff\ufb1d-\ufdff]/.test(outside) && /[0-9A-Za-z%→]/.test(outside);
     };
-    const isolates_itself = (node) => /isolate|plaintext/.test(getComputedStyle(node).unicodeBidi);
+    const isIsolated = (node) => /isolate|plaintext/.test(getComputedStyle(node).unicodeBidi);
     const inline = (node) => /^(inline|contents)$/.test(getComputedStyle(node).display);
     const line = (node) => {
         if (node.nodeType === Node.TEXT_NODE) return node.data;
-        if (node.nodeType !== Node.ELEMENT_NODE || !inline(node) || isolates_itself(node)) return " ";
+        if (node.nodeType !== Node.ELEMENT_NODE || !inline(node) || isIsolated(node)) return " ";
         return [...node.childNodes].map(line).join("");
     };
     const found = [];
@@ -52,7 +52,7 @@ _MIXED = r"""
         f"compare?other={quote(HEBREW.replace('12', '13'))}&",
     ],
 )
-def test_tokens_are_isolated_from_the_numbers_beside_them(page: Page, server: Server, link: str) -> None:
+def test_tokens_are_isolated_from_adjacent_numbers(page: Page, server: Server, link: str) -> None:
     visit(page, f"{server.url}/{link}text={quote(HEBREW)}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     if (reveal := page.get_by_role("button", name="Reveal", exact=True)).count():

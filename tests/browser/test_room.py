@@ -1,4 +1,4 @@
-"""A live room: one teacher, three students, one of them on a phone, in one lesson."""
+"""A live room: one teacher and three students, one of them on a phone, in one lesson."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.app.classroom import redis_server
-from tests.browser.conftest import visitor
+from tests.browser.conftest import new_context
 from tests.browser.server import Server, running
 from tests.browser.visit import (
     DESKTOP,
@@ -33,15 +33,15 @@ OPTIONS = ("<img src=x onerror=alert(1)>", "**bold** & [link](http://example.inv
 
 
 class Lesson:
-    """All windows of a lesson: the teacher's, and the students'."""
+    """The pages of a lesson: the teacher's, and the students'."""
 
     def __init__(self, browser: Browser, server: Server, students: Sequence[ViewportSize]) -> None:
         self.url = server.url
         self.faults = Faults(hosts={urlsplit(server.url).netloc})
-        contexts = [visitor(browser, self.faults, size, "light") for size in (DESKTOP, *students)]
+        contexts = [new_context(browser, self.faults, size, "light") for size in (DESKTOP, *students)]
         self.teacher, *self.students = (context.new_page() for context in contexts)
 
-    def everybody_sees(self, heading: str) -> None:
+    def assert_all_show(self, heading: str) -> None:
         for page in (self.teacher, *self.students):
             title = page.get_by_role("heading", name=heading, exact=True)
             expect(title).to_be_visible()
@@ -58,8 +58,8 @@ def with_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def bar(page: Page, text: str | re.Pattern[str]) -> None:
-    """The line of the bar says so."""
+def assert_status(page: Page, text: str | re.Pattern[str]) -> None:
+    """Check the status line of the room bar."""
     expect(page.get_by_role("region", name="Live room").get_by_role("status")).to_contain_text(text)
 
 
@@ -67,7 +67,7 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("region", name="Live room").get_by_role("button", name=name, exact=True).click()
 
 
-def votes(page: Page, *expected: str) -> None:
+def assert_votes(page: Page, *expected: str) -> None:
     lines = page.get_by_role("region", name="Live room").locator(".votes")
     expect(lines).to_have_text([re.compile(rf"^\s*{each}\s*$") for each in expected])
 
@@ -77,25 +77,27 @@ def choose(page: Page, option: int) -> None:
 
 
 @pytest.mark.usefixtures("with_redis")
-def test_a_lesson_in_a_room(browser: Browser, tmp_path: Path) -> None:
-    with ExitStack() as later:
-        servers = later.enter_context(ExitStack())
+def test_lesson_in_a_room(browser: Browser, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        servers = stack.enter_context(ExitStack())
         server = servers.enter_context(running(folder(tmp_path, "first")))
         lesson = Lesson(browser, server, [PHONE, DESKTOP, DESKTOP])
-        later.callback(lesson.close)
+        stack.callback(lesson.close)
         join(lesson)
         follow(lesson)
         vote(lesson)
         point(lesson)
         leave(lesson)
-        keep_the_secret(lesson, server)
+        check_key_is_secret(lesson, server)
         assert lesson.faults.seen == []
         assert server.tracebacks() == []
         server.process.kill()
         server.process.wait()
-        again = later.enter_context(running(folder(tmp_path, "second"), port=urlsplit(server.url).port or 0))
-        come_back(lesson)
-        assert again.tracebacks() == []
+        second_server = stack.enter_context(
+            running(folder(tmp_path, "second"), port=urlsplit(server.url).port or 0)
+        )
+        reconnect(lesson)
+        assert second_server.tracebacks() == []
 
 
 def folder(parent: Path, name: str) -> Path:
@@ -112,7 +114,7 @@ def join(lesson: Lesson) -> None:
     invited.goto(f"{url}?room={code}")
     for page in lesson.students[1:]:
         page.goto(url)
-        box = page.get_by_role("textbox", name="Code of the room")
+        box = page.get_by_role("textbox", name="Room code")
         if page == lost:
             box.fill("abc 222")
             box.press("Enter")
@@ -120,17 +122,17 @@ def join(lesson: Lesson) -> None:
         box.fill(f"{url}?room={code}" if page == lost else f"{code[:3].lower()} {code[3:]}")
         page.get_by_role("button", name="Join", exact=True).click()
     for page in lesson.students:
-        bar(page, "Your teacher has not opened a page yet.")
+        assert_status(page, "Your teacher has not opened a page yet.")
         expect(page.get_by_text(f"You are in room {code}.")).to_be_visible()
-    bar(teacher, "3 here · 3 follow.")
+    assert_status(teacher, "3 here · 3 follow.")
 
 
 def follow(lesson: Lesson) -> None:
     teacher, students = lesson.teacher, lesson.students
     menu(teacher).filter(has_text="Learn").click()
-    lesson.everybody_sees("Attention, one question a page")
+    lesson.assert_all_show("Attention, one question a page")
     teacher.get_by_role("link", name="1 · Attention as a weighted average").click()
-    lesson.everybody_sees("1 · Attention as a weighted average")
+    lesson.assert_all_show("1 · Attention as a weighted average")
     reveal(teacher)
     for page in students:
         expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
@@ -138,7 +140,7 @@ def follow(lesson: Lesson) -> None:
     for page in students:
         expect(page.get_by_text("Your teacher reveals the answer.")).to_be_visible()
     menu(teacher).filter(has_text="Explore").click()
-    lesson.everybody_sees("Layer 4 · Head 2")
+    lesson.assert_all_show("Layer 4 · Head 2")
 
 
 def vote(lesson: Lesson) -> None:
@@ -159,28 +161,28 @@ def vote(lesson: Lesson) -> None:
         expect(region.locator(".question")).to_have_text(HOSTILE)
         expect(region.locator(".sentence")).to_have_text(TIRED)
         expect(region.locator(".options button")).to_have_text(OPTIONS)
-        bar(page, "Choose one answer.")
+        assert_status(page, "Choose one answer.")
     for number, page in enumerate(students):
         choose(page, number % 2)
-    choose(students[0], 1)  # changes their mind
+    choose(students[0], 1)  # changes the vote
     expect(teacher.get_by_text("3 of 3 voted.")).to_be_visible()
     for page in (teacher, students[0]):  # the teacher's screen may be the projector's
-        votes(page, "", "")
+        assert_votes(page, "", "")
     press(teacher, "Show the votes on this screen")
-    votes(teacher, "1", "2")
-    votes(students[0], "", "")
+    assert_votes(teacher, "1", "2")
+    assert_votes(students[0], "", "")
     phone = students[0]
     assert axe(phone) == []
     assert fits(phone)
     press(teacher, "Close the vote")
     expect(phone.get_by_role("button", name=OPTIONS[0])).to_be_disabled()
-    press(teacher, "Vote again")  # all have talked it over, and nobody knows the answer yet
+    press(teacher, "Vote again")  # after a discussion, before the answer is shown
     for page in students:
         choose(page, 1)
     expect(teacher.get_by_text("3 of 3 voted in the second vote.")).to_be_visible()
     press(teacher, "Show votes and answer to all")
     for page in (teacher, *students):
-        votes(page, "first 1now 0", "first 2now 3")
+        assert_votes(page, "first 1now 0", "first 2now 3")
     remove = teacher.get_by_role("button", name="Remove this question")
     remove.click()
     expect(remove).to_have_count(0)
@@ -188,24 +190,24 @@ def vote(lesson: Lesson) -> None:
 
 
 def point(lesson: Lesson) -> None:
-    """A head, a token and a word of an arrow: each is framed and in sight; the click does nothing else."""
+    """Point at a head: it is framed and scrolled into view for the students."""
     teacher, phone = lesson.teacher, lesson.students[0]
     frame = phone.locator(".room-bar .spot")
     press(teacher, "Point")
-    bar(teacher, "Click what you want to point at.")
+    assert_status(teacher, "Click what you want to point at.")
     head = re.compile("^Layer 2, head 3:")
     teacher.get_by_role("gridcell", name=head).click()
     for page in lesson.students:
-        bar(page, "Look: Layer 2, head 3: ")
-    framed(frame, phone.get_by_role("gridcell", name=head))
+        assert_status(page, "Look: Layer 2, head 3: ")
+    assert_framed(frame, phone.get_by_role("gridcell", name=head))
     press(teacher, "Point")
-    bar(phone, re.compile(r"teacher\.$"))
+    assert_status(phone, re.compile(r"teacher\.$"))
     expect(frame).to_be_hidden()
 
 
 @eventually
-def framed(frame: Locator, thing: Locator) -> None:
-    """The frame stands around this, and it is in sight."""
+def assert_framed(frame: Locator, thing: Locator) -> None:
+    """Check that the element is framed and in view."""
     expect(thing).to_be_in_viewport(ratio=0.9, timeout=1000)
     inner, outer = box_of(thing), box_of(frame)
     assert middle(frame) == pytest.approx(middle(thing), abs=1)
@@ -216,35 +218,35 @@ def leave(lesson: Lesson) -> None:
     student, other = lesson.students[1:]
     title = "Learn"
     press(student, "Stop following")
-    bar(lesson.teacher, "3 here · 2 follow.")
+    assert_status(lesson.teacher, "3 here · 2 follow.")
     menu(lesson.teacher).filter(has_text="Learn").click()
     expect(other.get_by_role("heading", name=title)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
     press(student, "Follow again")
-    lesson.everybody_sees(title)
-    bar(lesson.teacher, "3 here · 3 follow.")
+    lesson.assert_all_show(title)
+    assert_status(lesson.teacher, "3 here · 3 follow.")
 
 
-def keep_the_secret(lesson: Lesson, server: Server) -> None:
-    """The teacher's key stands in their browser alone."""
+def check_key_is_secret(lesson: Lesson, server: Server) -> None:
+    """Check that only the teacher's browser has the room's key."""
     key = lesson.teacher.evaluate("JSON.parse(localStorage['attnviz:room']).key")
-    everything = [server.log.read_text("utf-8"), lesson.teacher.url]
+    texts = [server.log.read_text("utf-8"), lesson.teacher.url]
     for page in lesson.students:
-        everything += [page.url, page.content(), page.evaluate("JSON.stringify({ ...localStorage })")]
+        texts += [page.url, page.content(), page.evaluate("JSON.stringify({ ...localStorage })")]
     assert len(key) > 20
-    assert not any(key in each for each in everything)
+    assert not any(key in each for each in texts)
 
 
-def come_back(lesson: Lesson) -> None:
-    """The server has forgotten all visits, and the room lives on."""
-    bar(lesson.teacher, "3 here · 3 follow.")
-    votes(lesson.teacher, "first 1now 0", "first 2now 3")
-    for page in (lesson.teacher, *lesson.students):  # each has connected again, and drawn what it had
+def reconnect(lesson: Lesson) -> None:
+    """Check that the room survives a restart of the server."""
+    assert_status(lesson.teacher, "3 here · 3 follow.")
+    assert_votes(lesson.teacher, "first 1now 0", "first 2now 3")
+    for page in (lesson.teacher, *lesson.students):  # each has reconnected
         wait_idle(page)
     menu(lesson.teacher).filter(has_text="Heads").click()
-    lesson.everybody_sees("Heads at work")
+    lesson.assert_all_show("Heads at work")
     end = lesson.teacher.get_by_role("region", name="Live room").get_by_role("button", name="End room")
-    end.dblclick()  # the second click is soon enough on a busy machine, too
+    end.dblclick()  # two separate clicks could be too far apart on a busy machine
     for page in lesson.students:
         expect(page.get_by_role("alert")).to_contain_text("This room is closed.")
     expect(lesson.teacher.get_by_role("region", name="Live room")).to_be_hidden()

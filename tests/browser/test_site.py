@@ -1,4 +1,4 @@
-"""Explore as static files: below a sub-path, on a phone, without a network, and with PyTorch's numbers."""
+"""Explore as static files: below a sub-path, on a phone, offline, and with the same numbers as PyTorch."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 from attnviz.capture import loading
 from attnviz.site import build
 from tests.browser.server import files
-from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters, type_into
+from tests.browser.visit import DESKTOP, FONT_SIZES, PHONE, Faults, axe, fits, font_sizes, type_into
 
 OWN = "The cat did not chase the mouse because it was sleepy."
 OTHER = "The cat did not chase the mouse because it was clever."
@@ -18,7 +18,7 @@ _WEIGHTS = "[...window.attnviz].findLast(([name]) => name.includes('layer 4'))[1
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the site, which lies below a sub-path of a host that knows files only."""
+    """The address of the site, below a sub-path of a host that serves only files."""
     root = tmp_path_factory.mktemp("host")
     build.build(root / "school" / "explore")
     with files(root) as host:
@@ -27,7 +27,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def site(context: BrowserContext, faults: Faults, address: str) -> Page:
-    """The page in a new window, with its first picture."""
+    """The site in a new page, after its first picture is drawn."""
     faults.hosts.add(address.split("/")[2])
     page = context.new_page()
     page.goto(address)
@@ -43,16 +43,16 @@ def read(page: Page, sentence: str, other: str = "") -> None:
 
 
 @pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
-def test_everybody_can_use_it_and_it_asks_no_other_host(site: Page, viewport: ViewportSize) -> None:
+def test_site_is_accessible_and_contacts_no_other_host(site: Page, viewport: ViewportSize) -> None:
     expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
     for name in ("tired", "change"):
         site.get_by_text(name, exact=True).first.click()
         assert fits(site), (name, viewport)
-        assert (axe(site), letters(site) <= LETTERS) == ([], True)
+        assert (axe(site), font_sizes(site) <= FONT_SIZES) == ([], True)
     expect(site.get_by_role("heading", name="Why does it attend to dog? 30.2 %")).to_be_visible()
 
 
-def test_the_weights_of_a_sentence_are_pytorch_s(site: Page) -> None:
+def test_weights_equal_those_of_pytorch(site: Page) -> None:
     read(site, OWN, OTHER)
     expect(site.locator(".words")).to_contain_text("it attends to")
     expected = loading.load("minilm").trace(OWN).block("encoder", 3).weights
@@ -62,7 +62,7 @@ def test_the_weights_of_a_sentence_are_pytorch_s(site: Page) -> None:
     expect(site.locator(".about")).to_contain_text(OTHER)
 
 
-def test_it_reads_a_new_sentence_without_a_network(site: Page, context: BrowserContext) -> None:
+def test_reads_a_new_sentence_offline(site: Page, context: BrowserContext) -> None:
     expect(site.locator("#progress")).to_contain_text("works offline", timeout=120_000)
     context.set_offline(True)
     site.reload()
@@ -70,7 +70,7 @@ def test_it_reads_a_new_sentence_without_a_network(site: Page, context: BrowserC
     read(site, "Zebras yodelled sonnets to a quixotic astronomer.")
 
 
-def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserContext) -> None:
+def test_link_keeps_the_sentence_and_the_head(site: Page, context: BrowserContext) -> None:
     read(site, OWN)
     site.get_by_label("Layer 5, head 10:").click()
     site.get_by_text("Matrix", exact=True).click()
@@ -84,14 +84,14 @@ def test_a_link_has_the_sentences_and_the_head(site: Page, context: BrowserConte
     expect(copied.locator(".words")).to_have_text(site.locator(".words").inner_text())
 
 
-def test_what_cannot_be_read_is_said(site: Page) -> None:
+def test_invalid_text_shows_the_reason(site: Page) -> None:
     for text, reason in ((" ", "nothing here"), ("word " * 190, "at most 128")):
         type_into(site, "Sentence", text)
         expect(site.get_by_role("status")).to_contain_text(reason)
     expect(site.locator(".words")).to_contain_text("it attends to dog")
 
 
-def test_a_mask_is_edited_and_the_model_is_run_again(site: Page) -> None:
+def test_editing_a_mask_runs_the_model_again(site: Page) -> None:
     site.get_by_role("link", name="Masks").click()
     expect(site.get_by_label("Weights with the mask")).to_be_checked()
     site.locator(".one .cells").click(position={"x": 5, "y": 60})

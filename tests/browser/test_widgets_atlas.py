@@ -1,4 +1,4 @@
-"""The atlas: each head's picture in its own place, and every head within reach of mouse and keyboard."""
+"""The atlas: a thumbnail of each head in its place, and selection by mouse."""
 
 from collections.abc import Callable
 from itertools import product
@@ -14,7 +14,7 @@ from tests.browser.widgets import Widgets
 
 LAYERS, HEADS = 3, 5
 
-_DRAWN = """
+_TAKE_PICTURE = """
 () => {
     const canvas = window.mounted.atlas.parentElement.querySelector("canvas");
     const drawn = canvas.toDataURL();
@@ -27,17 +27,17 @@ _DRAWN = """
 def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: Any) -> dict[str, Any]:
     facts = [f"fact {at}" for at in range(layers * heads)]
     selected = {"layer": 2, "heads": [4]}
-    whole = {"pixels": pixels, "layers": layers, "heads": heads, "selected": selected, "facts": facts}
-    return {**whole, "dim": [], "kind": "sequential", **changes}
+    complete = {"pixels": pixels, "layers": layers, "heads": heads, "selected": selected, "facts": facts}
+    return {**complete, "dim": [], "kind": "sequential", **changes}
 
 
 def flat_pictures(size: int = 3) -> Any:
-    """One colour for each head, stronger from head to head."""
+    """Return one colour for each head, of increasing strength."""
     return np.repeat(np.arange(LAYERS * HEADS, dtype=np.uint8) * 17, size * size).reshape(-1, size, size)
 
 
 def brightness(widgets: Widgets) -> list[float]:
-    """How bright the middle of each head's cell is, in the order of the heads."""
+    """Return the brightness at the centre of each head's cell, in the order of the heads."""
     canvas = box_of(widgets.page.locator("canvas"))
     cells = map(middle, widgets.page.get_by_role("gridcell").all())
     middles = [(x - canvas["x"], y - canvas["y"]) for x, y in cells]
@@ -48,10 +48,10 @@ def head(widgets: Widgets, layer: int, number: int) -> Locator:
     return widgets.page.get_by_role("gridcell", name=f"Layer {layer}, head {number}:")
 
 
-@pytest.mark.parametrize(("colour_scheme", "runs"), [("light", np.less), ("dark", np.greater)])
+@pytest.mark.parametrize(("colour_scheme", "compare"), [("light", np.less), ("dark", np.greater)])
 @pytest.mark.parametrize("as_thumbnails", [True, False])
-def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_background(
-    widgets: Widgets, runs: Callable[..., Any], as_thumbnails: bool
+def test_larger_weights_are_drawn_further_from_the_background(
+    widgets: Widgets, compare: Callable[..., Any], as_thumbnails: bool
 ) -> None:
     order = np.random.default_rng(0).permutation(LAYERS * HEADS)
     shuffled = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
@@ -61,11 +61,11 @@ def test_each_head_is_drawn_in_its_cell_and_more_is_always_further_from_the_back
     )
     widgets.mount("atlas", message(widgets.publish("p", arrays, heads=shuffled)))
     shown = brightness(widgets)
-    assert np.all(runs(shown[1:], shown[:-1])), shown
+    assert np.all(compare(shown[1:], shown[:-1])), shown
 
 
-def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
-    """Every level somewhere; masked after the diagonal, or in whole blocks and single cells, or nowhere."""
+def random_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
+    """Return random levels; masked nowhere, after the diagonal, or in a block and in single cells."""
     generator = np.random.default_rng(1)
     levels = generator.integers(0, MASKED, shape, dtype=np.uint8)
     if masked == "after the diagonal":
@@ -76,22 +76,22 @@ def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
     return levels
 
 
-def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets) -> None:
+def test_pictures_look_like_their_thumbnails(widgets: Widgets) -> None:
     order = np.random.default_rng(2).permutation(LAYERS * HEADS)
     heads = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     kinds: tuple[Kind, ...] = ("sequential", "diverging")
     masks = ("nowhere", "after the diagonal", "in places")
     for size, kind, masked in product(((47, 61), (37, 29), (128, 128)), kinds, masks):
-        levels = any_levels((LAYERS * HEADS, *size), masked)
+        levels = random_levels((LAYERS * HEADS, *size), masked)
         small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])
-        whole = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
+        complete = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
         widgets.mount("atlas", message(small, kind=kind, dim=[3, 8]))
-        expected = widgets.page.evaluate(_DRAWN)
-        widgets.show("atlas", message(whole, kind=kind, dim=[3, 8]))
-        assert widgets.page.evaluate(_DRAWN) == expected, (size, kind, masked)
+        expected = widgets.page.evaluate(_TAKE_PICTURE)
+        widgets.show("atlas", message(complete, kind=kind, dim=[3, 8]))
+        assert widgets.page.evaluate(_TAKE_PICTURE) == expected, (size, kind, masked)
 
 
-def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
+def test_atlas_waits_for_its_pictures(widgets: Widgets) -> None:
     pixels = widgets.publish("p", {"thumbnails": flat_pictures()}, heads=[])
     widgets.unmount("store p")
     widgets.mount("atlas", message(pixels))
@@ -101,7 +101,7 @@ def test_it_waits_for_its_pictures(widgets: Widgets) -> None:
     assert len(set(brightness(widgets))) == LAYERS * HEADS
 
 
-def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Widgets) -> None:
+def test_a_click_selects_a_head_before_the_server_answers(widgets: Widgets) -> None:
     widgets.mount("atlas", message("none yet"))
     expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name(
         "Layer 2, head 4: fact 8"
@@ -110,7 +110,7 @@ def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Wid
     expect(widgets.page.get_by_role("gridcell", selected=True)).to_have_accessible_name(
         "Layer 3, head 1: fact 10"
     )
-    assert widgets.said() == [
+    assert widgets.events() == [
         ["attnviz:heads", {"layer": 3, "heads": [1]}],
         ["pick", {"layer": 3, "head": 1}],
     ]

@@ -1,4 +1,4 @@
-"""The head view: lines and matrix with every number in its place, by mouse and keyboard, and as files."""
+"""The head view: lines and matrix with their numbers, by mouse and keyboard, and as saved files."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Weights = NDArray[np.float32]
 
 
 def random_weights(queries: int = QUERIES, keys: int = KEYS, layers: int = LAYERS) -> Weights:
-    """[layer, head, query, key]; every row sums to 1, as after a softmax."""
+    """Return random weights [layer, head, query, key] whose rows sum to 1."""
     scores = np.exp(2 * np.random.default_rng(0).standard_normal((layers, HEADS, queries, keys)))
     return np.asarray(scores / scores.sum(-1, keepdims=True), np.float32)
 
@@ -37,14 +37,14 @@ def tokens(name: str, count: int) -> list[dict[str, Any]]:
 def show(
     widgets: Widgets, weights: Weights, view: str = "lines", heads: tuple[int, ...] = (3,), **changes: Any
 ) -> dict[str, Any]:
-    """Shows heads of layer 2, and returns the message; all pixels are published, and these heads’ numbers."""
-    everywhere = [[layer + 1, head + 1] for layer, head in np.ndindex(weights.shape[:2])]
+    """Show heads of layer 2; publish all pixels and the numbers of these heads; return the message."""
+    all_heads = [[layer + 1, head + 1] for layer, head in np.ndindex(weights.shape[:2])]
     flat = levels(np.abs(weights)).reshape(-1, *weights.shape[2:])
     exact = weights[1, [head - 1 for head in heads]]
     pixels, width = changes.pop("drawn", flat), changes.pop("width", 700)
-    high = changes.pop("high", [1.0] * len(everywhere))
+    high = changes.pop("high", [1.0] * len(all_heads))
     message = {
-        "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=everywhere, high=high),
+        "pixels": widgets.publish("pixels", {"pixels": pixels}, heads=all_heads, high=high),
         "exact": widgets.publish("exact", {"values": exact}, heads=[[2, head] for head in heads]),
         "view": view,
         "layer": 2,
@@ -78,7 +78,7 @@ def button(widgets: Widgets, name: str) -> Locator:
 
 
 def printed(row: Weights) -> list[str]:
-    """What stands beside each key: whole percents, nothing below a half."""
+    """Return the number beside each key: whole percents, and "" below 0.5 %."""
     return [f"{100 * float(value):.0f} %" if value >= 0.005 else "" for value in row]
 
 
@@ -105,7 +105,7 @@ def largest(row: Weights, count: int = 3) -> str:
 # Lines
 
 
-def test_the_pinned_query_has_its_row_and_another_has_its_own_while_pointed_at(widgets: Widgets) -> None:
+def test_hovering_another_query_shows_its_row_temporarily(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)
     row = weights[1, 2]
@@ -118,26 +118,26 @@ def test_the_pinned_query_has_its_row_and_another_has_its_own_while_pointed_at(w
     expect(words(widgets)).to_have_text(f"q4 → k5 {percent(row[4, 5])}")
     widgets.page.mouse.move(350, 500)
     expect(words(widgets)).to_have_text(f"q4 attends to {largest(row[4])}")
-    assert [event for event, _ in widgets.said() if event != "attnviz:data"] == []
+    assert [event for event, _ in widgets.events() if event != "attnviz:data"] == []
 
 
-def test_a_click_pins_a_query_keeps_the_key_and_a_key_keeps_the_query(widgets: Widgets) -> None:
+def test_clicking_a_query_keeps_the_key_and_vice_versa(widgets: Widgets) -> None:
     show(widgets, random_weights(), key=8)
     expect(keys(widgets).nth(8)).to_have_attribute("aria-pressed", "true")
     queries(widgets).nth(2).click()
     expect(queries(widgets).nth(2)).to_have_attribute("aria-pressed", "true")
     keys(widgets).nth(10).click()
     expect(keys(widgets).nth(8)).to_have_attribute("aria-pressed", "false")
-    assert widgets.said()[-2:] == [["pick", {"query": 2, "key": 8}], ["pick", {"query": 2, "key": 10}]]
+    assert widgets.events()[-2:] == [["pick", {"query": 2, "key": 8}], ["pick", {"query": 2, "key": 10}]]
 
 
-def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_come(widgets: Widgets) -> None:
+def test_another_head_is_drawn_before_its_numbers_arrive(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)
     expect(root(widgets)).to_have_attribute("data-head", "2-3")
     button(widgets, "5").click()
     chosen = {"layer": 2, "heads": [5]}
-    assert widgets.said()[-2:] == [["attnviz:heads", chosen], ["heads", chosen]]
+    assert widgets.events()[-2:] == [["attnviz:heads", chosen], ["heads", chosen]]
     expect(root(widgets)).to_have_attribute("data-head", "2-5")
     assert set(numbers(widgets)) == {""}
     show(widgets, weights, heads=(5,))
@@ -149,7 +149,7 @@ def test_another_head_is_drawn_at_once_and_its_numbers_stay_blank_until_they_com
     assert set(numbers(widgets)) == {""}
 
 
-def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets: Widgets) -> None:
+def test_lines_of_two_heads_end_side_by_side_at_the_attended_key(widgets: Widgets) -> None:
     weights = np.zeros((LAYERS, HEADS, QUERIES, KEYS), np.float32)
     weights[..., 9] = 1
     show(widgets, weights, heads=(2, 3))
@@ -168,26 +168,26 @@ def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets
     assert [rgb[1] > rgb[0] + 80 for rgb in lower] == [j == 9 for j in range(KEYS)]
 
 
-def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at_it(widgets: Widgets) -> None:
+def test_all_lines_are_drawn_and_hovering_a_key_lists_its_queries(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)
     button(widgets, "All lines").click()
-    assert widgets.said()[-1] == ["pick", {"query": None, "key": None}]
+    assert widgets.events()[-1] == ["pick", {"query": None, "key": None}]
     expect(button(widgets, "All lines")).to_have_attribute("aria-pressed", "true")
     visible = int(np.sum((levels(weights[1, 2]) / 254.0) ** 1.4 > 0.004))
     expect(root(widgets)).to_have_attribute("data-lines", str(visible))
     keys(widgets).nth(6).hover()
-    by = weights[1, 2, :, 6]
-    most = ", ".join(f"q{i} {percent(by[i])}" for i in np.argsort(by)[::-1][:3])
+    column = weights[1, 2, :, 6]
+    most = ", ".join(f"q{i} {percent(column[i])}" for i in np.argsort(column)[::-1][:3])
     expect(words(widgets)).to_have_text(f"k6 is attended to most by {most}")
     keys(widgets).nth(6).click()
-    assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
+    assert widgets.events()[-1] == ["pick", {"query": int(column.argmax()), "key": 6}]
     button(widgets, "All lines").click()
     button(widgets, "All lines").click()
-    assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
+    assert widgets.events()[-1] == ["pick", {"query": int(column.argmax()), "key": 6}]
 
 
-def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(widgets: Widgets) -> None:
+def test_keyboard_selects_tokens_and_escape_returns_to_the_pinned_one(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights)
     page, row = widgets.page, weights[1, 2]
@@ -204,11 +204,11 @@ def test_tokens_are_reached_by_keyboard_and_escape_returns_to_the_pinned_one(wid
     assert numbers(widgets) == printed(row[4])
     for key in ("ArrowDown", "Enter", "ArrowRight"):
         page.keyboard.press(key)
-    assert widgets.said()[-1] == ["pick", {"query": 6, "key": None}]
+    assert widgets.events()[-1] == ["pick", {"query": 6, "key": None}]
     expect(keys(widgets).nth(6)).to_be_focused()
     page.keyboard.press("Home")
     page.keyboard.press(" ")
-    assert widgets.said()[-1] == ["pick", {"query": 6, "key": 0}]
+    assert widgets.events()[-1] == ["pick", {"query": 6, "key": 0}]
     page.keyboard.press("ArrowLeft")
     expect(queries(widgets).nth(0)).to_be_focused()
 
@@ -221,13 +221,13 @@ def cells(widgets: Widgets, head: int = 3) -> Locator:
 
 
 def middle(widgets: Widgets, query: int, key: int) -> Position:
-    """Where a cell's middle is, from the corner of the matrix."""
+    """Return the centre of a cell, relative to the corner of the matrix."""
     box = box_of(cells(widgets))
     return {"x": (key + 0.5) * box["width"] / KEYS, "y": (query + 0.5) * box["height"] / QUERIES}
 
 
 def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0) -> list[list[float]]:
-    """The colours in the middles of cells, or some pixels to their right."""
+    """Return the colours at the centres of cells, or `right` pixels to their right."""
     picture, box = box_of(widgets.page.locator(".frame canvas").first), box_of(cells(widgets))
     x, y = box["x"] - picture["x"] + right, box["y"] - picture["y"]
     wide, high = box["width"] / KEYS, box["height"] / QUERIES
@@ -235,7 +235,7 @@ def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0)
     return widgets.pixels("head_view", points)
 
 
-def test_a_masked_cell_is_hatched_and_says_so(widgets: Widgets) -> None:
+def test_masked_cell_is_hatched_and_labelled(widgets: Widgets) -> None:
     weights = random_weights()
     drawn = levels(weights).reshape(-1, QUERIES, KEYS)
     weights[1, 2, 0, 1:], drawn[:, 0, 1:] = np.nan, 255
@@ -246,28 +246,30 @@ def test_a_masked_cell_is_hatched_and_says_so(widgets: Widgets) -> None:
     assert len({tuple(*colours(widgets, [(0, 3)], step)) for step in range(8)}) > 1  # stripes
 
 
-def test_pointing_reads_the_exact_number_of_each_head_and_a_click_pins_the_pair(widgets: Widgets) -> None:
+def test_hovering_shows_exact_numbers_and_a_click_pins_the_pair(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights, "matrix", heads=(1, 2, 3))
     titles = [f"Layer 2 · Head {head}" for head in (1, 2, 3)]
     assert widgets.page.locator(".panel-title").all_inner_texts() == titles
     for query, key in ((0, 0), (6, 10), (2, 7)):
         cells(widgets).hover(position=middle(widgets, query, key))
-        told = ", ".join(f"head {head} {percent(weights[1, head - 1, query, key])}" for head in (1, 2, 3))
-        expect(words(widgets)).to_have_text(f"q{query} → k{key}: {told}")
+        numbers_text = ", ".join(
+            f"head {head} {percent(weights[1, head - 1, query, key])}" for head in (1, 2, 3)
+        )
+        expect(words(widgets)).to_have_text(f"q{query} → k{key}: {numbers_text}")
         tip = f"q{query} → k{key} {percent(weights[1, 2, query, key])}"
         expect(widgets.page.locator(".tip")).to_have_text(tip)
     cells(widgets).click(position=middle(widgets, 2, 7))
-    assert widgets.said()[-1] == ["pick", {"query": 2, "key": 7}]
+    assert widgets.events()[-1] == ["pick", {"query": 2, "key": 7}]
     tops = [box_of(cells(widgets, head))["y"] for head in (1, 2, 3)]
     assert tops[0] == tops[1] < tops[2]
-    # Numbers that have not come are not guessed from colours.
+    # Missing numbers are not estimated from colours.
     show(widgets, weights, "matrix", exact="not yet")
     cells(widgets).hover(position=middle(widgets, 3, 2))
     expect(words(widgets)).to_have_text("q3 → k2 …")
 
 
-def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> None:
+def test_keyboard_moves_between_cells_and_pins_one(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights, "matrix", key=9)
     page = widgets.page
@@ -289,7 +291,7 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
             page.keyboard.press(pressed)
         expect(words(widgets)).to_have_text(f"q{query} → k{key} {percent(weights[1, 2, query, key])}")
     page.keyboard.press("Enter")
-    assert widgets.said()[-1] == ["pick", {"query": 0, "key": 1}]
+    assert widgets.events()[-1] == ["pick", {"query": 0, "key": 1}]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
     expect(words(widgets)).to_have_text(f"q0 → k1 {percent(weights[1, 2, 0, 1])}")
@@ -326,9 +328,7 @@ def test_lines_are_saved_with_tokens_numbers_and_caption(
     assert all(float(str(text.get("x"))) < width for text in svg.iter(f"{SVG}text"))
 
 
-def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
-    widgets: Widgets, tmp_path: Path
-) -> None:
+def test_saved_matrix_has_a_shape_per_cell_and_hatches_masked_cells(widgets: Widgets, tmp_path: Path) -> None:
     drawn = np.round(np.linspace(0, 254, 49)).astype(np.uint8).reshape(7, 7)
     drawn[0, 1:] = 255
     drawn = np.tile(drawn, (LAYERS * HEADS, 1, 1))
@@ -341,7 +341,7 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     assert [pattern.get("id") for pattern in svg.iter(f"{SVG}pattern")] == ["masked"]
     assert len([cell for cell in svg.iter(f"{SVG}rect") if cell.get("fill") == "url(#masked)"]) == 2
     assert {"← from (query)", "to (key) →"} <= set(texts(svg))
-    show(widgets, random_weights(131, 131), "matrix")  # a large one is one image
+    show(widgets, random_weights(131, 131), "matrix")  # a large matrix is saved as one image
     path = save(widgets.page, "SVG", tmp_path)
     [image] = svg_file(path).iter(f"{SVG}image")
     assert str(image.get("href")).startswith("data:image/png;base64,")

@@ -1,4 +1,4 @@
-"""What all widgets have in common: everybody can use them, text stays text, and a picture is saved whole."""
+"""Checks of all widgets: accessibility, escaping of text, and saved pictures."""
 
 import base64
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from tests.browser.widgets import Widgets
 
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
-KEPT = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
-ON_PAGE = {"map of heads": ["L2", "88"]}  # some of what is read there
-MARKUP = '<img src=x onerror="window.said.push(1)">'
+ESCAPED = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
+ON_PAGE = {"map of heads": ["L2", "88"]}  # some of its texts
+MARKUP = '<img src=x onerror="window.events.push(1)">'
 
 TOKENS = {"row_labels": [MARKUP] * 3, "column_labels": [MARKUP] * 5}
 Draw = Callable[[Widgets, int], Any]
@@ -64,28 +64,22 @@ DRAW: dict[str, Draw] = {
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
 )
-def test_everybody_can_use_it_and_no_text_is_markup(
+def test_widgets_are_accessible_and_safe(
     widgets: Widgets, viewport: ViewportSize, colour_scheme: str
 ) -> None:
     page = widgets.page
     for name, draw_it in DRAW.items():
         alone = Widgets.on(page, colour_scheme)
         draw_it(alone, viewport["width"] - 64)
-        # What moves into its place is waited for by axe.
         assert (name, axe(page)) == (name, [])
         assert fits(page), name
         assert page.locator("img, script, b b, i i").count() == 0, name
-        assert all(isinstance(event, list) for event in alone.said()), name
+        assert all(isinstance(event, list) for event in alone.events()), name
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["lines", "matrix", *ON_PAGE],
-)
+@pytest.mark.parametrize("name", ["lines", "matrix", *ON_PAGE])
 @pytest.mark.parametrize("colour_scheme", ["dark"])
-def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
-    widgets: Widgets, name: str, tmp_path: Path
-) -> None:
+def test_saved_picture_is_complete_light_and_escaped(widgets: Widgets, name: str, tmp_path: Path) -> None:
     DRAW[name](widgets, 700)
     file = save(widgets.page, "SVG", tmp_path)
     root = svg(file)
@@ -93,11 +87,11 @@ def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
     assert any(shape.get("fill") == "#ffffff" for shape in root.findall(f"{SVG}rect"))
     texts = [text.text for text in root.iter(f"{SVG}text")]
     if name in {"lines", "matrix"}:
-        assert set(KEPT) <= set(texts)
-    if name in ON_PAGE:  # the file is made of what is on the page
+        assert set(ESCAPED) <= set(texts)
+    if name in ON_PAGE:  # the file is made from the page's elements
         assert set(ON_PAGE[name]) <= set(texts)
-        looks = widgets.page.locator(".root").evaluate("root => getComputedStyle(root).color")
-        assert looks == "rgb(250, 250, 250)", "the page is dark as before"
+        colour = widgets.page.locator(".root").evaluate("root => getComputedStyle(root).color")
+        assert colour == "rgb(250, 250, 250)", "the page is no longer dark"
 
     image = save(widgets.page, "PNG", tmp_path)
     assert image.stem == file.stem

@@ -1,4 +1,4 @@
-"""The store: arrays reach the browser unchanged, under a name made from their contents, and leave it."""
+"""The store: arrays reach the browser unchanged, with a name derived from their contents, and are removed."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.components import store
-from tests.browser.widgets import Widgets, sent
+from tests.browser.widgets import Widgets, captured_messages
 
 _READ = """
 id => {
@@ -17,14 +17,14 @@ id => {
 """
 
 
-def known(widgets: Widgets) -> list[str]:
+def stored_names(widgets: Widgets) -> list[str]:
     ids: list[str] = widgets.page.evaluate("[...window.attnviz.keys()]")
     return ids
 
 
-def test_arrays_arrive_to_the_bit(widgets: Widgets) -> None:
+def test_arrays_arrive_bit_for_bit(widgets: Widgets) -> None:
     random = np.random.default_rng(0)
-    pixels = random.integers(0, 256, (3, 5, 7), dtype=np.uint8)  # 105 bytes: what follows is not aligned
+    pixels = random.integers(0, 256, (3, 5, 7), dtype=np.uint8)  # 105 bytes, so the next array is not aligned
     values = random.standard_normal((2, 5, 7)).astype(np.float32)
     values[1, 2, 3] = np.nan
     arrays: dict[str, Any] = {"pixels": pixels, "values": values.transpose(0, 2, 1)}
@@ -36,9 +36,9 @@ def test_arrays_arrive_to_the_bit(widgets: Widgets) -> None:
     np.testing.assert_array_equal(np.float32(second[3]), values.transpose(0, 2, 1).ravel())
 
 
-def test_the_contents_decide_the_name() -> None:
+def test_name_depends_on_the_contents() -> None:
     ones = np.ones((3, 5), np.float32)
-    with sent() as messages:
+    with captured_messages() as messages:
         names = [
             store.publish("k", {"a": ones}, layer=1),
             store.publish("k", {"a": ones.copy()}, layer=1),
@@ -52,19 +52,17 @@ def test_the_contents_decide_the_name() -> None:
     assert len(set(names)) == 5
 
 
-def test_an_array_of_another_kind_is_refused_by_name() -> None:
+def test_array_of_another_dtype_is_refused() -> None:
     with pytest.raises(TypeError, match="weights is float64"):
         store.publish("k", {"weights": np.zeros(3)})
 
 
-def test_the_browser_keeps_the_two_latest_of_each_key_and_none_after_the_page_has_gone(
-    widgets: Widgets,
-) -> None:
+def test_browser_keeps_two_latest_arrays_of_each_key_until_unmounted(widgets: Widgets) -> None:
     names = [widgets.publish("a", {"x": np.full(3, n, np.uint8)}) for n in (1, 2, 3)]
     other = widgets.publish("b", {"x": np.full(3, 1, np.uint8)})
-    assert known(widgets) == [names[1], names[2], other]
+    assert stored_names(widgets) == [names[1], names[2], other]
     widgets.publish("a", {"x": np.full(3, 2, np.uint8)})
     newest = widgets.publish("a", {"x": np.full(3, 4, np.uint8)})
-    assert known(widgets) == [other, names[1], newest]
+    assert stored_names(widgets) == [other, names[1], newest]
     widgets.unmount("store a")
-    assert known(widgets) == [other]
+    assert stored_names(widgets) == [other]

@@ -1,4 +1,4 @@
-"""The map of heads: its numbers, its cells and its keys."""
+"""The map of heads: numbers, cells and keyboard."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from tests.browser.widgets import Widgets, sent_by
+from tests.browser.widgets import Widgets, message_from
 
 # The map of heads
 
@@ -18,7 +18,7 @@ TEXTS = ["no value" if np.isnan(value) else f"<b>{100 * value:.2f} %</b>" for va
 
 
 def map_message(**changes: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "title": "to the token before",
         "values": VALUES,
         "texts": TEXTS,
@@ -27,11 +27,11 @@ def map_message(**changes: Any) -> dict[str, Any]:
         "printed": [f"{100 * value:.0f}" if np.isfinite(value) else "" for value in VALUES.ravel()],
         "selected": (1, 3),
     }
-    return sent_by(head_map, "map", **{**given, **changes})
+    return message_from(head_map, "map", **{**arguments, **changes})
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_every_head_has_its_number_its_colour_and_its_name(widgets: Widgets, colour_scheme: str) -> None:
+def test_every_head_has_its_number_colour_and_name(widgets: Widgets, colour_scheme: str) -> None:
     widgets.mount("head_map", map_message())
     cells = widgets.page.get_by_role("gridcell")
     expect(cells).to_have_count(LAYERS * HEADS)
@@ -46,7 +46,7 @@ def test_every_head_has_its_number_its_colour_and_its_name(widgets: Widgets, col
 
 
 def colours(cells: Locator) -> list[list[float]]:
-    """Red, green and blue behind each cell; nothing where it has no value."""
+    """Return the background colour (red, green, blue) of each cell; empty for a cell without a value."""
     found: list[list[float]] = cells.evaluate_all(
         "cells => cells.map(cell => cell.dataset.value"
         " ? getComputedStyle(cell).backgroundColor.match(/\\d+/g).map(Number) : [])"
@@ -54,7 +54,7 @@ def colours(cells: Locator) -> list[list[float]]:
     return found
 
 
-def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> None:
+def test_heads_are_described_and_selected_by_keyboard_and_pointer(widgets: Widgets) -> None:
     widgets.mount("head_map", map_message())
     page, fact = widgets.page, widgets.page.locator(".fact")
     expect(fact).to_have_text("Head 2-4: <b>50.00 %</b>")
@@ -62,13 +62,13 @@ def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> 
     expect(fact).to_have_text("Head 1-4: <b>18.75 %</b>")
     page.keyboard.press("Enter")
     page.get_by_role("gridcell", name="Head 3-1:").click()
-    assert widgets.said() == [["pick", {"layer": 1, "head": 4}], ["pick", {"layer": 3, "head": 1}]]
-    # The answer to the first pick is late, and must not move the ring back.
+    assert widgets.events() == [["pick", {"layer": 1, "head": 4}], ["pick", {"layer": 3, "head": 1}]]
+    # The late answer to the first selection must not move the ring back.
     widgets.show("head_map", map_message(selected=(0, 3)))
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Head 3-1: <b>62.50 %</b>")
 
 
-def test_rows_and_columns_of_tokens_have_their_names(widgets: Widgets) -> None:
+def test_token_rows_and_columns_have_headers(widgets: Widgets) -> None:
     labels = {"row_labels": ["<b>", "dog", "it"], "column_labels": ["a", "b", "c", "d", "e"]}
     widgets.mount("head_map", map_message(**labels))
     expect(widgets.page.get_by_role("rowheader")).to_have_text(labels["row_labels"])

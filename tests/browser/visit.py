@@ -1,4 +1,4 @@
-"""What a visitor's browser does with the page, and what it must never do."""
+"""Helpers for tests in a browser: waiting, accessibility checks, and recording of faults."""
 
 import functools
 import re
@@ -35,32 +35,31 @@ ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
 
 IDLE_TIMEOUT_MS = 60_000
 COMPUTED_MS = 180_000
-"""For how long a test waits for what takes seconds even on a quiet machine: models, or many sentences."""
+"""Timeout for steps that take seconds even on an idle machine: opening models, or reading many sentences."""
 
-ANSWERS = """
+RECORD_TIMES = """
 window.WebSocket = class extends WebSocket {
     constructor(...address) {
         super(...address);
-        this.addEventListener("message", () => { window.answered = performance.now() });
+        this.addEventListener("message", () => { window.lastReceived = performance.now() });
     }
     send(message) {
-        window.asked = performance.now();
+        window.lastSent = performance.now();
         super.send(message);
     }
 };
-for (const act of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
-    addEventListener(act, () => { window.acted = performance.now() }, { capture: true });
+for (const type of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
+    addEventListener(type, () => { window.lastInput = performance.now() }, { capture: true });
 }
 """
-"""Runs in every page before its own code; notes when a visitor acted, and when messages came and went."""
+"""Script that runs in every page before its own code, and records the times of input and of messages."""
 
-# Streamlit shows its state on the page. What a visitor does becomes a message a moment later (that of a
-# slider 200 milliseconds later), and the state must hold a while; and on a busy machine the server's first
-# answer takes a while too, if one comes at all.
+# Streamlit writes its state into the page. It sends a message some time after an input (a slider: 200 ms),
+# so the page must stay idle for a while; on a busy machine the server's first answer is late, or missing.
 _IDLE = """
 () => {
     const now = performance.now();
-    const unanswered = window.asked > (window.answered ?? 0) && now - window.asked < 5000;
+    const unanswered = window.lastSent > (window.lastReceived ?? 0) && now - window.lastSent < 5000;
     const codeIsMissing = document.querySelector('[data-testid^="stBidiComponent"]') && !window.attnvizCode;
     const app = document.querySelector('[data-testid="stApp"]');
     const busy = document.querySelector(
@@ -72,33 +71,35 @@ _IDLE = """
         return false;
     }
     window.idleSince ??= now;
-    return now - window.idleSince > 100 && now - (window.acted ?? 0) > 250;
+    return now - window.idleSince > 100 && now - (window.lastInput ?? 0) > 250;
 }
 """
 
-# What is still fading in has not its own colours yet. An animation's promise that it has finished is not
-# awaited: that of one whose element goes away meanwhile is never kept.
+# An element that fades in does not have its final colours yet. The `finished` promise of an animation is not
+# awaited: it never settles if the element is removed.
 _SETTLED = """
 () => document.getAnimations().every((one) =>
     one.playState !== "running" || !Number.isFinite(one.effect.getComputedTiming().endTime))
 """
 
-# Streamlit's pages scroll in a part of their own.
+# Streamlit's pages scroll in an element of their own.
 _FITS = """
 () => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
     .every((one) => one.scrollWidth <= one.clientWidth + 1)
 """
 
-# How many tables stand over the edge of what they stand in, where nobody can scroll to the rest.
-_WIDER = """
+# Count the tables that overflow their parent element without a scroll bar.
+_OVERFLOWING = """
 all => all.filter(({ scrollWidth, parentElement: room }) =>
     getComputedStyle(room).overflowX === "visible" && scrollWidth > room.clientWidth + 1).length
 """
 
-LETTERS = {f"{size}px" for size in re.findall(r"--\w+: calc\((\d+) \*", LOOK)}
-"""The sizes that letters may have."""
+FONT_SIZES = {f"{size}px" for size in re.findall(r"--\w+: calc\((\d+) \*", LOOK)}
+"""The allowed font sizes."""
 
-_SIZES = "all => all.filter(one => one.checkVisibility()).map(one => getComputedStyle(one).fontSize)"
+_VISIBLE_FONT_SIZES = (
+    "all => all.filter(one => one.checkVisibility()).map(one => getComputedStyle(one).fontSize)"
+)
 
 COLOURS = """
 canvas => {
@@ -106,23 +107,23 @@ canvas => {
     return new Set(new Uint32Array(data.buffer)).size;
 }
 """
-"""How many colours a picture has: a blank one has one, a drawn one many."""
+"""Script that counts the colours of a canvas: a blank one has one, a drawn one many."""
 
 
 @dataclass
 class Faults:
-    """Everything wrong that one visitor's browser saw.
+    """Errors, dialogs and foreign requests in a browser.
 
     Attributes:
-        hosts: the servers ("127.0.0.1:8501") that the page may talk to.
-        seen: one line for each fault.
+        hosts: the servers ("127.0.0.1:8501") that pages may contact.
+        seen: one line per fault.
     """
 
     hosts: set[str]
     seen: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
-        """Note from now on every error and dialog of a page, and every request to anybody but `hosts`."""
+        """Record from now on every error and dialog, and every request to a host not in `hosts`."""
         context.on("weberror", self._page_error)
         context.on("dialog", self._dialog)
         context.on("console", self._console)
@@ -137,7 +138,7 @@ class Faults:
         self.seen.append(f"page error: {error.error}")
 
     def _console(self, message: ConsoleMessage) -> None:
-        # Below a page's address Streamlit first asks for its own routes there, and then at the root.
+        # Streamlit requests its own routes below the page's address first, and then at the root.
         probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
         if message.type == "error" and not probe:
             self.seen.append(f"console error: {message.text}")
@@ -151,16 +152,16 @@ class Faults:
 def wait_idle(page: Page) -> None:
     """Wait until the server has answered and the page shows it."""
     page.evaluate("() => { window.idleSince = undefined }")
-    # To ask at every frame would make the browser draw sixty frames a second meanwhile.
+    # Polling at every frame would make the browser draw sixty frames a second.
     page.wait_for_function(_IDLE, timeout=IDLE_TIMEOUT_MS, polling=50)
 
 
-def forget(page: Page, hosts: set[str]) -> None:
-    """Leave the page empty, its window alone, and nothing of these hosts in the browser's memory."""
+def clear_browser_data(page: Page, hosts: set[str]) -> None:
+    """Empty the page, close the others, and clear the browser's data of these hosts."""
     for other in page.context.pages:
         if other != page:
             other.close()
-    visited = bool(urlsplit(page.url).netloc)  # and not widgets alone
+    visited = bool(urlsplit(page.url).netloc)  # not a page for widgets alone
     if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
@@ -177,20 +178,20 @@ def visit(page: Page, url: str) -> None:
     wait_idle(page)
 
 
-def first_visit(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open a page by a link with these choices, as the first visitor of a server; return its main part."""
+def open_page(page: Page, server: Server, name: str, **choices: Any) -> Locator:
+    """Open a page with these URL parameters; return its main part."""
     visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
     return page.get_by_role("main")
 
 
 def reveal(page: Page) -> None:
-    """Let the lesson answer its question."""
+    """Reveal the answer to the lesson's question."""
     page.get_by_role("button", name="Reveal", exact=True).click()
     wait_idle(page)
 
 
 def menu(page: Page) -> Locator:
-    """The links of the menu."""
+    """Return the links of the menu."""
     return page.get_by_role("navigation", name="App pages").get_by_role("link")
 
 
@@ -201,27 +202,27 @@ def press(page: Page, *keys: str) -> None:
 
 
 def box_of(where: Locator) -> FloatRect:
-    """Where it stands on the screen, in pixels."""
+    """Return an element's bounding box, in pixels."""
     box = where.bounding_box()
     assert box, "it is not drawn"
     return box
 
 
 def middle(where: Locator) -> tuple[float, float]:
-    """The middle of it, from the left and from the top."""
+    """Return the x and y of an element's centre, in pixels."""
     box = box_of(where)
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
-    """Replace the text of a box, and press the key that sends it off."""
+    """Replace the text of a box, and press the key that submits it."""
     where = page.get_by_role("textbox", name=box)
     where.fill(text)
     where.press(key)
 
 
 def save(where: Page | Locator, button: str, folder: Path) -> Path:
-    """The file that a button gives, under its own name."""
+    """Download a button's file into a folder under its suggested name; return its path."""
     with (where if isinstance(where, Page) else where.page).expect_download() as download:
         where.get_by_role("button", name=button, exact=True).click()
     path = folder / download.value.suggested_filename
@@ -230,30 +231,29 @@ def save(where: Page | Locator, button: str, folder: Path) -> Path:
 
 
 def fits(page: Page) -> bool:
-    """Whether nothing is wider than the screen."""
+    """Return whether nothing is wider than the screen."""
     return bool(page.evaluate(_FITS))
 
 
-def letters(where: Page | Locator) -> set[str]:
-    """Which sizes the letters of headings and paragraphs have, those of pictures too."""
-    return set(where.locator("h1, h2, h3, h4, p, summary, label").evaluate_all(_SIZES))
+def font_sizes(where: Page | Locator) -> set[str]:
+    """Return the font sizes of headings, paragraphs and labels, also inside widgets."""
+    return set(where.locator("h1, h2, h3, h4, p, summary, label").evaluate_all(_VISIBLE_FONT_SIZES))
 
 
 def axe(page: Page) -> list[str]:
-    """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
+    """Return every accessibility violation on the page: rule, impact and elements."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
-    # Only what is wrong is fetched: all that is right would take longer than to look. Without "preload", axe
-    # does not load all style sheets again, which only its rules on sound and on turned screens need; without
-    # "selectors", it does not look for one that finds each element.
+    # Fetching the passed rules too would take longer than the check. "preload" loads all style sheets again,
+    # which only the rules on sound and screen orientation need; "selectors" finds one for each element.
     options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
     violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
     return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]
 
 
-def everybody_can_use(page: Page) -> None:
-    """The page is complete and in order: for axe, wide and light, zoomed, and narrow and dark."""
+def assert_accessible(page: Page) -> None:
+    """Check the complete page with axe and for overflow: wide and light, zoomed, and narrow and dark."""
     entries = ("Explore", "Learn", "Heads", "Classroom", "Models", "About")
     expect(menu(page)).to_have_text([re.compile(entry) for entry in entries])
     expect(page).to_have_title(re.compile("attnviz"))
@@ -272,14 +272,14 @@ def everybody_can_use(page: Page) -> None:
     assert not (narrow := axe(page)), narrow
     assert fits(page)
     tables = page.get_by_role("main").locator("table")
-    assert tables.evaluate_all(_WIDER) == 0
+    assert tables.evaluate_all(_OVERFLOWING) == 0
 
 
 def eventually(check: Callable[P, None]) -> Callable[P, None]:
-    """A check of the page that is tried for a minute, until it holds, as `expect` does for one place."""
+    """Decorate a check to be repeated until it passes, for at most a minute."""
 
     @functools.wraps(check)
-    def tried(*args: P.args, **kwargs: P.kwargs) -> None:
+    def repeated(*args: P.args, **kwargs: P.kwargs) -> None:
         end = time.monotonic() + 60
         while True:
             try:
@@ -289,11 +289,11 @@ def eventually(check: Callable[P, None]) -> Callable[P, None]:
                     raise
                 time.sleep(0.1)
 
-    return tried
+    return repeated
 
 
-def everything(page: Page) -> tuple[str, list[str]]:
-    """All that the page says (texts, names, values, what is selected), and every picture on it."""
+def page_contents(page: Page) -> tuple[str, list[str]]:
+    """Return the page's accessibility tree (texts, names, values, selections) and all its pictures."""
     page.mouse.move(0, 0)
     page.evaluate("document.activeElement?.blur()")
     wait_idle(page)
@@ -305,34 +305,34 @@ def everything(page: Page) -> tuple[str, list[str]]:
 
 
 def assert_link_reproduces(page: Page) -> None:
-    """Who opens this page's address has everything as it is here."""
-    here = everything(page)
+    """Check that the page's address opens the same view."""
+    expected = page_contents(page)
     other = page.context.new_page()
     visit(other, page.url)
 
     @eventually
-    def check() -> None:  # exact numbers come a moment after the picture
-        assert everything(other) == here
+    def check() -> None:  # exact numbers arrive after the picture
+        assert page_contents(other) == expected
 
     check()
     other.close()
 
 
 def open_model(page: Page, url: str, folder: Path) -> None:
-    """Open a folder's model on the server."""
+    """Open the model in a folder, on the Models page."""
     visit(page, f"{url}/models?{urlencode({'own': folder})}")
-    open_looked_at(page)
+    inspect_and_open(page)
 
 
-def open_looked_at(page: Page) -> None:
-    """Open the model whose name is in the box of the page on models."""
+def inspect_and_open(page: Page) -> None:
+    """Inspect and open the model named in the text box of the Models page."""
     page.get_by_role("button", name="Inspect").click()
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
 
 
 def open_room(teacher: Page, url: str) -> str:
-    """Its code."""
+    """Open a room; return its code."""
     visit(teacher, f"{url}/classroom")
     teacher.get_by_role("button", name="Open a room").click()
     return teacher.locator(".room-code").inner_text()
@@ -340,7 +340,7 @@ def open_room(teacher: Page, url: str) -> str:
 
 @contextmanager
 def leading(teacher: Page, url: str) -> Iterator[str]:
-    """A room's code. The room ends with the block: a network may have three of them open at most."""
+    """Open a room and yield its code. End the room after the block: a network may have at most three open."""
     code = open_room(teacher, url)
     try:
         yield code

@@ -1,4 +1,4 @@
-"""A page that holds only our widgets, mounted as Streamlit mounts them, but without a server."""
+"""A page with only our widgets, mounted as Streamlit mounts them, but without a server."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +15,9 @@ from attnviz.app.components import component, store
 from attnviz.widgets import code
 
 Point = tuple[float, float]
-"""How far to the right, and how far down."""
+"""x and y, in CSS pixels."""
 
-WIDTH = {"head_view": 700}  # of other widgets 500
+WIDTH = {"head_view": 700}  # in pixels; other widgets: 500
 
 # The app's script, as Streamlit runs it.
 _CODE = """
@@ -28,9 +28,9 @@ async (script) => {
 _START = """
 () => {
     window.mounted = {};
-    window.said = [];
+    window.events = [];
     for (const name of ["attnviz:heads", "attnviz:data"]) {
-        window.addEventListener(name, ({ detail }) => window.said.push([name, detail]));
+        window.addEventListener(name, ({ detail }) => window.events.push([name, detail]));
     }
 }
 """
@@ -39,7 +39,7 @@ _MOUNT = """
     const host = document.querySelector("main").appendChild(document.createElement("div"));
     host.style.maxWidth = `${width}px`;
     const parentElement = host.attachShadow({ mode: "open" });
-    const setTriggerValue = (name, value) => window.said.push([name, value]);
+    const setTriggerValue = (name, value) => window.events.push([name, value]);
     window.mounted[place] = { parentElement, setTriggerValue, show: window.attnvizCode[widget] };
 }
 """
@@ -71,7 +71,7 @@ class Widgets:
 
     Attributes:
         page: the browser's page.
-        ids: under which name the browser knows what was published for a store.
+        ids: for each store key, the name under which the browser keeps the published arrays.
     """
 
     page: Page
@@ -99,21 +99,21 @@ class Widgets:
         return cls(page, {})
 
     def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
-        """Put a widget on the page unless it is there, and give it its next message."""
+        """Mount a widget unless it is mounted already, and send it a message."""
         if not self.page.evaluate("widget => widget in window.mounted", widget):
             self._mount(widget, widget, width)
         self.show(widget, message)
 
     def show(self, widget: str, message: dict[str, Any]) -> None:
-        """Give a widget another message, as each answer of the server does."""
+        """Send a mounted widget another message, as the server does after each run."""
         self.page.evaluate(_SHOW, [widget, message, None])
 
     def publish(self, key: str, arrays: dict[str, NDArray[Any]], **facts: Any) -> str:
-        """What `store.publish` does, up to the browser."""
+        """Publish arrays by `store.publish`, and deliver them to the browser."""
         place = f"store {key}"
         if key not in self.ids:
             self._mount(place, "store", None)
-        with sent() as messages:
+        with captured_messages() as messages:
             self.ids[key] = store.publish(key, arrays, **facts)
         self.page.evaluate(_SHOW, [place, None, base64.b64encode(messages[0]).decode()])
         return self.ids[key]
@@ -121,13 +121,13 @@ class Widgets:
     def unmount(self, place: str) -> None:
         self.page.evaluate("place => window.mounted[place].close()", place)
 
-    def said(self) -> list[list[Any]]:
-        """Every event and trigger so far, in order: ["pick", {"layer": 4, "head": 2}], …"""
-        said: list[list[Any]] = self.page.evaluate("window.said")
-        return said
+    def events(self) -> list[list[Any]]:
+        """Return every event and trigger so far, in order, such as ["pick", {"layer": 4, "head": 2}]."""
+        events: list[list[Any]] = self.page.evaluate("window.events")
+        return events
 
     def pixels(self, widget: str, points: Sequence[Point], canvas: int = 0) -> list[list[float]]:
-        """Red, green and blue, 0 to 255, that are seen at places of a canvas, in CSS pixels."""
+        """Return the visible red, green and blue (0 to 255) at points of a canvas, in CSS pixels."""
         found: list[list[float]] = self.page.evaluate(_PIXELS, [widget, canvas, [list(at) for at in points]])
         return found
 
@@ -135,27 +135,29 @@ class Widgets:
         self.page.evaluate(_MOUNT, [place, widget, width or WIDTH.get(widget, 500)])
 
 
-def sent_by(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[str, Any]:
-    """What a widget is sent when a page draws it."""
-    with sent() as messages:
+def message_from(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[str, Any]:
+    """Return the message that a widget receives when a page draws it."""
+    with captured_messages() as messages:
         draw(*arguments, **facts)
     data: dict[str, Any] = messages[0]
     return data
 
 
-def _alone(data: Any) -> Any:
-    """A message without its list of one."""
+def _unwrapped(data: Any) -> Any:
+    """Return a message without the list of one around it."""
     return data[0] if isinstance(data, list) else data
 
 
 @contextmanager
-def sent() -> Iterator[list[Any]]:
-    """What is sent to the widgets of a page meanwhile, in order."""
+def captured_messages() -> Iterator[list[Any]]:
+    """Collect the messages sent to widgets during the block, in order."""
     messages: list[Any] = []
-    with patch.object(component, "_renderer", lambda _: lambda data, **_more: messages.append(_alone(data))):
+    with patch.object(
+        component, "_renderer", lambda _: lambda data, **_more: messages.append(_unwrapped(data))
+    ):
         yield messages
 
 
 def levels(weights: NDArray[np.float32], highest: float = 1) -> NDArray[np.uint8]:
-    """Weights as the square-root levels 0 to 254 that the widgets draw."""
+    """Return weights as the levels that widgets draw: 0 to 254 on a square-root scale."""
     return np.asarray(np.round(254 * np.sqrt(weights / highest)), np.uint8)

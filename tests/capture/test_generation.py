@@ -1,4 +1,4 @@
-"""What a model with a head expects, and what it writes: against transformers' own models and filters."""
+"""Predictions and generation, compared with transformers' models and logits warpers."""
 
 from collections.abc import Callable
 from functools import cache
@@ -34,7 +34,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer, in_folder
 from tests.capture.tiny import FolderOf, families
 
-DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
+DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral has a sliding window of five tokens
 ENCODER_DECODERS = ("bart", "t5", "marian")
 WRITERS = families("writing", (*DECODERS, *ENCODER_DECODERS))
 FREE = GenerationDefaults(ends=frozenset())
@@ -44,13 +44,13 @@ TEXT = "The dog did not cross the road"
 
 
 class Opened(NamedTuple):
-    """A tiny model as transformers itself runs it."""
+    """A tiny model run by transformers, and its tokenizer."""
 
     network: Any
     tokenizer: TextTokenizer
 
     def probabilities(self, inputs: dict[str, Tensor]) -> Tensor:
-        """[token, vocabulary], by transformers itself."""
+        """Return transformers' probabilities [token, vocabulary]."""
         with torch.inference_mode():
             scores: Tensor = self.network(**inputs).logits[0]
         return scores.softmax(-1)
@@ -61,20 +61,20 @@ Open = Callable[[str], Opened]
 
 @pytest.fixture(scope="module")
 def opened(folder_of: FolderOf) -> Open:
-    """Tiny models with their heads and tokenizers; nothing ends their texts."""
+    """Tiny models with their heads and tokenizers, without end tokens."""
 
     @cache
-    def one(family: str) -> Opened:
+    def open_family(family: str) -> Opened:
         auto: Any = AutoModelForCausalLM if family in DECODERS else AutoModelForMaskedLM
         network = (AutoModelForSeq2SeqLM if family in ENCODER_DECODERS else auto).from_pretrained(
             folder_of(family), attn_implementation="eager", local_files_only=True, use_safetensors=True
         )
-        return Opened(endless(network.eval()), in_folder(folder_of(family), LIMIT))
+        return Opened(without_end(network.eval()), in_folder(folder_of(family), LIMIT))
 
-    return one
+    return open_family
 
 
-def endless(network: Any) -> Any:
+def without_end(network: Any) -> Any:
     if network.can_generate():
         config = network.generation_config
         config.eos_token_id = config.forced_eos_token_id = config.forced_bos_token_id = None
@@ -82,7 +82,7 @@ def endless(network: Any) -> Any:
 
 
 def start_of(network: Any) -> list[int]:
-    """What its decoder has before it writes."""
+    """Return the ids that the decoder reads before it generates."""
     return [network.config.decoder_start_token_id] if network.config.is_encoder_decoder else PROMPT
 
 
@@ -90,38 +90,39 @@ def source_of(network: Any) -> list[int] | None:
     return SOURCE if network.config.is_encoder_decoder else None
 
 
-def written(network: Any, writing: Writing) -> list[int]:
+def generate_ours(network: Any, writing: Writing) -> list[int]:
     return [step.id for step in generate(network, start_of(network), writing, LIMIT, source_of(network))]
 
 
-def generated(network: Any, most: int) -> list[int]:
-    """The likeliest tokens by transformers itself."""
+def generate_reference(network: Any, tokens: int) -> list[int]:
+    """Return the greedy tokens of transformers."""
     ids = torch.tensor([source_of(network) or PROMPT])
-    made = network.generate(
+    output = network.generate(
         ids,
         attention_mask=torch.ones_like(ids),
         do_sample=False,
         num_beams=1,
-        max_new_tokens=most,
+        max_new_tokens=tokens,
         pad_token_id=0,
     )
-    ids_made: list[int] = made[0].tolist()
-    return ids_made[len(start_of(network)) :]
+    output_ids: list[int] = output[0].tolist()
+    return output_ids[len(start_of(network)) :]
 
 
 @pytest.mark.parametrize("family", WRITERS)
-def test_the_likeliest_tokens_are_those_of_transformers(
-    folder_of: FolderOf, opened: Open, family: str
-) -> None:
-    """Ours by the network that is recorded, theirs by `eager`."""
-    ours = written(endless(open_network(folder_of(family))), Writing(13))
+def test_greedy_tokens_equal_those_of_transformers(folder_of: FolderOf, opened: Open, family: str) -> None:
+    """Ours use the recorded network, theirs `eager`."""
+    ours = generate_ours(without_end(open_network(folder_of(family))), Writing(13))
     assert len(ours) == 13
-    assert ours == written(opened(family).network, Writing(13)) == generated(opened(family).network, 13)
+    assert (
+        ours
+        == generate_ours(opened(family).network, Writing(13))
+        == generate_reference(opened(family).network, 13)
+    )
 
 
 @pytest.mark.parametrize("family", WRITERS)
-def test_each_step_has_the_probabilities_of_one_full_pass(opened: Open, family: str) -> None:
-    """Keys and values kept from before change nothing."""
+def test_cached_steps_have_the_probabilities_of_one_full_pass(opened: Open, family: str) -> None:
     network = opened(family).network
     steps = list(
         generate(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
@@ -138,25 +139,27 @@ def test_each_step_has_the_probabilities_of_one_full_pass(opened: Open, family: 
         torch.testing.assert_close(step.after, (expected / 1.3).softmax(-1), atol=1e-5, rtol=0)
 
 
-def test_the_seed_alone_decides(opened: Open) -> None:
+def test_sampling_depends_only_on_the_seed(opened: Open) -> None:
     network = opened("gpt2").network
-    drawn = [tuple(written(network, Writing(13, temperature=2.0, seed=seed))) for seed in (1, 1, 2, 3)]
-    assert drawn[0] == drawn[1]
-    assert len(set(drawn)) == 3
+    samples = [
+        tuple(generate_ours(network, Writing(13, temperature=2.0, seed=seed))) for seed in (1, 1, 2, 3)
+    ]
+    assert samples[0] == samples[1]
+    assert len(set(samples)) == 3
 
 
-def test_it_ends_where_the_model_ends_its_text(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generation_stops_at_an_end_token(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("gpt2").network
-    free = written(network, Writing(13, temperature=2.0, seed=5))
-    end = free[4]
-    assert end not in free[:4]
+    unrestricted = generate_ours(network, Writing(13, temperature=2.0, seed=5))
+    end = unrestricted[4]
+    assert end not in unrestricted[:4]
     config = network.generation_config
     for ends in (end, [3, end]):
         monkeypatch.setattr(config, "eos_token_id", ends)
-        assert written(network, Writing(13, temperature=2.0, seed=5)) == free[:5]
+        assert generate_ours(network, Writing(13, temperature=2.0, seed=5)) == unrestricted[:5]
 
 
-def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
+def test_generation_stops_at_the_models_limit(opened: Open) -> None:
     def count(limit: int, tokens: int = 13) -> int:
         return len(list(generate(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
 
@@ -165,28 +168,26 @@ def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
     assert count(len(PROMPT)) == count(1) == count(LIMIT, tokens=0) == 0
 
 
-def test_what_a_model_must_not_write_it_does_not_write(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forbidden_tokens_are_not_generated(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("t5").network
-    free = written(network, Writing(1))[0]
-    monkeypatch.setattr(network.generation_config, "bad_words_ids", [[free], [5, 7]])
+    forbidden = generate_ours(network, Writing(1))[0]
+    monkeypatch.setattr(network.generation_config, "bad_words_ids", [[forbidden], [5, 7]])
     monkeypatch.setattr(network.generation_config, "suppress_tokens", [11])
     assert generation_defaults(network) == GenerationDefaults(
-        ends=frozenset(), forbidden=tuple(sorted((free, 11)))
+        ends=frozenset(), forbidden=tuple(sorted((forbidden, 11)))
     )
-    ours = written(network, Writing(13))
-    assert ours == generated(network, 13)
-    assert free not in ours
+    ours = generate_ours(network, Writing(13))
+    assert ours == generate_reference(network, 13)
+    assert forbidden not in ours
 
 
-def test_what_a_decoder_must_write_first_it_writes_first(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forced_first_token_is_generated(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("bart").network
-    free = written(network, Writing(7, temperature=1.0))
-    forced = (free[0] + 1) % network.config.vocab_size
+    unrestricted = generate_ours(network, Writing(7, temperature=1.0))
+    forced = (unrestricted[0] + 1) % network.config.vocab_size
     monkeypatch.setattr(network.generation_config, "forced_bos_token_id", forced)
     ours = list(generate(network, start_of(network), Writing(7), LIMIT, SOURCE))
-    assert [step.id for step in ours] == generated(network, 7)
+    assert [step.id for step in ours] == generate_reference(network, 7)
     assert ours[0].id == forced
     assert ours[0].after[forced] == 1
     assert 0 < ours[0].before[forced] < 1
@@ -198,9 +199,7 @@ SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
 
 
 @given(scores=SCORES, temperature=st.floats(0.1, 5), top_k=st.integers(0, 20), top_p=st.floats(0.01, 1))
-def test_the_filters_are_those_of_transformers(
-    scores: Tensor, temperature: float, top_k: int, top_p: float
-) -> None:
+def test_filters_equal_transformers(scores: Tensor, temperature: float, top_k: int, top_p: float) -> None:
     filters: list[Any] = [TemperatureLogitsWarper(temperature)]
     filters += [TopKLogitsWarper(top_k)] if top_k else []
     filters += [TopPLogitsWarper(top_p)] if top_p < 1 else []
@@ -213,27 +212,27 @@ def test_the_filters_are_those_of_transformers(
     assert torch.equal(scores, before)
     assert (
         sampling_probabilities(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1
-    )  # the likeliest alone
+    )  # only the most probable token
 
 
-NO_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
+NOT_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
 
 
 @pytest.mark.parametrize(
-    ("field", "bad", "said"),
+    ("field", "value", "message"),
     [
-        *product(("tokens", "seed", "top_k"), (*NO_NUMBERS, -1, 1.5, 10**400), ["a whole number from 0 to"]),
-        *product(("temperature",), (*NO_NUMBERS, -0.1, 10.5), ["a number from 0 to 10"]),
+        *product(("tokens", "seed", "top_k"), (*NOT_NUMBERS, -1, 1.5, 10**400), ["a whole number from 0 to"]),
+        *product(("temperature",), (*NOT_NUMBERS, -0.1, 10.5), ["a number from 0 to 10"]),
         ("temperature", 1e-9, "0.01 or more"),
-        *product(("top_p",), (*NO_NUMBERS, -0.1, 1.01), ["a number from 0 to 1"]),
+        *product(("top_p",), (*NOT_NUMBERS, -0.1, 1.01), ["a number from 0 to 1"]),
     ],
 )
-def test_what_is_no_setting_of_writing_is_refused(field: str, bad: Any, said: str) -> None:
-    with pytest.raises(AttnvizError, match=said):
-        Writing(**{"tokens": 7, field: bad})
+def test_invalid_generation_settings_are_refused(field: str, value: Any, message: str) -> None:
+    with pytest.raises(AttnvizError, match=message):
+        Writing(**{"tokens": 7, field: value})
 
 
-# What is expected.
+# Predictions
 
 
 def inputs_of(model: Opened, text: str = TEXT) -> dict[str, Tensor]:
@@ -249,7 +248,7 @@ def read_ids(inputs: dict[str, Tensor]) -> list[int]:
 
 
 def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) -> None:
-    """Its candidates are the likeliest, with their probabilities, in order."""
+    """Check that the candidates are the most probable tokens, in order, with their probabilities."""
     best = expected.topk(MAX_CANDIDATES)
     assert [candidate.id for candidate in prediction.candidates] == best.indices.tolist()
     assert [c.probability for c in prediction.candidates] == pytest.approx(best.values.tolist(), abs=1e-6)
@@ -259,7 +258,7 @@ def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) ->
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bart"])
-def test_what_follows_is_the_softmax_of_the_models_scores(opened: Open, family: str) -> None:
+def test_next_tokens_are_the_softmax_of_the_logits(opened: Open, family: str) -> None:
     model = opened(family)
     inputs = inputs_of(model)
     ids, expected = read_ids(inputs), model.probabilities(inputs)
@@ -282,7 +281,7 @@ def test_what_follows_is_the_softmax_of_the_models_scores(opened: Open, family: 
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bart"])
-def test_what_was_written_tells_by_which_share_it_was_drawn(opened: Open, family: str) -> None:
+def test_generated_tokens_have_their_sampling_probabilities(opened: Open, family: str) -> None:
     model = opened(family)
     inputs, writing = inputs_of(model), Writing(5, temperature=0.7, top_k=7, top_p=0.9, seed=1)
     ids = read_ids(inputs)
@@ -299,13 +298,13 @@ def test_what_was_written_tells_by_which_share_it_was_drawn(opened: Open, family
             assert candidate.probability == pytest.approx(float(step.before[candidate.id]), abs=1e-5)
             assert candidate.share == pytest.approx(float(step.after[candidate.id]), abs=1e-5)
         assert sum(candidate.share for candidate in prediction.candidates) == pytest.approx(1, abs=1e-5)
-    for prediction in found[: len(ids) - 1]:  # nothing was drawn there
+    for prediction in found[: len(ids) - 1]:  # nothing was sampled there
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
     assert found[-1].actual is None
     assert sum(candidate.share for candidate in found[-1].candidates) == pytest.approx(1, abs=1e-5)
 
 
-def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: Open) -> None:
+def test_last_prediction_has_the_end_token_as_its_actual_token(opened: Open) -> None:
     model = opened("bart")
     inputs, end = inputs_of(model), 2
     for writing, written in ((None, 0), (Writing(5, temperature=2.0), 3), (Writing(5, temperature=2.0), 0)):
@@ -320,7 +319,7 @@ def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: Open) -> Non
 
 
 @pytest.mark.parametrize(("family", "mask"), [("bert", "[MASK]"), ("roberta", "<mask>")])
-def test_masked_tokens_are_the_softmax_at_their_places(opened: Open, family: str, mask: str) -> None:
+def test_masked_tokens_are_the_softmax_at_their_positions(opened: Open, family: str, mask: str) -> None:
     model = opened(family)
     assert model.tokenizer.mask == mask
     inputs = inputs_of(model, f"The {mask} did not {mask} the road")

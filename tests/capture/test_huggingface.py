@@ -1,4 +1,4 @@
-"""The bundled BERT, by transformers and by our own Transformer, against transformers' `eager`."""
+"""The bundled BERT, run by transformers and by our own Transformer, compared with transformers' `eager`."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats
 from tests.capture.sentences import sentence
 
-# Of these, every push runs the shortest, an odd one and the longest.
+# Every push tests the shortest, an odd one and the longest.
 LENGTHS = [
     pytest.param(length, marks=() if length in {3, 97, 512} else pytest.mark.everything)
     for length in (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
@@ -19,7 +19,7 @@ LENGTHS = [
 
 
 def eager_weights(model: PreTrainedModel, text: str) -> list[Floats]:
-    """What transformers itself returns, from the text on: its own tokenizer, its own attention."""
+    """Return transformers' weights, with its own tokenizer and attention."""
     tokenizer = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)
     with torch.inference_mode():
         output = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
@@ -27,7 +27,7 @@ def eager_weights(model: PreTrainedModel, text: str) -> list[Floats]:
 
 
 @pytest.mark.parametrize("tokens", LENGTHS)
-def test_weights_are_those_of_eager_to_the_bit(minilm: Model, eager: PreTrainedModel, tokens: int) -> None:
+def test_weights_equal_eager_bit_for_bit(minilm: Model, eager: PreTrainedModel, tokens: int) -> None:
     text = sentence(tokens)
     blocks = minilm.trace(text).of_kind("encoder")
     expected = eager_weights(eager, text)
@@ -37,9 +37,7 @@ def test_weights_are_those_of_eager_to_the_bit(minilm: Model, eager: PreTrainedM
         assert np.array_equal(block.weights, weights)
 
 
-def test_weights_equal_eagers_to_the_bit_on_any_number_of_threads(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_weights_equal_eager_with_any_number_of_threads(minilm: Model, eager: PreTrainedModel) -> None:
     text = sentence(61)
     for threads in (1, 2, 4):
         torch.set_num_threads(threads)
@@ -47,9 +45,7 @@ def test_weights_equal_eagers_to_the_bit_on_any_number_of_threads(
             assert np.array_equal(block.weights, weights)
 
 
-def test_query_key_and_value_are_the_projections_of_the_hidden_states(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_query_key_and_value_are_projections_of_hidden_states(minilm: Model, eager: PreTrainedModel) -> None:
     trace = minilm.trace(sentence(19))
     ids = torch.tensor([[token.id for token in trace.blocks[0].query_tokens]])
     with torch.inference_mode():
@@ -59,12 +55,12 @@ def test_query_key_and_value_are_the_projections_of_the_hidden_states(
                 module = eager.get_submodule(f"encoder.layer.{block.layer}.attention.self.{name}")
                 projected = module(state)[0].numpy()
                 for head in range(12):
-                    own = projected[:, head * 32 : head * 32 + 32]
-                    np.testing.assert_allclose(getattr(block, name)[head], own, atol=1e-6)
+                    head_slice = projected[:, head * 32 : head * 32 + 32]
+                    np.testing.assert_allclose(getattr(block, name)[head], head_slice, atol=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [13, 97])
-def test_our_own_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> None:
+def test_our_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> None:
     text = sentence(tokens)
     theirs, ours = minilm.trace(text), loading.load("minilm-scratch").trace(text)
     assert (theirs.model, ours.model) == ("minilm", "minilm-scratch")

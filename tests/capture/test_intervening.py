@@ -1,4 +1,4 @@
-"""Edited models of every kind: a silent head is one without its slice of W_O, a pointed row is that row."""
+"""Edits of every kind of model, compared with transformers with changed weights or a changed W_O."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,26 +23,32 @@ from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_ABLATED
 from attnviz.trace import Floats, Kind
-from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
+from tests.capture.reference import (
+    ENCODER_DECODERS,
+    TARGET,
+    output_projections,
+    reference_inputs,
+    reference_model,
+)
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
 
 
-def given(folder: Path) -> ModelInput:
-    return ModelInput(SENTENCE, target=TARGET if folder.name in PAIRED else None)
+def input_for(folder: Path) -> ModelInput:
+    return ModelInput(SENTENCE, target=TARGET if folder.name in ENCODER_DECODERS else None)
 
 
 @contextmanager
-def without_slice(output_layer: nn.Module, head: int, heads: int) -> Iterator[None]:
-    """A layer's W_O without what it does with one head's outputs; its bias stays."""
-    weight = output_layer.get_parameter("weight")
+def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
+    """Set one head's slice of W_O to zero during the block; the bias stays."""
+    weight = mixer.get_parameter("weight")
     before = weight.detach().clone()
-    inputs = weight.shape[0] if isinstance(output_layer, Conv1D) else weight.shape[1]
-    here = slice(head * inputs // heads, (head + 1) * inputs // heads)
+    inputs = weight.shape[0] if isinstance(mixer, Conv1D) else weight.shape[1]
+    part = slice(head * inputs // heads, (head + 1) * inputs // heads)
     with torch.no_grad():
-        weight[(here, slice(None)) if isinstance(output_layer, Conv1D) else (slice(None), here)] = 0
+        weight[(part, slice(None)) if isinstance(mixer, Conv1D) else (slice(None), part)] = 0
     try:
         yield
     finally:
@@ -51,86 +57,86 @@ def without_slice(output_layer: nn.Module, head: int, heads: int) -> Iterator[No
 
 
 @contextmanager
-def replaced(weights_of: Mapping[int, Callable[[Tensor], object]]) -> Iterator[None]:
-    """Every softmax of transformers' own attention goes by; the numbered ones are written over."""
-    own: Any = nn.functional.softmax
+def changed_weights(changes: Mapping[int, Callable[[Tensor], object]]) -> Iterator[None]:
+    """Change the weights of the numbered softmaxes of transformers' attention."""
+    original: Any = nn.functional.softmax
     count = 0
 
     def softmax(scores: Tensor, *args: Any, **more: Any) -> Tensor:
         nonlocal count
-        weights: Tensor = own(scores, *args, **more)
+        weights: Tensor = original(scores, *args, **more)
         if scores.dim() == 4:
-            if count in weights_of:
-                weights_of[count](weights)
+            if count in changes:
+                changes[count](weights)
             count += 1
         return weights
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nn.functional, "softmax", softmax)
         yield
-    assert count > max(weights_of)
+    assert count > max(changes)
 
 
-def by_transformers(model: Any, folder: Path) -> Any:
-    more = {"output_hidden_states": True} if folder.name in PAIRED else {}
+def run_reference(model: Any, folder: Path) -> Any:
+    options = {"output_hidden_states": True} if folder.name in ENCODER_DECODERS else {}
     with torch.inference_mode():
-        return model(**own_inputs(folder, model), **more)
+        return model(**reference_inputs(folder, model), **options)
 
 
-def close(found: Floats, expected: Tensor) -> None:
+def assert_close(found: Floats, expected: Tensor) -> None:
     np.testing.assert_allclose(found, expected.numpy(), atol=1e-6, rtol=1e-6)
 
 
 def states_of(output: Any) -> Tensor:
-    """[token, d_model]; of an encoder–decoder with its head, it is among the hidden states."""
+    """Return the last hidden states [token, d_model]; an encoder–decoder has them in a tuple."""
     hidden = getattr(output, "last_hidden_state", None)
-    of_batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
-    return of_batch[0]
+    batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
+    return batch[0]
 
 
-# ALBERT has one W_O for all of its layers; see below.
+# ALBERT's layers share one W_O; see below.
 @pytest.mark.parametrize("family", families("ablate", sorted({*TEXTS} - {"albert"})))
-def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(
-    family: str, folder_of: FolderOf
-) -> None:
+def test_ablated_head_equals_a_zero_slice_of_w_o(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
-    model, second = loading.load(str(folder)), own_model(folder)
-    unchanged = model.outcomes(given(folder), [()]).states
-    for block, output_layer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+    model, second = loading.load(str(folder)), reference_model(folder)
+    unchanged = model.outcomes(input_for(folder), [()]).states
+    for block, mixer in zip(
+        model.trace(input_for(folder)).blocks, output_projections(second, family), strict=True
+    ):
         heads = len(block.query)
         for head in (0, heads - 1):
-            found = model.outcomes(given(folder), [[Edit(block.kind, block.layer, head)]])
-            with without_slice(output_layer, head, heads):
-                output = by_transformers(second, folder)
-            close(found.states[0], states_of(output))
+            found = model.outcomes(input_for(folder), [[Edit(block.kind, block.layer, head)]])
+            with without_slice(mixer, head, heads):
+                output = run_reference(second, folder)
+            assert_close(found.states[0], states_of(output))
             if found.source is not None:
-                close(found.source[0], output.encoder_last_hidden_state[0])
+                assert_close(found.source[0], output.encoder_last_hidden_state[0])
             assert np.abs(found.states - unchanged).max() > 1e-4
 
 
-def test_a_head_of_albert_is_silent_in_its_layer_alone(folder_of: FolderOf) -> None:
-    folder = folder_of("albert")  # one W_O for all of its three layers
-    model, second = loading.load(str(folder)), own_model(folder)
-    [output_layer] = mixers_of(second, "albert")
+def test_head_of_albert_is_ablated_in_one_layer_only(folder_of: FolderOf) -> None:
+    folder = folder_of("albert")  # its three layers share one W_O
+    model, second = loading.load(str(folder)), reference_model(folder)
+    [mixer] = output_projections(second, "albert")
     everywhere = [Edit("encoder", layer, 1) for layer in range(3)]
     found = model.outcomes(SENTENCE, [everywhere, everywhere[1:2]]).states
-    with without_slice(output_layer, 1, 3):
-        close(found[0], by_transformers(second, folder).last_hidden_state[0])
-    with replaced({1: lambda weights: weights[:, 1].zero_()}):
-        close(found[1], by_transformers(second, folder).last_hidden_state[0])
+    with without_slice(mixer, 1, 3):
+        assert_close(found[0], run_reference(second, folder).last_hidden_state[0])
+    with changed_weights({1: lambda weights: weights[:, 1].zero_()}):
+        assert_close(found[1], run_reference(second, folder).last_hidden_state[0])
 
 
 @contextmanager
-def putting(output_layer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
-    """What a layer's W_O is given, by hand: for these rows, other outputs of one head."""
+def replaced_outputs(mixer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
+    """Replace one head's outputs in the input of W_O, for these rows, during the block."""
 
     def change(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
-        given = inputs[0].clone()
-        here = slice(head * given.shape[-1] // heads, (head + 1) * given.shape[-1] // heads)
-        given[0, rows, here] = torch.tensor(vectors)
-        return (given,)
+        changed = inputs[0].clone()
+        part = slice(head * changed.shape[-1] // heads, (head + 1) * changed.shape[-1] // heads)
+        changed[0, rows, part] = torch.tensor(vectors)
+        return (changed,)
 
-    hook = output_layer.register_forward_pre_hook(change)
+    hook = mixer.register_forward_pre_hook(change)
     try:
         yield
     finally:
@@ -138,33 +144,33 @@ def putting(output_layer: nn.Module, head: int, heads: int, rows: slice, vectors
 
 
 @pytest.mark.parametrize("family", families("other outputs", sorted({*TEXTS} - {"albert"})))
-def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
-    family: str, folder_of: FolderOf
-) -> None:
+def test_replaced_head_output_equals_a_replaced_input_of_w_o(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
-    model, second = loading.load(str(folder)), own_model(folder)
+    model, second = loading.load(str(folder)), reference_model(folder)
     random = np.random.default_rng(0)
-    for block, output_layer in zip(model.trace(given(folder)).blocks, mixers_of(second, family), strict=True):
+    for block, mixer in zip(
+        model.trace(input_for(folder)).blocks, output_projections(second, family), strict=True
+    ):
         heads, queries, d_head = block.output.shape
-        many = random.normal(size=(queries, d_head)).astype(np.float32)
-        for query, vectors in ((None, many), (None, many[:1]), (3, many[:1])):
+        replacement = random.normal(size=(queries, d_head)).astype(np.float32)
+        for query, vectors in ((None, replacement), (None, replacement[:1]), (3, replacement[:1])):
             output = HeadOutput(block.kind, block.layer, heads - 1, vectors, query)
-            found = model.outcomes(given(folder), [[output]])
+            found = model.outcomes(input_for(folder), [[output]])
             rows = slice(None) if query is None else slice(query, query + 1)
-            with putting(output_layer, heads - 1, heads, rows, vectors):
-                expected = by_transformers(second, folder)
-            close(found.states[0], states_of(expected))
+            with replaced_outputs(mixer, heads - 1, heads, rows, vectors):
+                expected = run_reference(second, folder)
+            assert_close(found.states[0], states_of(expected))
             if found.source is not None:
-                close(found.source[0], expected.encoder_last_hidden_state[0])
+                assert_close(found.source[0], expected.encoder_last_hidden_state[0])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "minilm-scratch"])
-def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> None:
+def test_outputs_of_the_wrong_shape_are_refused(name: str, folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of(name)) if name in TEXTS else name)
     text = SENTENCE if name in TEXTS else TIRED
     block = model.trace(text).blocks[0]
     queries, d_head = block.output.shape[1:]
-    for shape, layer, query, said in (
+    for shape, layer, query, message in (
         ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} numbers; this head's have {d_head}"),
         ((queries - 1, d_head), 0, None, f"{queries - 1} vectors for {queries} tokens"),
         ((queries + 1, d_head), 0, None, f"{queries + 1} vectors for {queries} tokens"),
@@ -172,14 +178,14 @@ def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> 
         ((1, d_head), 99, None, "there is no [a-z]+ layer 100"),
     ):
         output = HeadOutput(block.kind, layer, 1, np.zeros(shape, dtype=np.float32), query)
-        with pytest.raises(InvalidEdit, match=said) as caught:
+        with pytest.raises(InvalidEdit, match=message) as caught:
             model.outcomes(text, [(), [output]])
         assert str(caught.value).endswith(".")
-        with pytest.raises(InvalidEdit, match=said):
+        with pytest.raises(InvalidEdit, match=message):
             model.trace(text, edits=[output])
 
 
-POINTED = {
+REDIRECTED = {
     "bert": ["encoder 2-3 5 >9", "encoder 1-2 4 3>11", "encoder 1-1 >6"],
     "llama": ["decoder 2-5 8 >3", "decoder 1-2 6 2>5", "decoder 2-1 >1"],
     "gpt_oss": ["decoder 2-5 8 >3", "decoder 1-2 6 4>5", "decoder 2-1 >1"],
@@ -189,8 +195,8 @@ POINTED = {
 }
 
 
-def write_over(weights: Tensor, edit: str) -> None:
-    """The same change by hand, from the words of the edit alone."""
+def apply_edit(weights: Tensor, edit: str) -> None:
+    """Apply an edit to weights, from its text."""
     _, place, *row = edit.split(" ")
     head = weights[0, int(place.split("-")[1]) - 1]
     rows = [int(row[0]) - 1] if row and ">" not in row[0] else range(len(head))
@@ -206,73 +212,71 @@ def write_over(weights: Tensor, edit: str) -> None:
                 head[number, int(ends[1]) - 1] = 1
 
 
-@pytest.mark.parametrize("family", families("pointing", tuple(POINTED)))
-def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
-    family: str, folder_of: FolderOf
-) -> None:
+@pytest.mark.parametrize("family", families("redirecting", tuple(REDIRECTED)))
+def test_redirected_row_equals_that_row_in_transformers(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
-    entry, second = resolve.entry(str(folder)), own_model(folder)
+    entry, second = resolve.entry(str(folder)), reference_model(folder)
     order = [("encoder", layer) for layer in range(entry.layers)]
-    kinds = ("decoder", "cross") if family in PAIRED else ("decoder",)
+    kinds = ("decoder", "cross") if family in ENCODER_DECODERS else ("decoder",)
     order += [(kind, layer) for layer in range(entry.decoder_layers) for kind in kinds]
 
     def expected(edits: Sequence[str]) -> tuple[dict[int, Tensor], Tensor]:
-        seen: dict[int, Tensor] = {}
-        here: dict[int, list[str]] = {}
+        changed: dict[int, Tensor] = {}
+        edits_by_block: dict[int, list[str]] = {}
         for edit in edits:
             kind, place, *_ = edit.split(" ")
-            here.setdefault(order.index((kind, int(place.split("-")[0]) - 1)), []).append(edit)
+            edits_by_block.setdefault(order.index((kind, int(place.split("-")[0]) - 1)), []).append(edit)
 
         def change(number: int, weights: Tensor) -> None:
-            for edit in here[number]:
-                write_over(weights, edit)
-            seen[number] = weights[0].clone()
+            for edit in edits_by_block[number]:
+                apply_edit(weights, edit)
+            changed[number] = weights[0].clone()
 
-        by_number = {number: partial(change, number) for number in here}
-        with replaced(by_number):
-            return seen, states_of(by_transformers(second, folder))
+        by_number = {number: partial(change, number) for number in edits_by_block}
+        with changed_weights(by_number):
+            return changed, states_of(run_reference(second, folder))
 
-    for edits in (*([edit] for edit in POINTED[family]), POINTED[family]):
+    for edits in (*([edit] for edit in REDIRECTED[family]), REDIRECTED[family]):
         weights, states = expected(edits)
         changes = [Edit.parse(edit) for edit in edits]
-        close(loading.load(str(folder)).outcomes(given(folder), [changes]).states[0], states)
-        trace = attnviz.trace(SENTENCE, folder, target=given(folder).target, edits=edits)
+        assert_close(loading.load(str(folder)).outcomes(input_for(folder), [changes]).states[0], states)
+        trace = attnviz.trace(SENTENCE, folder, target=input_for(folder).target, edits=edits)
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
             found = trace.blocks[number].weights
-            close(found, changed[..., : found.shape[-1]])  # behind them stands a sink's
+            assert_close(found, changed[..., : found.shape[-1]])  # without the column of a sink
 
 
-def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_limit_changes_only_the_batch_size(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
     monkeypatch.setattr(interface, "MAX_ELEMENTS", 3 * interface.variant_elements(6, 12, 384))
     sizes = []
     run = forward.outcomes
 
-    def counted(*given: Any) -> Outcomes:
-        sizes.append(len(given[3]))
-        return run(*given)
+    def counted(*arguments: Any) -> Outcomes:
+        sizes.append(len(arguments[3]))
+        return run(*arguments)
 
     monkeypatch.setattr(forward, "outcomes", counted)
     np.testing.assert_allclose(minilm.outcomes(SHORT, variants).states, at_once, atol=5e-6)
     assert sizes == [3, 3, 1]
 
 
-@pytest.mark.parametrize("family", families("expecting", ("gpt2", "bart", "bloom")))
-def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_of: FolderOf) -> None:
+@pytest.mark.parametrize("family", families("predicting", ("gpt2", "bart", "bloom")))
+def test_probabilities_of_an_edited_model_equal_its_predictions(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
-    model, asked = loading.load(str(folder)), given(folder)
-    places = model.prediction_positions(asked)
+    model, model_input = loading.load(str(folder)), input_for(folder)
+    places = model.prediction_positions(model_input)
     kind = resolve.entry(str(folder)).kinds[-1]
     edits = [Edit(kind, 1, 2), Edit(kind, 0, 0, 3)]
-    found = model.outcomes(asked, [(), edits], places[4]).probabilities
+    found = model.outcomes(model_input, [(), edits], places[4]).probabilities
     assert found is not None
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
-    for probabilities, told in zip(
-        found, (model.predictions(asked), model.predictions(asked, edits=edits)), strict=True
+    for probabilities, predictions in zip(
+        found, (model.predictions(model_input), model.predictions(model_input, edits=edits)), strict=True
     ):
-        likeliest = told[4].candidates[0]
+        likeliest = predictions[4].candidates[0]
         assert probabilities.argmax() == likeliest.id
         assert probabilities.max() == pytest.approx(likeliest.probability, abs=1e-5)
         assert model.words([likeliest.id]) == (likeliest.text,)
@@ -280,26 +284,24 @@ def test_an_edited_model_expects_what_its_edited_states_say(family: str, folder_
 
 
 @pytest.mark.parametrize("family", ["gpt2", "marian"])
-def test_what_is_written_is_written_with_the_edits(family: str, folder_of: FolderOf) -> None:
+def test_generation_uses_the_edits(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     entry, model = resolve.entry(str(folder)), loading.load(str(folder))
     kind: Kind = "decoder"
-    writes = ModelInput(SENTENCE, writing=Writing(tokens=6))
+    model_input = ModelInput(SENTENCE, writing=Writing(tokens=6))
     edits = [Edit(other, 0, head) for other in entry.kinds for head in range(3)]
     edits.append(Edit(kind, 1, 0, 4, None, 2))
-    trace = model.trace(writes, edits=edits)
+    trace = model.trace(model_input, edits=edits)
     tokens = trace.of_kind(kind)[0].query_tokens
-    told = model.predictions(writes, edits=edits)
-    for token, prediction in list(zip(tokens[1:], told, strict=False))[-trace.written :]:
+    predictions = model.predictions(model_input, edits=edits)
+    for token, prediction in list(zip(tokens[1:], predictions, strict=False))[-trace.written :]:
         assert token.id == prediction.candidates[0].id
-    unchanged = model.trace(writes).of_kind(kind)[0].query_tokens
+    unchanged = model.trace(model_input).of_kind(kind)[0].query_tokens
     assert [token.id for token in tokens] != [token.id for token in unchanged]
 
 
-@pytest.mark.parametrize("family", families("ablate of their own", sorted(ONLY_ABLATED)))
-def test_who_has_an_attention_of_its_own_is_ablated_but_not_redirected(
-    family: str, folder_of: FolderOf
-) -> None:
+@pytest.mark.parametrize("family", families("ablate custom attention", sorted(ONLY_ABLATED)))
+def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
     with pytest.raises(ModelNotSupported, match="can be ablated, but not redirected"):
@@ -312,32 +314,32 @@ def test_who_has_an_attention_of_its_own_is_ablated_but_not_redirected(
 
 
 @pytest.mark.parametrize(
-    ("family", "edit", "said"),
+    ("family", "edit", "message"),
     [
         ("bert", "decoder 1-1", "there is no decoder layer 1. Layers: encoder 1 to "),
         ("mistral", "decoder 1-1 12 >2", "this layer masks"),
         ("bart", "cross 1-1 3 >99", "there is no key 99"),
     ],
 )
-def test_an_edit_without_a_place_is_refused(family: str, edit: str, said: str, folder_of: FolderOf) -> None:
+def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
-    for ask in (attnviz.trace, attnviz.predictions):
-        if ask is attnviz.trace or "mask" not in said:
-            with pytest.raises(InvalidEdit, match=said) as caught:
-                ask(SENTENCE, folder, target=given(folder).target, edits=[edit])
+    for call in (attnviz.trace, attnviz.predictions):
+        if call is attnviz.trace or "mask" not in message:
+            with pytest.raises(InvalidEdit, match=message) as caught:
+                call(SENTENCE, folder, target=input_for(folder).target, edits=[edit])
             assert str(caught.value).endswith(".")
 
 
-# By the common attention function, by a hook, in a half of a pair, and by our own Transformer.
+# Edits by the common attention function, by hooks, in an encoder–decoder, and in our own Transformer.
 @pytest.mark.parametrize("name", families("threads", ("minilm", "translator", "mpnet", "t5", "gpt_neo")))
-def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> None:
-    """Each reads a text of its own with changes of its own, over and over."""
-    own = name in TEXTS
-    words = (SENTENCE if own else TIRED.rstrip(".")).split()
-    model = loading.load(str(folder_of(name)) if own else name)
+def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf) -> None:
+    """Each thread repeatedly reads its own text with its own edits."""
+    is_tiny = name in TEXTS
+    words = (SENTENCE if is_tiny else TIRED.rstrip(".")).split()
+    model = loading.load(str(folder_of(name)) if is_tiny else name)
     kind = model.trace(" ".join(words)).blocks[0].kind
-    target = {"t5": "the dog", "translator": "le chien"}.get(name)  # or it would write one each time
-    visits = [
+    target = {"t5": "the dog", "translator": "le chien"}.get(name)  # to avoid generating one each time
+    tasks = [
         (ModelInput(text, target=target), edits)
         for text, edits in (
             (" ".join(words), []),
@@ -347,39 +349,41 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> 
         )
     ]
 
-    def numbers(visit: tuple[ModelInput, list[Edit]]) -> list[Floats]:
-        text, edits = visit
+    def numbers(task: tuple[ModelInput, list[Edit]]) -> list[Floats]:
+        text, edits = task
         trace = model.trace(text, edits=edits)
         return [
             *(array for block in trace.blocks for array in (block.key, block.weights)),
             model.outcomes(text, [edits]).states,
         ]
 
-    alone = [numbers(visit) for visit in visits]
-    start = threading.Barrier(len(visits))
+    expected = [numbers(task) for task in tasks]
+    start = threading.Barrier(len(tasks))
     equal: list[bool] = []
 
-    def visit_again_and_again(number: int) -> None:
+    def run_repeatedly(number: int) -> None:
         start.wait()
-        for _ in range(10 if own else 3):
-            found = numbers(visits[number])
-            equal.extend(np.array_equal(one, right) for one, right in zip(found, alone[number], strict=True))
+        for _ in range(10 if is_tiny else 3):
+            found = numbers(tasks[number])
+            equal.extend(
+                np.array_equal(one, other) for one, other in zip(found, expected[number], strict=True)
+            )
 
-    visitors = [threading.Thread(target=visit_again_and_again, args=(number,)) for number in range(4)]
-    for visitor in visitors:
-        visitor.start()
-    for visitor in visitors:
-        visitor.join()
-    assert len(equal) >= 12 * len(alone[0])
+    threads = [threading.Thread(target=run_repeatedly, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(equal) >= 12 * len(expected[0])
     assert all(equal)
 
 
-def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:
+def test_model_that_runs_differently_than_when_checked_is_not_edited() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
-    for asked, said in (
+    for module, message in (
         (second, "did not run in the order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
-        with pytest.raises(ModelNotSupported, match=said), changing([first, second], [[()], [()]]):
-            edits_of(asked)
+        with pytest.raises(ModelNotSupported, match=message), changing([first, second], [[()], [()]]):
+            edits_of(module)
     assert edits_of(first) == ()

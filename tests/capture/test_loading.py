@@ -19,7 +19,7 @@ from tests.capture.tiny import SENTENCE, FolderOf
 
 
 class Fake:
-    """Stands for a loaded model."""
+    """A stand-in for a loaded model."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Fake:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Ten models in the catalogue, none of them loaded; the list tells which were opened."""
+    """The names of the models opened so far; the catalogue has ten models, none of them loaded."""
     names: list[str] = []
 
     def open_fake(entry: catalogue.Entry) -> Fake:
@@ -42,9 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
-def test_a_model_that_is_first_asked_for_in_inference_mode_can_be_used_out_of_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_loaded_in_inference_mode_works_outside_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     with torch.inference_mode():
         stack = stack_of(loading.load(name), "The dog was tired.")
@@ -54,14 +52,14 @@ def test_a_model_that_is_first_asked_for_in_inference_mode_can_be_used_out_of_it
 @pytest.mark.parametrize(
     ("name", "number"), [("pad_token_id", 10**9), ("pad_token_id", 10**30), ("vocab_size", 0)]
 )
-def test_a_config_that_no_model_can_have_is_refused(name: str, number: int, bert: Path) -> None:
+def test_invalid_config_is_refused(name: str, number: int, bert: Path) -> None:
     config = json.loads((bert / "config.json").read_text("utf-8"))
     (bert / "config.json").write_text(json.dumps(config | {name: number}), "utf-8")
     with pytest.raises(ModelNotSupported, match="transformers cannot build the model"):
         loading.load(str(bert))
 
 
-def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
+def test_least_recently_used_model_is_evicted(opened: list[str]) -> None:
     for name in "abcdefghai":
         loading.load(name)
     assert opened == list("abcdefghi")
@@ -69,9 +67,7 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
     assert len(loading._models) == loading.MAX_MODELS
 
 
-def test_models_together_take_no_more_than_one_may(
-    opened: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_limit_applies_to_all_models(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     one = limits.in_memory(catalogue.entry("a").parameters or 0)
     monkeypatch.setenv(limits.SETTING, str(2.5 * one / 1e9))
     for name in "abac":
@@ -80,7 +76,7 @@ def test_models_together_take_no_more_than_one_may(
     assert [name for name in "abc" if loading.is_loaded(name)] == ["a", "c"]
 
 
-def test_a_folder_that_was_trained_on_is_loaded_again(copy_of: FolderOf) -> None:
+def test_changed_folder_is_loaded_again(copy_of: FolderOf) -> None:
     folder = copy_of("gpt2")
     before = loading.trace(str(folder), ModelInput(SENTENCE))
     assert loading.load(str(folder)) is loading.load(str(folder))
@@ -92,15 +88,15 @@ def test_a_folder_that_was_trained_on_is_loaded_again(copy_of: FolderOf) -> None
     assert not np.allclose(before.stack("decoder"), after.stack("decoder"))
 
 
-def test_a_loaded_model_is_found_while_another_one_loads(opened: list[str]) -> None:
-    kept = loading.load("a")
+def test_loaded_model_is_available_while_another_loads(opened: list[str]) -> None:
+    model = loading.load("a")
     assert opened == ["a"]
     with loading.gate:
         found: list[Model] = []
         thread = threading.Thread(target=lambda: found.append(loading.load("a")))
         thread.start()
         thread.join(timeout=10)
-        assert found == [kept]
+        assert found == [model]
 
 
 WITHOUT_A_MODEL = """
@@ -112,7 +108,7 @@ print({"torch", "tokenizers", "transformers", "streamlit", "plotly"} & set(sys.m
 """
 
 
-def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() -> None:
+def test_translator_tokens_and_stored_traces_import_no_large_library() -> None:
     command = [sys.executable, "-W", "error", "-c", WITHOUT_A_MODEL]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (run.stdout, run.stderr) == ("the dog was tired [END]\n(6, 12, 15, 15)\nset()\n", "")
@@ -120,7 +116,7 @@ def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() ->
         loading.tokens("translator", "The xylophone was tired.")
 
 
-def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = catalogue.Trained(tmp_path / "unguided.safetensors")
     entry = replace(catalogue.entry("translator-unguided"), origin=missing)
     monkeypatch.setitem(catalogue._ENTRIES, "translator-unguided", entry)
@@ -130,7 +126,7 @@ def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert str(missing.file) in str(caught.value)
 
 
-def test_only_a_translator_is_loaded_as_one() -> None:
+def test_load_translator_refuses_other_models() -> None:
     model = loading.load_translator("translator")
     assert model is loading.load("translator")
     assert model.tokens("The dog was tired.") == loading.tokens("translator", "The dog was tired.")
@@ -140,7 +136,7 @@ def test_only_a_translator_is_loaded_as_one() -> None:
         loading.load_translator("google")
 
 
-THREADS_THAT_ALL_COME_FIRST = """
+CONCURRENT_FIRST_LOADS = """
 import sys, threading
 from attnviz.capture import loading
 loading.tokens("minilm", "a dog")
@@ -157,9 +153,9 @@ assert len({id(model) for _, model in found}) == 3, "each model once"
 """
 
 
-def test_threads_may_ask_for_the_first_model_at_once() -> None:
+def test_threads_can_load_first_models_concurrently() -> None:
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", THREADS_THAT_ALL_COME_FIRST],
+        [sys.executable, "-W", "error", "-c", CONCURRENT_FIRST_LOADS],
         capture_output=True,
         text=True,
         check=False,

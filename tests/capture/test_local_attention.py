@@ -1,4 +1,4 @@
-"""Encoders that compute weights of near tokens only: in their places, and with the pattern as the mask."""
+"""Encoders with local attention: weights at the right keys, and the pattern as the mask."""
 
 import warnings
 from collections.abc import Iterator
@@ -43,34 +43,34 @@ IDS = [*range(2, 19)]
 
 @contextmanager
 def values_and_outputs(network: Any, value: str, output: str) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Of the encoder: what the layers of these names return, and are given."""
+    """Record the outputs of the encoder's `value` layers, and the inputs of its `output` layers."""
     values: list[Any] = []
     outputs: list[Any] = []
     for name, module in network.named_modules():
         if "decoder" not in name and name.endswith(value):
             module.register_forward_hook(lambda _, __, found: values.append(found.detach()))
         elif "decoder" not in name and name.endswith(output):
-            module.register_forward_pre_hook(lambda _, given: outputs.append(given[0].detach()))
+            module.register_forward_pre_hook(lambda _, inputs: outputs.append(inputs[0].detach()))
     yield values, outputs
 
 
-def near(block: Block, reach: int) -> Mask:
+def local_mask(block: Block, radius: int) -> Mask:
     places = np.arange(len(block.query_tokens))
-    found: Mask = np.abs(places[:, None] - places) <= reach
+    found: Mask = np.abs(places[:, None] - places) <= radius
     return found
 
 
 def traced(network: Any) -> Trace:
-    with warnings.catch_warnings(action="ignore"):  # its weights are shown alone
+    with warnings.catch_warnings(action="ignore"):  # that only its weights are recorded
         return attnviz.trace(IDS, network)
 
 
-@pytest.mark.parametrize("globally", [False, True])
-def test_weights_of_longformer_are_in_their_places(globally: bool) -> None:
-    """They give the output of the layer, which is computed from blocks, and are 0 outside of the pattern."""
+@pytest.mark.parametrize("has_global", [False, True])
+def test_weights_of_longformer(has_global: bool) -> None:
+    """They give the layer's output, which is computed in blocks, and are 0 outside the pattern."""
     torch.manual_seed(4)
     network: Any = untrained("longformer", **LONGFORMER)
-    if globally:  # its first token attends to all, and all to it
+    if has_global:  # the first token attends to all tokens, and all to it
         network = LongformerForSequenceClassification(network.config)
         network.eval()
     for parameter in network.parameters():
@@ -79,21 +79,21 @@ def test_weights_of_longformer_are_in_their_places(globally: bool) -> None:
     with values_and_outputs(network, "self.value", "attention.output.dense") as (values, outputs):
         network(torch.tensor([IDS]))
     for number, block in enumerate(trace.blocks):
-        pattern = near(block, (2, 4)[number])
-        if globally:
+        pattern = local_mask(block, (2, 4)[number])
+        if has_global:
             pattern[0], pattern[:, 0] = True, True
         assert np.array_equal(block.mask, pattern)
         assert np.array_equal((block.weights > 0).all(axis=0), pattern)
         np.testing.assert_allclose(block.weights.sum(axis=-1), 1, atol=1e-5)
         value = values[number][: len(IDS), 0].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
         found = np.concatenate([*(block.weights @ value)], axis=-1)
-        first = 1 if globally else 0  # the first token reads by other values
+        first = 1 if has_global else 0  # the first token has other values
         np.testing.assert_allclose(found[first:], outputs[number][0, first : len(IDS)], atol=1e-5)
     assert any("shown as masked" in note for note in trace.notes)
 
 
 @pytest.mark.parametrize("kind", ["local", "transient-global"])
-def test_weights_of_longt5_are_in_their_places(kind: str) -> None:
+def test_weights_of_longt5(kind: str) -> None:
     torch.manual_seed(4)
     network = untrained("longt5", AutoModel, encoder_attention_type=kind, **LONGT5).get_encoder()
     for parameter in network.parameters():
@@ -102,7 +102,7 @@ def test_weights_of_longt5_are_in_their_places(kind: str) -> None:
     with values_and_outputs(network, "Attention.v", "Attention.o") as (values, outputs):
         network(torch.tensor([IDS]))
     for number, block in enumerate(trace.blocks):
-        assert np.array_equal(block.mask, near(block, 3))
+        assert np.array_equal(block.mask, local_mask(block, 3))
         assert np.array_equal((block.weights > 0).all(axis=0), block.mask)
         assert (block.sinks is not None) == (kind == "transient-global")
         if kind == "local":
@@ -128,7 +128,7 @@ BIG_BIRD: dict[str, Any] = {
 }
 
 
-def test_weights_of_big_bird_are_in_their_places_of_long_texts_and_of_short_ones() -> None:
+def test_weights_of_big_bird_for_long_and_short_texts() -> None:
     torch.manual_seed(4)
     network = untrained("big_bird", AutoModelForMaskedLM, attention_type="block_sparse", **BIG_BIRD)
     for parameter in network.parameters():
@@ -139,8 +139,8 @@ def test_weights_of_big_bird_are_in_their_places_of_long_texts_and_of_short_ones
     with values_and_outputs(network, "self.value", "attention.output.dense") as (values, outputs):
         network(torch.tensor([ids]))
     block = np.arange(46) // 4
-    globally = (block == 0) | (block == 11)
-    pattern = (abs(block[:, None] - block) <= 1) | globally | globally[:, None]
+    has_global = (block == 0) | (block == 11)
+    pattern = (abs(block[:, None] - block) <= 1) | has_global | has_global[:, None]
     with warnings.catch_warnings(action="ignore"), attnviz.borrowed(network) as name:
         model = loading.load(name)
         for _ in range(2):  # a short text does not change how a long one is read
@@ -150,9 +150,9 @@ def test_weights_of_big_bird_are_in_their_places_of_long_texts_and_of_short_ones
                 assert np.array_equal(each.mask, pattern)
                 assert np.array_equal((each.weights > 0).all(axis=0), pattern)
                 np.testing.assert_allclose(each.weights.sum(axis=-1), 1, atol=1e-5)
-                own = returned.attentions[number][0, :, :46, :46].numpy().copy()
-                own[:, 4:44, :4] *= 3
-                assert np.array_equal(each.weights, own)
+                expected = returned.attentions[number][0, :, :46, :46].numpy().copy()
+                expected[:, 4:44, :4] *= 3
+                assert np.array_equal(each.weights, expected)
                 value = values[number][0, :46].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
                 found = np.concatenate([*(each.weights @ value)], axis=-1)
                 np.testing.assert_allclose(found, outputs[number][0, :46], atol=1e-5)

@@ -1,4 +1,4 @@
-"""Weights of long texts, computed from vectors and rules: the model's own up to rounding, a row at a time."""
+"""Weights of long texts, recomputed from vectors and mask rules: equal to the model's up to rounding."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def model(family: str) -> Any:
-    """A model whose weights differ enough that its attention is not uniform."""
+    """Return a random model whose attention is not uniform."""
     with torch.random.fork_rng():
         torch.manual_seed(5)
         if family == "t5":
@@ -115,7 +115,7 @@ def eager(network: Any, tokens: int) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "bloom", "deberta-v2", "t5"])
-def test_a_row_of_2048_tokens_is_that_of_eager(family: str) -> None:
+def test_rows_of_2048_tokens_equal_eager(family: str) -> None:
     network, places = model(family), [0, 1, 99, 100, 101, 1_023, 2_047]
     trace = attnviz.trace(ids(2_048), network, store="vectors")
     for block, weights in zip(trace.blocks, eager(network, 2_048), strict=True):
@@ -125,19 +125,19 @@ def test_a_row_of_2048_tokens_is_that_of_eager(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_in_small_tiles_nothing_else_comes_out(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tiles_give_the_same_results(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_TILE", 7_000)
     network = model(family)
     trace = attnviz.trace(ids(301), network, store="vectors")
-    whole = attnviz.trace(ids(301), network, store="weights")
-    for block, expected, weights in zip(trace.blocks, whole.blocks, eager(network, 301), strict=True):
+    complete = attnviz.trace(ids(301), network, store="weights")
+    for block, expected, weights in zip(trace.blocks, complete.blocks, eager(network, 301), strict=True):
         np.testing.assert_allclose(block.weights, weights, atol=5e-6, rtol=0)
         assert np.array_equal(block.mask, expected.mask)
         np.testing.assert_allclose(block.scores, expected.scores, atol=1e-4)
         np.testing.assert_allclose(block.output, expected.output, atol=1e-5)
 
 
-def test_bfloat16_rows_are_those_of_eager_up_to_its_rounding() -> None:
+def test_bfloat16_weights_equal_eager_up_to_rounding() -> None:
     network = model("mistral").to(torch.bfloat16)
     block = attnviz.trace(ids(200), network, store="vectors").blocks[0]
     with torch.inference_mode():
@@ -145,19 +145,19 @@ def test_bfloat16_rows_are_those_of_eager_up_to_its_rounding() -> None:
     np.testing.assert_allclose(block.weights, weights, atol=0.01)
 
 
-def test_what_is_kept_grows_with_the_text_and_not_with_its_square() -> None:
+def test_stored_memory_grows_linearly_with_the_text() -> None:
     for family in ("llama", "bloom", "t5", "mistral"):
-        of_lengths = []
+        sizes = []
         for tokens in (400, 800):
             block = attnviz.trace(ids(tokens), model(family), store="vectors").blocks[1]
             weights: Any = vars(block)["weights"]
             bias = [weights.bias.line] if weights.bias is not None else []
-            held = [weights.query, weights.key, *bias]
-            of_lengths.append(sum(each.untyped_storage().nbytes() for each in held))
-        assert of_lengths[1] < 2.1 * of_lengths[0]
+            tensors = [weights.query, weights.key, *bias]
+            sizes.append(sum(each.untyped_storage().nbytes() for each in tensors))
+        assert sizes[1] < 2.1 * sizes[0]
 
 
-def test_what_would_take_too_much_memory_is_refused_and_rows_are_not() -> None:
+def test_large_matrices_are_refused_but_rows_are_not() -> None:
     block = attnviz.trace(ids(300), model("t5"), max_weight_bytes=100_000).blocks[0]
     for name in ("weights", "bias", "scores", "output"):
         with pytest.raises(InvalidTrace, match=r"2 × 300 × 300 numbers would take 0\.00 GB.* Read rows"):
@@ -168,7 +168,7 @@ def test_what_would_take_too_much_memory_is_refused_and_rows_are_not() -> None:
         _ = attnviz.trace(ids(300), model("llama"), max_weight_bytes=50_000).blocks[0].mask
 
 
-def test_auto_keeps_weights_that_fit() -> None:
+def test_auto_stores_weights_that_fit() -> None:
     network = model("llama")  # 2 layers × 2 heads × 100² × 4 bytes
     cases: list[tuple[int, dict[str, Any], bool]] = [
         (160_000, {}, True),
@@ -185,19 +185,17 @@ def test_auto_keeps_weights_that_fit() -> None:
     assert not isinstance(vars(one.blocks[0])["weights"], Tensor)
 
 
-def test_a_family_without_rules_says_so_and_keeps_its_weights_on_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(custom_attention._FINISH, "mpnet")
     network = model("mpnet")
-    more: dict[str, Any]
-    for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
+    options: dict[str, Any]
+    for options in ({"store": "vectors"}, {"max_weight_bytes": 10}):
         with pytest.raises(ModelNotSupported, match=r'without storing its weights.* Use store="weights"'):
-            attnviz.trace(ids(20), network, **more)
+            attnviz.trace(ids(20), network, **options)
     assert attnviz.trace(ids(20), network, store="weights", max_weight_bytes=10).stack().any()
 
 
-def test_a_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
     with pytest.raises(ModelNotSupported, match="has different weights, by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
@@ -219,25 +217,25 @@ PADDING = torch.arange(40)[None] < 33
     ],
     ids=["padding", "prefix", "both ways"],
 )
-def test_other_rules_are_those_of_transformers(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mask_rules_equal_transformers(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_TILE", 300)
-    given = {"batch_size": 1, "q_length": 40, "kv_length": 40, "q_offset": 0, "device": "cpu", **rule}
-    mask = eager_mask(**given, dtype=torch.float32)
+    arguments = {"batch_size": 1, "q_length": 40, "kv_length": 40, "q_offset": 0, "device": "cpu", **rule}
+    mask = eager_mask(**arguments, dtype=torch.float32)
     places = [3, 4, 5, 39, 0]
-    assert torch.equal(additive(MaskRule(given).rows(places), torch.float32), mask[0, 0, places])
+    assert torch.equal(additive(MaskRule(arguments).rows(places), torch.float32), mask[0, 0, places])
     random = torch.Generator().manual_seed(3)
     query = torch.randn(1, 4, 40, 8, generator=random)
     key, value = torch.randn(2, 1, 2, 40, 8, generator=random)
-    found = fast_attention(query, key, value, MaskRule(given), 0.3, None, None, None, attend)
+    found = fast_attention(query, key, value, MaskRule(arguments), 0.3, None, None, None, attend)
     weights = attend(query, key, mask, 0.3)
     torch.testing.assert_close(found, weights @ value.repeat_interleave(2, dim=1), atol=1e-5, rtol=0)
 
 
-# ---- overviews of any trace
+# Overviews
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9), st.integers(1, 14))
-def test_overviews_are_those_of_the_whole_matrix(seed: int, tokens: int, size: int, k: int) -> None:
+def test_overviews_equal_those_of_the_complete_matrix(seed: int, tokens: int, size: int, k: int) -> None:
     random = np.random.default_rng(seed)
     matrix = random.dirichlet(np.full(tokens, 0.5), (2, tokens)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
@@ -257,14 +255,14 @@ def test_overviews_are_those_of_the_whole_matrix(seed: int, tokens: int, size: i
                 assert pooled[row, column] == pytest.approx(reduce(part), abs=1e-5)
 
 
-def test_what_is_no_overview_is_refused() -> None:
+def test_invalid_overviews_are_refused() -> None:
     block = attnviz.trace("a dog").blocks[0]
-    for call, said in (
+    for call, message in (
         (lambda: block.top(0, 0), "k must be 1 or more"),
         (lambda: block.pooled(0, 0), "size must be 1 or more"),
         (lambda: block.pooled(0, 2, "min"), "Unknown pooling 'min'; use one of max, mean and sum"),  # type: ignore[arg-type]
         (lambda: block.row(12, 0), "no head 12"),
         (lambda: block.row(0, 4), "no query 4"),
     ):
-        with pytest.raises(InvalidTrace, match=said):
+        with pytest.raises(InvalidTrace, match=message):
             call()

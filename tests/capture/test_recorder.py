@@ -1,4 +1,4 @@
-"""The recorder by itself: what it keeps, for whom, and what it refuses."""
+"""The recorder: what it records, for which calls, and what it refuses."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def run(network: Any, ids: Tensor = IDS) -> Any:
         return network(ids)
 
 
-def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
@@ -39,7 +39,7 @@ def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: p
         inspected(network, {"input_ids": IDS}, entry)
 
 
-def test_what_changes_the_scores_is_refused_by_its_name(folder_of: FolderOf) -> None:
+def test_unknown_argument_that_changes_scores_is_refused(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="LlamaAttention changes its scores with tilt, which attnviz"):
         open_network(folder_of("llama"))(IDS, tilt=0.5)
 
@@ -51,26 +51,26 @@ def test_training_mode_and_double_precision_are_refused(folder_of: FolderOf) -> 
         run(open_network(folder_of("bert")).double())
 
 
-def test_a_mask_that_is_more_than_a_mask_is_refused(folder_of: FolderOf) -> None:
+def test_mask_with_finite_negative_values_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
-    leaning = {"input_ids": IDS, "attention_mask": torch.full((1, 1, 7, 7), -0.5)}
+    inputs = {"input_ids": IDS, "attention_mask": torch.full((1, 1, 7, 7), -0.5)}
     with recording() as records, torch.inference_mode():
-        network(**leaning)
+        network(**inputs)
     places = [
         AttentionLayer(record.module, kind, layer, 3, None)
         for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
     ]
     with pytest.raises(ModelNotSupported, match="more than a mask"):
-        blocks(network, places, leaning, TOKENS)
+        blocks(network, places, inputs, TOKENS)
 
 
-def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_of: FolderOf) -> None:
+def test_model_that_runs_differently_than_when_checked_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with pytest.raises(ModelNotSupported, match="ran 2 attentions, but 0 when it was loaded"):
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
-def test_a_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
+def test_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
     network: Any = open_network(folder_of("bert"))
     layers = [
         AttentionLayer(layer.attention.self, "encoder", n, 3, None)
@@ -80,7 +80,7 @@ def test_a_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf)
         blocks(network, layers, {"input_ids": IDS}, TOKENS[:-1])
 
 
-def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:
+def test_nothing_is_recorded_outside_a_recording(folder_of: FolderOf) -> None:
     for family in ("bert", "bloom", "gpt_neo"):
         network = open_network(folder_of(family))
         with recording() as records:
@@ -89,7 +89,7 @@ def test_outside_of_a_recording_nothing_is_kept(folder_of: FolderOf) -> None:
         assert len(records) == 2
 
 
-def test_recordings_within_each_other_do_not_mix(folder_of: FolderOf) -> None:
+def test_nested_recordings_are_independent(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as outer:
         with recording() as inner:
@@ -99,15 +99,15 @@ def test_recordings_within_each_other_do_not_mix(folder_of: FolderOf) -> None:
     assert [record.query.shape[2] for record in outer] == [2, 2]
 
 
-def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder_of: FolderOf) -> None:
+def test_projection_is_the_layer_that_reads_the_heads_outputs(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
-        output_layer, given = find_output_layer(record, calls)
-        assert output_layer is not None
-        assert given is not None
-        projection = AttentionLayer(record.module, "encoder", 0, 3, output_layer).projection
+        mixer, inputs = find_output_layer(record, calls)
+        assert mixer is not None
+        assert inputs is not None
+        projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
         assert projection is not None
         assert projection.shape == (3, 5, 15)
-        assert find_output_layer(record, [(layer, given + 1) for layer, given in calls]) == (None, None)
+        assert find_output_layer(record, [(layer, other + 1) for layer, other in calls]) == (None, None)

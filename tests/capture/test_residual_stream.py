@@ -1,4 +1,4 @@
-"""A token's output is the sum of its parts, in every family, and so is each logit."""
+"""Decomposition of the residual stream: parts sum to a token's output and to its logits, in every family."""
 
 import itertools
 from pathlib import Path
@@ -23,9 +23,9 @@ TARGET = "It was the cat and a fish ."
 IT = 5
 
 PAIRED = ("bart", "marian", "t5")
-# Gemma 2 norms what its layers add, and GPT-OSS's feed-forward networks are many.
+# Gemma 2 normalizes the outputs of its layers, and GPT-OSS has experts instead of one feed-forward network.
 SUMS = tuple(family for family in TEXTS if family not in {"gemma2", "gpt_oss"})
-NORMED_AFTER = (
+POST_NORM = (
     *("bert", "roberta", "distilbert", "albert", "electra", "bart", "marian", "deberta", "deberta-v2"),
     *("mpnet", "roformer", "minilm", "minilm-scratch", "translator"),
 )
@@ -39,25 +39,24 @@ def opened(name: str, folder_of: FolderOf) -> tuple[Model, ModelInput]:
     return loading.load(name), ModelInput(text_for(name))
 
 
-def added(parts: tuple[Part, ...]) -> Floats:
-    """What the parts make together, one vector after the other."""
-    whole = sum(vector for part in parts for vector in part.vectors.reshape(-1, part.vectors.shape[-1]))
-    return np.asarray(whole, dtype=np.float32)
+def sum_of(parts: tuple[Part, ...]) -> Floats:
+    """Return the sum of the parts' vectors."""
+    total = sum(vector for part in parts for vector in part.vectors.reshape(-1, part.vectors.shape[-1]))
+    return np.asarray(total, dtype=np.float32)
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)],
+    "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)]
 )
-def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
-    model, given = opened(name, folder_of)
-    outcomes, trace = model.outcomes(given, [()]), model.trace(given)
+def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
+    model, model_input = opened(name, folder_of)
+    outcomes, trace = model.outcomes(model_input, [()]), model.trace(model_input)
     for kind in {block.kind for block in trace.blocks} - {"cross"}:
         states = outcomes.states if kind == "decoder" or outcomes.source is None else outcomes.source
         for place in (0, IT):
-            found = decomposition(model, given, place, kind)
+            found = decomposition(model, model_input, place, kind)
             np.testing.assert_array_equal(found.output, states[0, place])
-            np.testing.assert_allclose(added(found.parts), found.output, atol=1e-5)
+            np.testing.assert_allclose(sum_of(found.parts), found.output, atol=1e-5)
             assert found.residual < 1e-5
             blocks = [block for block in trace.blocks if block.kind in (kind, "cross")]
             blocks = blocks if kind == "decoder" else [*trace.of_kind(kind)]
@@ -65,37 +64,37 @@ def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it is attention alone
+            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it has only attention
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 
-def test_the_parts_of_bert_by_another_way(minilm: Model) -> None:
-    """Through every later norm, whose divisor is computed here from what the norm was given."""
+def test_parts_of_bert_equal_a_direct_computation(minilm: Model) -> None:
+    """Apply every later norm to a head's output, with its divisor computed from the norm's input."""
     assert isinstance(minilm, HuggingFaceModel)
     found = decomposition(minilm, TIRED, IT)
     network = minilm.network
     ids = torch.tensor([[token.id for token in minilm.tokens(TIRED)]])
     norms = [m for m in network.modules() if isinstance(m, nn.LayerNorm)]
-    kept: dict[nn.Module, Tensor] = {}
+    divisors: dict[nn.Module, Tensor] = {}
 
-    def keep(module: nn.Module, given: tuple[Tensor]) -> None:
-        kept[module] = (given[0].var(-1, correction=0, keepdim=True) + module.eps).sqrt()  # type: ignore[operator]
+    def record(module: nn.Module, inputs: tuple[Tensor]) -> None:
+        divisors[module] = (inputs[0].var(-1, correction=0, keepdim=True) + module.eps).sqrt()  # type: ignore[operator]
 
-    hooks = [norm.register_forward_pre_hook(keep) for norm in norms]
+    hooks = [norm.register_forward_pre_hook(record) for norm in norms]
     with torch.inference_mode():
         network(ids)
     for hook in hooks:
         hook.remove()
     layer, head = 3, 2
-    vector = torch.tensor(handed_to_it(minilm, layer)[head].sum(axis=0))
-    for norm in norms[1 + 2 * layer :]:  # the embeddings', then two a layer, in the order in which they run
-        vector = (vector - vector.mean()) / kept[norm][0, IT] * norm.weight.detach()
+    vector = torch.tensor(head_contributions(minilm, layer)[head].sum(axis=0))
+    for norm in norms[1 + 2 * layer :]:  # the embeddings' norm, then two per layer
+        vector = (vector - vector.mean()) / divisors[norm][0, IT] * norm.weight.detach()
     part = next(part for part in found.parts if (part.kind, part.layer) == ("encoder", layer))
     np.testing.assert_allclose(part.vectors[head].sum(axis=0), vector.numpy(), atol=1e-6)
 
 
-def handed_to_it(model: Model, layer: int) -> Floats:
-    """[head, key, d_model], what a layer's heads hand to the token."""
+def head_contributions(model: Model, layer: int) -> Floats:
+    """Return the contributions of a layer's heads to the token, [head, key, d_model]."""
     block = model.trace(TIRED).block("encoder", layer)
     assert block.projection is not None
     return np.asarray(block.weights[:, IT, :, None] * (block.value @ block.projection), dtype=np.float32)
@@ -119,7 +118,7 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
     )
     recorded: dict[nn.Module, Tensor] = {}
     hooks = [
-        module.register_forward_pre_hook(lambda module, given: recorded.update({module: given[0][0, IT]}))
+        module.register_forward_pre_hook(lambda module, inputs: recorded.update({module: inputs[0][0, IT]}))
         for module in (*mixers, last)
     ]
     with torch.inference_mode():
@@ -150,26 +149,26 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
 
 
 @pytest.mark.parametrize("family", ["t5", "bart", "gptj", "translator"])
-def test_every_logit_is_a_sum(family: str, folder_of: FolderOf) -> None:
-    model, given = opened(family, folder_of)
-    found = decomposition(model, given, IT)
+def test_parts_sum_to_every_logit(family: str, folder_of: FolderOf) -> None:
+    model, model_input = opened(family, folder_of)
+    found = decomposition(model, model_input, IT)
     rows = [found.logit(row) for row in range(7, 41)]
     sums = [sum(float((p.vectors @ row).sum()) for p in found.parts) + bias for row, bias in rows]
-    predicted = model.outcomes(given, [()], position=IT).probabilities
+    predicted = model.outcomes(model_input, [()], position=IT).probabilities
     assert predicted is not None
     logs = np.log(predicted[0, 7:41])
     np.testing.assert_allclose(np.array(sums) - sums[0], logs - logs[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["minilm", "bert"])
-def test_logits_that_are_no_such_sum_are_refused(name: str, folder_of: FolderOf) -> None:
-    """BERT's head has a layer and a norm of its own."""
-    model, given = opened(name, folder_of)
+def test_logits_of_a_nonlinear_head_are_refused(name: str, folder_of: FolderOf) -> None:
+    """BERT's head has a further layer and norm."""
+    model, model_input = opened(name, folder_of)
     with pytest.raises(ModelNotSupported, match=r"no logits to decompose: .* Its output can be"):
-        decomposition(model, given, IT).logit(7)
+        decomposition(model, model_input, IT).logit(7)
 
 
-def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: FolderOf) -> None:
+def test_residual_of_gpt2_is_the_hidden_state(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("gpt2")))
     assert isinstance(model, HuggingFaceModel)
     ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
@@ -182,14 +181,14 @@ def test_gpt2_norms_before_and_adds_what_it_was_given(folder_of: FolderOf) -> No
 
 
 @pytest.mark.parametrize("name", ["minilm", "translator", *families("residual streams", SUMS)])
-def test_a_norm_follows_the_attention_or_none(name: str, folder_of: FolderOf) -> None:
-    model, given = opened(name, folder_of)
-    kind: Kind = model.trace(given).blocks[0].kind
-    for _, _, norm in around_attention(residual_stream(model, given, IT, kind)):
-        assert (norm is not None) == (name in NORMED_AFTER)
+def test_norm_after_attention_only_in_post_norm_models(name: str, folder_of: FolderOf) -> None:
+    model, model_input = opened(name, folder_of)
+    kind: Kind = model.trace(model_input).blocks[0].kind
+    for _, _, norm in around_attention(residual_stream(model, model_input, IT, kind)):
+        assert (norm is not None) == (name in POST_NORM)
 
 
-def test_what_else_is_done_to_the_vector_is_refused(folder_of: FolderOf, tmp_path: Path) -> None:
+def test_other_operations_on_the_vector_are_refused(folder_of: FolderOf, tmp_path: Path) -> None:
     class Doubled(nn.Module):
         def forward(self, vectors: Tensor) -> Tensor:
             return 2 * vectors
@@ -197,14 +196,14 @@ def test_what_else_is_done_to_the_vector_is_refused(folder_of: FolderOf, tmp_pat
     folder = folder_of("gpt2")
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    model = loading.load(str(tmp_path))  # another one than other tests have
+    model = loading.load(str(tmp_path))  # not shared with other tests
     assert isinstance(model, HuggingFaceModel)
     model.network.set_submodule("transformer.h.1.mlp.dropout", Doubled())
     with pytest.raises(ModelNotSupported, match="applies other operations to a token’s vector"):
         decomposition(model, SENTENCE, IT)
 
 
-def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) -> None:
+def test_unknown_token_kind_or_row_is_refused(minilm: Model, folder_of: FolderOf) -> None:
     with pytest.raises(AttnvizError, match="no token 15: counted from 0, the last one is 14"):
         decomposition(minilm, TIRED, 15)
     with pytest.raises(InvalidTrace, match="no decoder attention"):
@@ -228,18 +227,18 @@ def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5", "bart", "translator", "storyteller"])
-def test_the_logit_lens_ends_with_the_model_s_own_logits(family: str, folder_of: FolderOf) -> None:
-    model, given = opened(family, folder_of)
-    found = logit_lens(model, given, IT)
-    predicted = model.outcomes(given, [()], position=IT).probabilities
+def test_logit_lens_ends_with_the_models_logits(family: str, folder_of: FolderOf) -> None:
+    model, model_input = opened(family, folder_of)
+    found = logit_lens(model, model_input, IT)
+    predicted = model.outcomes(model_input, [()], position=IT).probabilities
     assert predicted is not None
-    own = torch.tensor(found.logits).softmax(dim=1)
-    np.testing.assert_allclose(own[-1], predicted[0], atol=1e-5)
-    layers = max(block.layer for block in model.trace(given).blocks if block.kind == "decoder") + 1
-    assert len(own) == layers + 1
+    probabilities = torch.tensor(found.logits).softmax(dim=1)
+    np.testing.assert_allclose(probabilities[-1], predicted[0], atol=1e-5)
+    layers = max(block.layer for block in model.trace(model_input).blocks if block.kind == "decoder") + 1
+    assert len(probabilities) == layers + 1
 
 
-def test_gpt2_is_read_out_early_by_its_last_norm(folder_of: FolderOf) -> None:
+def test_logit_lens_of_gpt2_applies_the_last_norm(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("gpt2")))
     assert isinstance(model, HuggingFaceModel)
     ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])

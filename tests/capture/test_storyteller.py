@@ -1,4 +1,4 @@
-"""Traces, predictions and texts of the storyteller: its own forward pass, to the bit."""
+"""Traces, predictions and generation of the storyteller, equal to its own forward pass."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from attnviz.trained.storyteller.storyteller import build
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 from tests.capture.sentences import GIFT
 
-WRITES = ModelInput(GIFT, writing=Writing(12, temperature=0.8, top_k=20, seed=3))
+GENERATION = ModelInput(GIFT, writing=Writing(12, temperature=0.8, top_k=20, seed=3))
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -27,18 +27,18 @@ def model(request: pytest.FixtureRequest) -> StorytellerModel:
     return found
 
 
-def own_pass(model: StorytellerModel, ids: list[int]) -> DecoderOnlySteps:
+def forward(model: StorytellerModel, ids: list[int]) -> DecoderOnlySteps:
     with torch.inference_mode():
         steps: DecoderOnlySteps = model.storyteller.model(torch.tensor(ids))
     return steps
 
 
-def test_a_trace_and_its_predictions_are_the_model_s_own_numbers(model: StorytellerModel) -> None:
-    trace, predictions = model.trace(WRITES), model.predictions(WRITES)
+def test_trace_and_predictions_equal_the_models_numbers(model: StorytellerModel) -> None:
+    trace, predictions = model.trace(GENERATION), model.predictions(GENERATION)
     tokens = trace.blocks[0].query_tokens
     assert 0 < trace.written <= 12
     assert model.tokens(trace.text) == tokens
-    steps = own_pass(model, [token.id for token in tokens])
+    steps = forward(model, [token.id for token in tokens])
     assert [(block.kind, block.layer) for block in trace.blocks] == [
         ("decoder", layer) for layer in range(model.storyteller.size.layers)
     ]
@@ -55,36 +55,36 @@ def test_a_trace_and_its_predictions_are_the_model_s_own_numbers(model: Storytel
             assert prediction.actual.text == tokens[place + 1].text
 
 
-def test_what_it_writes_is_the_likeliest_word_each_time(model: StorytellerModel) -> None:
+def test_greedy_generation_takes_the_most_probable_token(model: StorytellerModel) -> None:
     trace = model.trace(ModelInput(GIFT, writing=Writing(8)))
     ids = [token.id for token in model.tokens(GIFT)]
     for _ in range(trace.written):
-        ids.append(int(own_pass(model, ids).logits[-1].argmax()))
+        ids.append(int(forward(model, ids).logits[-1].argmax()))
     assert [token.id for token in trace.blocks[0].query_tokens] == ids
 
 
-def test_it_writes_no_more_than_it_can_read(model: StorytellerModel) -> None:
-    edits = [Edit("decoder", 0, head) for head in range(4)]  # so that it hardly ever ends a story
+def test_generation_stops_at_the_token_limit(model: StorytellerModel) -> None:
+    edits = [Edit("decoder", 0, head) for head in range(4)]  # with these it rarely ends a story
     trace = model.trace(ModelInput("the key " * 45, writing=Writing(100)), edits=edits)
     assert len(trace.blocks[0].query_tokens) <= TOKEN_LIMIT
 
 
-def test_an_ablated_head_is_a_zero_slice_of_w_o(model: StorytellerModel) -> None:
+def test_ablated_head_equals_a_zero_slice_of_w_o(model: StorytellerModel) -> None:
     edit = Edit("decoder", 1, 2)
     ids = [token.id for token in model.tokens(GIFT)]
     found = model.outcomes(GIFT, [(), (edit,)], position=len(ids) - 1)
-    without = build(model.storyteller.size, seed=0).eval()
-    without.load_state_dict(model.storyteller.model.state_dict())
+    ablated = build(model.storyteller.size, seed=0).eval()
+    ablated.load_state_dict(model.storyteller.model.state_dict())
     with torch.inference_mode():
-        attention_at(without, "layers.1.attention").to_output.weight[:, 32:48] = 0
-        expected = without(torch.tensor(ids)).logits[-1].softmax(-1)
+        attention_at(ablated, "layers.1.attention").to_output.weight[:, 32:48] = 0
+        expected = ablated(torch.tensor(ids)).logits[-1].softmax(-1)
     assert found.probabilities is not None
     np.testing.assert_allclose(found.probabilities[1], expected, atol=1e-6)
-    np.testing.assert_allclose(found.probabilities[0], own_pass(model, ids).logits[-1].softmax(-1), atol=1e-6)
+    np.testing.assert_allclose(found.probabilities[0], forward(model, ids).logits[-1].softmax(-1), atol=1e-6)
     assert model.trace(GIFT, edits=[edit]).blocks[1].weights[2].max() == 0
 
 
-def test_what_it_cannot_do_is_said(model: StorytellerModel) -> None:
+def test_unsupported_input_is_refused(model: StorytellerModel) -> None:
     with pytest.raises(ModelNotSupported, match="reads one text"):
         model.tokens(ModelInput(GIFT, second=GIFT))
     with pytest.raises(InvalidEdit):

@@ -1,4 +1,4 @@
-"""Pictures with text: every weight is transformers' own, and every image token is where it is said to be."""
+"""Images with text: weights equal transformers', and image tokens are at the stated positions."""
 
 import io
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ def noise(width: int, height: int) -> Image.Image:
 WIDE, TALL = noise(60, 40), noise(34, 50)
 
 
-def traced(family: str, *pictures: Image.Image, **more: Any) -> Trace:
+def traced(family: str, *pictures: Image.Image, **options: Any) -> Trace:
     network, processor = built(family)
-    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **more)
+    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **options)
 
 
 @contextmanager
-def given_to(module: Any) -> Iterator[list[dict[str, Any]]]:
-    """What a module is called with inside of the block."""
+def recorded_inputs(module: Any) -> Iterator[list[dict[str, Any]]]:
+    """Record the arguments of every call of a module during the block."""
     found: list[dict[str, Any]] = []
     hook = module.register_forward_pre_hook(
         lambda _, args, named: found.append({"args": args, **named}), with_kwargs=True
@@ -53,9 +53,12 @@ def given_to(module: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 @every_family
-def test_weights_are_those_of_eager(family: str) -> None:
+def test_weights_equal_eager(family: str) -> None:
     network: Any = built(family)[0]
-    with given_to(network) as called, given_to(network.base_model.get_encoder(modality="image")) as seen:
+    with (
+        recorded_inputs(network) as called,
+        recorded_inputs(network.base_model.get_encoder(modality="image")) as seen,
+    ):
         trace = traced(family, WIDE, TALL)
     inputs = {name: value for name, value in called[-1].items() if name != "args"}
     seen_inputs = {name: value for name, value in seen[-1].items() if name != "args"}
@@ -81,7 +84,7 @@ def test_weights_are_those_of_eager(family: str) -> None:
 
 
 def embeddings(family: str, *pictures: Image.Image) -> Tensor:
-    """[token, d_model]: what the decoder is given, where patches do not attend to each other."""
+    """Return the decoder's input [token, d_model], with attention between patches off."""
     network: Any = built(family)[0]
     mixers = [
         parameter
@@ -89,23 +92,23 @@ def embeddings(family: str, *pictures: Image.Image) -> Tensor:
         if name.endswith(("out_proj.weight", "attn.proj.weight", "attention.projection_layer.weight"))
     ]
     assert mixers
-    before = [output_layer.detach().clone() for output_layer in mixers]
+    before = [mixer.detach().clone() for mixer in mixers]
     with torch.no_grad():
-        for output_layer in mixers:
-            output_layer.zero_()
-        with given_to(network.get_decoder()) as called:
+        for mixer in mixers:
+            mixer.zero_()
+        with recorded_inputs(network.get_decoder()) as called:
             traced(family, *pictures, layers=0)
-        for output_layer, values in zip(mixers, before, strict=True):
-            output_layer.copy_(values)
+        for mixer, values in zip(mixers, before, strict=True):
+            mixer.copy_(values)
     found: Tensor = called[-1]["inputs_embeds"][0]
     return found
 
 
 def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
-    """The picture with another colour in the middle of a patch."""
+    """Return the image with another colour in the middle of a patch."""
     left, top, right, bottom = patch.box
-    across, down = (right - left) / 4, (bottom - top) / 4
-    edges = (left + across, top + down, right - across, bottom - down)
+    dx, dy = (right - left) / 4, (bottom - top) / 4
+    edges = (left + dx, top + dy, right - dx, bottom - dy)
     width, height = picture.size
     place = [round(edge * size) for edge, size in zip(edges, (width, height) * 2, strict=True)]
     changed = picture.copy()
@@ -119,7 +122,7 @@ def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
 @pytest.mark.parametrize(
     "sizes", [[(240, 160)], [(100, 200)], [(160, 160), (240, 120)]], ids=["wide", "tall", "two"]
 )
-def test_a_bright_patch_is_the_token_at_its_row_and_column(family: str, sizes: list[tuple[int, int]]) -> None:
+def test_brightened_patch_changes_the_token_at_its_place(family: str, sizes: list[tuple[int, int]]) -> None:
     pictures = [Image.new("RGB", size, (90, 110, 130)) for size in sizes]
     tokens = traced(family, *pictures, layers=0).tokens
     before = embeddings(family, *pictures)
@@ -129,66 +132,66 @@ def test_a_bright_patch_is_the_token_at_its_row_and_column(family: str, sizes: l
         places = [
             at for at, token in enumerate(tokens) if token.patch is not None and token.patch[:2] == view
         ]
-        of_view = [patch for at in places if (patch := tokens[at].patch) is not None]
-        inside = [at for at, patch in enumerate(of_view) if min(patch.box) >= 0 and max(patch.box) <= 1.0001]
-        rows = 1 + max(patch.row for patch in of_view)
-        assert sorted(patch[2:4] for patch in of_view) == [
-            (at // (len(of_view) // rows), at % (len(of_view) // rows)) for at in range(len(of_view))
+        patches = [patch for at in places if (patch := tokens[at].patch) is not None]
+        inside = [at for at, patch in enumerate(patches) if min(patch.box) >= 0 and max(patch.box) <= 1.0001]
+        rows = 1 + max(patch.row for patch in patches)
+        assert sorted(patch[2:4] for patch in patches) == [
+            (at // (len(patches) // rows), at % (len(patches) // rows)) for at in range(len(patches))
         ]
         for at in {inside[1], inside[len(inside) // 2], inside[-2]}:
             changed = list(pictures)
-            changed[view[0]] = brightened(pictures[view[0]], of_view[at])
-            moved = (embeddings(family, *changed) - before).norm(dim=-1)[places]
-            assert int(moved.argmax()) == at, (view, of_view[at], moved)
+            changed[view[0]] = brightened(pictures[view[0]], patches[at])
+            change = (embeddings(family, *changed) - before).norm(dim=-1)[places]
+            assert int(change.argmax()) == at, (view, patches[at], change)
 
 
 @every_family
-def test_a_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
+def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
     network, processor = built(family)
     network.save_pretrained(tmp_path)
     if (video := getattr(processor, "video_processor", processor)) is None:
-        processor.video_processor = processor.image_processor  # so that it can be saved without torchvision
+        processor.video_processor = processor.image_processor  # allows saving without torchvision
     processor.save_pretrained(tmp_path)
     if video is None:
         processor.video_processor = None
     found = attnviz.trace(TEXT, tmp_path, images=[WIDE])
-    own = traced(family, WIDE)
-    assert found.tokens == own.tokens
-    for one, other in zip(found.blocks, own.blocks, strict=True):
+    expected = traced(family, WIDE)
+    assert found.tokens == expected.tokens
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
         assert np.array_equal(one.weights, other.weights)
 
 
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each != "paligemma"])
-def test_vectors_are_kept_in_place_of_weights(family: str) -> None:
-    whole, lean = traced(family, WIDE, TALL), traced(family, WIDE, TALL, store="vectors")
-    for one, other in zip(whole.blocks, lean.blocks, strict=True):
+def test_vectors_can_be_stored_instead_of_weights(family: str) -> None:
+    complete, lean = traced(family, WIDE, TALL), traced(family, WIDE, TALL, store="vectors")
+    for one, other in zip(complete.blocks, lean.blocks, strict=True):
         np.testing.assert_allclose(other.weights, one.weights, atol=2e-6)
         assert np.array_equal(one.mask, other.mask)
 
 
-def test_what_is_selected_is_kept() -> None:
-    whole, some = traced("llava", WIDE), traced("llava", WIDE, layers=1, heads=[2], queries=[18])
-    [block] = some.blocks
+def test_selected_weights_equal_the_complete_ones() -> None:
+    complete, selected = traced("llava", WIDE), traced("llava", WIDE, layers=1, heads=[2], queries=[18])
+    [block] = selected.blocks
     assert block.kind == "decoder"
-    assert np.array_equal(block.weights[0, 0], whole.block("decoder", 1).weights[2, 18])
+    assert np.array_equal(block.weights[0, 0], complete.block("decoder", 1).weights[2, 18])
 
 
-def test_a_trace_with_pictures_survives_its_file() -> None:
+def test_trace_with_images_can_be_saved() -> None:
     trace, file = traced("qwen2_vl", WIDE), io.BytesIO()
     trace.save(file)
     file.seek(0)
-    again = Trace.load(file)
-    assert again.tokens == trace.tokens
-    assert again.pictures == trace.pictures
-    with Image.open(io.BytesIO(again.pictures[0])) as picture:
+    loaded = Trace.load(file)
+    assert loaded.tokens == trace.tokens
+    assert loaded.pictures == trace.pictures
+    with Image.open(io.BytesIO(loaded.pictures[0])) as picture:
         assert np.array_equal(np.array(picture), np.array(WIDE))
 
 
 @pytest.mark.parametrize("family", ["qwen2_vl", "gemma3", "idefics3"])
-def test_a_model_writes_on(family: str) -> None:
+def test_generation_equals_transformers(family: str) -> None:
     network: Any = built(family)[0]
     trace = traced(family, WIDE, writing=Writing(3))
-    with given_to(network) as called:
+    with recorded_inputs(network) as called:
         read = traced(family, WIDE)
     inputs = {name: value for name, value in called[-1].items() if name not in ("args", "logits_to_keep")}
     network.set_attn_implementation("eager")
@@ -199,7 +202,7 @@ def test_a_model_writes_on(family: str) -> None:
     assert trace.written == len(written) - len(read.tokens) > 0
 
 
-def test_what_cannot_be_read_is_refused() -> None:
+def test_unsupported_input_is_refused() -> None:
     network, processor = built("llava")
     with pytest.raises(ModelNotSupported, match=r"attnviz\.trace\(text, model, images="):
         attnviz.trace(TEXT, network, processor=processor)

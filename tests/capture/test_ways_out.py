@@ -1,4 +1,4 @@
-"""Models that are refused as objects, with the reason."""
+"""Unsupported model objects are refused with the reason."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ SIZES: dict[str, Any] = {
     "intermediate_size": 48,
 }
 TEXT: dict[str, Any] = {**SIZES, "vocab_size": 61}
-PICTURE: dict[str, Any] = {**SIZES, "image_size": 16, "patch_size": 8}
+VISION: dict[str, Any] = {**SIZES, "image_size": 16, "patch_size": 8}
 PROCESSOR = hf.ViTImageProcessorPil(size={"height": 16, "width": 16})
-NOTHING = Image.new("RGB", (16, 16))
+BLANK = Image.new("RGB", (16, 16))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hf.DeiTModel(hf.DeiTConfig(**PICTURE)), "does not read text, and .* the family “deit”"),
+        (lambda: hf.DeiTModel(hf.DeiTConfig(**VISION)), "does not read text, and .* the family “deit”"),
         (
             lambda: hf.ViltModel(hf.ViltConfig(**TEXT, image_size=16, patch_size=8)),
             "does not read text, and .* the family “vilt”",
@@ -42,22 +42,22 @@ NOTHING = Image.new("RGB", (16, 16))
         ),
     ],
 )
-def test_what_cannot_be_shown_is_told_what_it_is(make: Any, message: str) -> None:
+def test_unsupported_models_are_refused_with_the_reason(make: Any, message: str) -> None:
     model: Any = make().eval()
     with pytest.raises(ModelNotSupported, match=message):
         attnviz.trace([1, 7, 9], model)
     with pytest.raises(ModelNotSupported, match=message):
-        attnviz.look(NOTHING, model, processor=PROCESSOR)
+        attnviz.look(BLANK, model, processor=PROCESSOR)
 
 
-def test_a_class_or_a_module_without_a_model_is_no_model() -> None:
+def test_class_or_other_module_is_refused() -> None:
     model: Any
     for model in (hf.BertModel, nn.Sequential(nn.Identity())):
         with pytest.raises(TypeError, match="or a model object of transformers, not"):
             attnviz.trace(SENTENCE, model)
 
 
-def test_an_offloaded_model_is_loaded_again(folder_of: FolderOf, tmp_path: Any) -> None:
+def test_offloaded_model_must_be_loaded_again(folder_of: FolderOf, tmp_path: Any) -> None:
     folder = folder_of("gpt2")
     places = {"wte": "cpu", "wpe": "cpu", "h.0": "disk", "h.1": "cpu", "ln_f": "cpu"}
     offloaded = hf.AutoModel.from_pretrained(folder, device_map=places, offload_folder=tmp_path)

@@ -1,4 +1,4 @@
-"""Encoders of encoder–decoders alone, and encoder–decoders that sort texts, compared with `eager`."""
+"""Encoders without their decoder, and encoder–decoders for classification, compared with `eager`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from transformers import AutoConfig
 import attnviz
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.by_transformers import own_tokenizer
+from tests.capture.reference import reference_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf
 
 OTHER = "The cat saw a fish ."
 
 
-def made(folder_of: FolderOf, family: str, name: str) -> tuple[Any, Any]:
-    """A model of this class with random weights, and its tokenizer."""
+def make_model(folder_of: FolderOf, family: str, name: str) -> tuple[Any, Any]:
+    """Return a model of this class with random weights, and its tokenizer."""
     source = folder_of("bart" if "bart" in family else "t5")
     sizes = AutoConfig.from_pretrained(source).to_dict()
     config = AutoConfig.for_model(
@@ -34,7 +34,7 @@ def made(folder_of: FolderOf, family: str, name: str) -> tuple[Any, Any]:
         for parameter in network.parameters():
             torch.nn.init.normal_(parameter, std=0.3)
     network.set_attn_implementation("eager")
-    return network, own_tokenizer(source)
+    return network, reference_tokenizer(source)
 
 
 def saved(network: Any, folder_of: FolderOf, family: str, folder: Path) -> Path:
@@ -44,7 +44,7 @@ def saved(network: Any, folder_of: FolderOf, family: str, folder: Path) -> Path:
     return folder
 
 
-def same(found: Trace, returned: Any, names: dict[str, str]) -> None:
+def assert_same(found: Trace, returned: Any, names: dict[str, str]) -> None:
     assert {block.kind for block in found.blocks} == set(names)
     for kind, name in names.items():
         expected = torch.cat(getattr(returned, name)).numpy()
@@ -54,47 +54,40 @@ def same(found: Trace, returned: Any, names: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("family", "name"), [("bart", "BartForSequenceClassification"), ("t5", "T5ForQuestionAnswering")]
 )
-def test_a_model_that_sorts_texts_reads_a_target(
-    folder_of: FolderOf, family: str, name: str, tmp_path: Path
-) -> None:
-    network, words = made(folder_of, family, name)
+def test_classifier_reads_a_target(folder_of: FolderOf, family: str, name: str, tmp_path: Path) -> None:
+    network, tokenizer = make_model(folder_of, family, name)
     names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-    inputs = words(SENTENCE, return_tensors="pt")
-    read = torch.tensor([[network.config.decoder_start_token_id, *words(OTHER)["input_ids"][:-1]]])
+    inputs = tokenizer(SENTENCE, return_tensors="pt")
+    target_ids = torch.tensor([[network.config.decoder_start_token_id, *tokenizer(OTHER)["input_ids"][:-1]]])
     with torch.inference_mode():
-        returned = network.base_model(**inputs, decoder_input_ids=read, output_attentions=True)
-    same(attnviz.trace(SENTENCE, network, target=OTHER, tokenizer=words), returned, names)
+        returned = network.base_model(**inputs, decoder_input_ids=target_ids, output_attentions=True)
+    assert_same(attnviz.trace(SENTENCE, network, target=OTHER, tokenizer=tokenizer), returned, names)
     folder = saved(network, folder_of, family, tmp_path / name)
-    same(attnviz.trace(SENTENCE, folder, target=OTHER), returned, names)
+    assert_same(attnviz.trace(SENTENCE, folder, target=OTHER), returned, names)
 
 
 @pytest.mark.parametrize(
-    ("family", "name"),
-    [
-        ("t5", "T5EncoderModel"),
-        ("umt5", "UMT5EncoderModel"),
-        ("bart", ""),
-    ],
+    ("family", "name"), [("t5", "T5EncoderModel"), ("umt5", "UMT5EncoderModel"), ("bart", "")]
 )
-def test_an_encoder_alone(folder_of: FolderOf, family: str, name: str, tmp_path: Path) -> None:
-    network, words = made(folder_of, family, name or "BartForConditionalGeneration")
+def test_encoder_without_its_decoder(folder_of: FolderOf, family: str, name: str, tmp_path: Path) -> None:
+    network, tokenizer = make_model(folder_of, family, name or "BartForConditionalGeneration")
     if not name:
         network = network.get_encoder()
     with torch.inference_mode():
-        returned = network(**words(SENTENCE, return_tensors="pt"), output_attentions=True)
-    same(attnviz.trace(SENTENCE, network, tokenizer=words), returned, {"encoder": "attentions"})
-    assert network.config.is_encoder_decoder == (family in ("bart", "umt5"))  # it is not changed
+        returned = network(**tokenizer(SENTENCE, return_tensors="pt"), output_attentions=True)
+    assert_same(attnviz.trace(SENTENCE, network, tokenizer=tokenizer), returned, {"encoder": "attentions"})
+    assert network.config.is_encoder_decoder == (family in ("bart", "umt5"))  # the config is unchanged
     if name:
         folder = saved(network, folder_of, family, tmp_path / name)
-        same(attnviz.trace(SENTENCE, folder), returned, {"encoder": "attentions"})
+        assert_same(attnviz.trace(SENTENCE, folder), returned, {"encoder": "attentions"})
         [one, _] = attnviz.trace_many([SENTENCE, OTHER], folder)
         np.testing.assert_allclose(one.stack(), torch.cat(returned.attentions).numpy(), atol=1e-6)
 
 
-def test_a_decoder_alone_is_refused(folder_of: FolderOf) -> None:
+def test_decoder_without_its_encoder_is_refused(folder_of: FolderOf) -> None:
     for family, name in (("bart", "BartModel"), ("t5", "T5Model")):
-        network, words = made(folder_of, family, name)
+        network, tokenizer = make_model(folder_of, family, name)
         with pytest.raises(
             ModelNotSupported, match=r"is the decoder of an encoder–decoder.*Give the complete model"
         ):
-            attnviz.trace(SENTENCE, network.decoder, tokenizer=words)
+            attnviz.trace(SENTENCE, network.decoder, tokenizer=tokenizer)

@@ -1,4 +1,4 @@
-"""Model objects with quantized, wrapped or replaced parts: traced exactly, and left as they were."""
+"""Model objects with quantized, wrapped or replaced parts: exact traces, and unchanged objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import peft
 import pytest
 import torch
-from accelerate import Accelerator  # type: ignore[import-untyped]  # it has no py.typed
+from accelerate import Accelerator  # type: ignore[import-untyped]  # no py.typed
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 from transformers import (
@@ -24,7 +24,7 @@ from transformers import (
 import attnviz
 from attnviz.analysis.norms import weighted_vectors
 from attnviz.errors import AttnvizError
-from tests.capture.by_transformers import captured, own_model, own_tokenizer
+from tests.capture.reference import cached_trace, reference_model, reference_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf, untrained
 
 IDS = [1, 7, 9, 30, 5]
@@ -39,7 +39,7 @@ SIZES = {
 
 
 class Embedder(nn.Sequential):
-    """As SentenceTransformer, which the tests do not need."""
+    """An imitation of SentenceTransformer, which is not a test dependency."""
 
     def __init__(self, network: Any, tokenizer: Any) -> None:
         super().__init__(Transformer(network))
@@ -64,25 +64,25 @@ class Transformer(nn.Module):
         (lambda **parts: torch.compile(parts["model"], backend="eager"), "OptimizedModule: model._orig_mod"),
     ],
 )
-def test_a_wrapped_model_is_unwrapped_and_the_trace_says_so(
+def test_wrapped_model_is_unwrapped_with_a_note(
     folder_of: FolderOf, tmp_path: Path, wrap: Callable[..., Any], place: str
 ) -> None:
-    network, tokenizer = own_model(folder_of("bert")), own_tokenizer(folder_of("bert"))
+    network, tokenizer = reference_model(folder_of("bert")), reference_tokenizer(folder_of("bert"))
     wrapped = wrap(model=network, tokenizer=tokenizer)
-    knows = hasattr(wrapped, "tokenizer")
-    trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if knows else tokenizer)
-    found = f"The traced model is part of {place}."
-    assert trace.notes == (found,)
-    assert np.array_equal(trace.stack(), captured(folder_of("bert")).stack())
+    has_tokenizer = hasattr(wrapped, "tokenizer")
+    trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if has_tokenizer else tokenizer)
+    note = f"The traced model is part of {place}."
+    assert trace.notes == (note,)
+    assert np.array_equal(trace.stack(), cached_trace(folder_of("bert")).stack())
     trace.save(tmp_path / "trace.npz")
     assert attnviz.Trace.load(tmp_path / "trace.npz").notes == trace.notes
-    assert found in repr(trace)
+    assert note in repr(trace)
     assert not attnviz.trace(SENTENCE, network, tokenizer=tokenizer).notes
 
 
-def test_of_two_models_in_one_object_none_is_chosen(folder_of: FolderOf) -> None:
-    both = Embedder(own_model(folder_of("bert")), own_tokenizer(folder_of("bert")))
-    both.append(Transformer(own_model(folder_of("gpt2"))))
+def test_object_with_two_models_is_refused(folder_of: FolderOf) -> None:
+    both = Embedder(reference_model(folder_of("bert")), reference_tokenizer(folder_of("bert")))
+    both.append(Transformer(reference_model(folder_of("gpt2"))))
     with pytest.raises(TypeError, match=r"not Embedder\."):
         attnviz.trace(SENTENCE, both)
 
@@ -98,31 +98,31 @@ def own_weights(model: Any) -> list[Tensor]:
     return [layer[0].float() for layer in returned.attentions]
 
 
-def snapshot(part: Any, seen: dict[int, Any]) -> Any:
-    """All that can be reached from an object: identities, classes, values, versions of tensors."""
-    if id(part) in seen:
+def snapshot(part: Any, visited: dict[int, Any]) -> Any:
+    """Return the complete state reachable from an object: identities, classes, values, tensor versions."""
+    if id(part) in visited:
         return id(part)
     if isinstance(part, str | int | float | type | None | torch.dtype):
         return repr(part)
-    seen[id(part)] = part  # so that no other object gets its id
+    visited[id(part)] = part  # keeps its id from being reused
     found: list[Any] = [id(part), type(part)]
     if isinstance(part, Tensor):
         found += [part._version, part.requires_grad, part.grad is None, part.data_ptr(), part.sum().item()]
     elif isinstance(part, dict):
-        return [*found, [(repr(key), snapshot(value, seen)) for key, value in part.items()]]
+        return [*found, [(repr(key), snapshot(value, visited)) for key, value in part.items()]]
     elif isinstance(part, list | tuple):
-        return [*found, [snapshot(value, seen) for value in part]]
-    return [*found, [(key, snapshot(value, seen)) for key, value in getattr(part, "__dict__", {}).items()]]
+        return [*found, [snapshot(value, visited) for value in part]]
+    return [*found, [(key, snapshot(value, visited)) for key, value in getattr(part, "__dict__", {}).items()]]
 
 
 class Codes(nn.Parameter):
-    """Weights in 8 bits, with scales that the layer takes from the parameter when it first runs."""
+    """8-bit weights with scales, which the layer takes from the parameter in its first call."""
 
     scales: Tensor | None
 
 
 class Int8Linear(nn.Linear):
-    """As bitsandbytes' Linear8bitLt: the first run moves a part of the parameter to the layer."""
+    """Like bitsandbytes' Linear8bitLt: the first call moves part of the parameter to the layer."""
 
     def __init__(self, replaced: nn.Linear) -> None:
         super().__init__(replaced.in_features, replaced.out_features, bias=False)
@@ -133,16 +133,16 @@ class Int8Linear(nn.Linear):
         self.state: dict[str, Tensor] = {}
         self.register_buffer("runs", torch.zeros(1))
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         assert isinstance(self.weight, Codes)
         assert isinstance(self.runs, Tensor)
         self.runs += 1
         if self.weight.scales is not None:
             self.state["scales"] = self.weight.scales
             self.weight.scales = None
-            self.weight.data = self.weight.data.flip(0)  # another order, as kernels want it
-        given = (given * 32).round() / 32
-        return nn.functional.linear(given, self.weight.flip(0) * self.state["scales"])
+            self.weight.data = self.weight.data.flip(0)  # another memory layout, as for kernels
+        inputs = (inputs * 32).round() / 32
+        return nn.functional.linear(inputs, self.weight.flip(0) * self.state["scales"])
 
 
 def with_int8(model: Any) -> Any:
@@ -155,7 +155,9 @@ def with_int8(model: Any) -> Any:
 def with_weight_norm(model: Any) -> Any:
     for layer in model.model.layers:
         parametrizations.weight_norm(layer.self_attn.o_proj)
-        nn.utils.spectral_norm(layer.self_attn.q_proj)  # the older kind, which counts on in training
+        nn.utils.spectral_norm(
+            layer.self_attn.q_proj
+        )  # the older kind, which updates its state in training mode
     return model
 
 
@@ -170,7 +172,7 @@ def with_adapter(model: Any, config: Any = None) -> Any:
 
 IA3 = peft.IA3Config(target_modules=["k_proj", "o_proj"], feedforward_modules=["o_proj"])
 
-MADE: dict[str, Callable[[], Any]] = {
+WRAPPED: dict[str, Callable[[], Any]] = {
     "8 bits": lambda: with_int8(llama()),
     "weight norm": lambda: with_weight_norm(llama()),
     "LoRA in float32 on bfloat16": lambda: with_adapter(llama().bfloat16()),
@@ -181,36 +183,36 @@ MADE: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.*spectral_norm` is deprecated:FutureWarning")
-@pytest.mark.parametrize("kind", MADE)
-def test_a_trace_shows_what_the_object_computes_and_changes_nothing_of_it(kind: str) -> None:
-    expected = own_weights(MADE[kind]())
-    model, seen = MADE[kind](), dict[int, Any]()
-    before, random = snapshot(model, seen), torch.get_rng_state()
+@pytest.mark.parametrize("kind", WRAPPED)
+def test_trace_equals_the_objects_weights_and_leaves_it_unchanged(kind: str) -> None:
+    expected = own_weights(WRAPPED[kind]())
+    model, visited = WRAPPED[kind](), dict[int, Any]()
+    before, random = snapshot(model, visited), torch.get_rng_state()
     found = [attnviz.trace(IDS, model) for _ in range(2)]
     assert torch.equal(torch.get_rng_state(), random)
     assert snapshot(model, {}) == before
     for trace in found:
         assert np.array_equal(trace.stack(), torch.stack(expected).numpy())
-    for weights, once_more in zip(own_weights(model), expected, strict=True):
-        assert torch.equal(weights, once_more)
+    for weights, expected_weights in zip(own_weights(model), expected, strict=True):
+        assert torch.equal(weights, expected_weights)
     block = found[0].blocks[1]
     if kind == "8 bits":
         assert block.projection is None
         with pytest.raises(AttnvizError, match=r"no W_O.*8-bit"):
             weighted_vectors(block, 1)
         return
-    output_layer: Any = next(
+    mixer: Any = next(
         module for name, module in model.named_modules() if name.endswith("layers.1.self_attn.o_proj")
     )
     assert block.projection is not None
     outputs = torch.tensor(block.output).transpose(0, 1).flatten(1).to(next(model.parameters()).dtype)
     with torch.inference_mode():
-        added = output_layer(outputs).float()
+        output = mixer(outputs).float()
     sums = np.einsum("hqd,hdm->qm", block.output, block.projection)
-    np.testing.assert_allclose(sums, added, atol=0.02 * float(added.abs().max()))
+    np.testing.assert_allclose(sums, output, atol=0.02 * float(output.abs().max()))
 
 
-BOTH_WAYS: dict[str, Callable[[], Any]] = {
+BIDIRECTIONAL: dict[str, Callable[[], Any]] = {
     "EmbeddingGemma": lambda: untrained(
         "gemma3_text",
         **SIZES,
@@ -224,9 +226,9 @@ BOTH_WAYS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", BOTH_WAYS)
-def test_the_masks_show_an_encoder_of_a_decoders_family(name: str) -> None:
-    model = BOTH_WAYS[name]()
+@pytest.mark.parametrize("name", BIDIRECTIONAL)
+def test_bidirectional_model_of_a_decoder_family_is_an_encoder(name: str) -> None:
+    model = BIDIRECTIONAL[name]()
     assert isinstance(model, Gemma3TextModel | BertGenerationEncoder | LlamaModel)
     with attnviz.borrowed(model) as borrowed:
         found = attnviz.trace(IDS, borrowed)
@@ -234,9 +236,9 @@ def test_the_masks_show_an_encoder_of_a_decoders_family(name: str) -> None:
     assert np.array_equal(found.stack("encoder"), torch.stack(own_weights(model)).numpy())
 
 
-def test_a_mask_that_no_config_shows_makes_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_causal_mask_makes_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     model = llama()
-    monkeypatch.setattr("transformers.models.llama.modeling_llama.create_causal_mask", lambda **_given: None)
+    monkeypatch.setattr("transformers.models.llama.modeling_llama.create_causal_mask", lambda **_: None)
     found = attnviz.trace(IDS, model)
     assert {block.kind for block in found.blocks} == {"encoder"}
     assert np.array_equal(found.stack(), torch.stack(own_weights(model)).numpy())

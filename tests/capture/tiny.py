@@ -1,4 +1,4 @@
-"""Models of every family, built small from their configs with random weights, as somebody would save them."""
+"""Tiny models of every family: built from configs with random weights, and saved as by `save_pretrained`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformers.utils import logging
 from tests.capture.tiny_readers import READERS, built
 
 SENTENCE = "The dog did not cross the road as it was too tired ."
-"""One that every tiny model can read; each word is one token."""
+"""A text that every tiny model can read; each word is one token."""
 
 WORDS = tuple(
     dict.fromkeys(
@@ -37,15 +37,15 @@ WORDS = tuple(
         "small big red green happy sad very Paris is the capital of France , ? !".split()
     )
 )
-"""What they know besides their special tokens."""
+"""The vocabulary of the tiny models, without special tokens."""
 
 FolderOf = Callable[[str], Path]
-"""The fixture `folder_of`: where a tiny model of a family lies."""
+"""The type of the fixture `folder_of`: returns the folder of a family's tiny model."""
 
 Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
 
-# What a tokenizer of that kind calls its special tokens, in the order of their ids.
-_NAMED: dict[Special, dict[str, str]] = {
+# The special tokens of each kind of tokenizer, in the order of their ids.
+_SPECIAL_TOKENS: dict[Special, dict[str, str]] = {
     "bert": {
         "pad_token": "[PAD]",
         "unk_token": "[UNK]",
@@ -68,8 +68,8 @@ _NAMED: dict[Special, dict[str, str]] = {
     "none": {},
 }
 
-# How it sets them around one text, and around two.
-_AROUND: dict[Special, tuple[str, str]] = {
+# The templates for one text and for a pair.
+_TEMPLATES: dict[Special, tuple[str, str]] = {
     "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
     "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
     "marian": ("$A </s>", "$A $B </s>"),
@@ -81,13 +81,13 @@ _AROUND: dict[Special, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a family is built small.
+    """How to build a tiny model of a family.
 
     Attributes:
-        head: the Auto class that makes the network with its head.
-        special: which special tokens it knows.
-        sizes: of its config; heads, layers and widths are different numbers, so that none passes for another.
-        spread: of its random weights; much more than a fresh model's, so that attention is far from uniform.
+        head: the Auto class of the network with its head.
+        special: the kind of its special tokens.
+        sizes: settings of its config; heads, layers and widths differ, to reveal mixed-up dimensions.
+        spread: scale of its random weights; large, to make attention far from uniform.
     """
 
     head: Any
@@ -107,7 +107,11 @@ _MASKED, _NEXT, _PAIRED = AutoModelForMaskedLM, AutoModelForCausalLM, AutoModelF
 _PLACES = {"max_position_embeddings": 61}
 _LAYERS = {**_PLACES, "num_attention_heads": 3, "num_hidden_layers": 2}
 _BERT = {**_LAYERS, "hidden_size": 15, "intermediate_size": 11}
-_ROBERTA = {**_BERT, "max_position_embeddings": 63, "type_vocab_size": 1}  # the first two are never used
+_ROBERTA = {
+    **_BERT,
+    "max_position_embeddings": 63,
+    "type_vocab_size": 1,
+}  # the first two positions are unused
 _GPT2 = {"n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11}
 _GROUPED = {**_LAYERS, "num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 11}
 _LLAMA = {**_GROUPED, "hidden_size": 24, "head_dim": 10}
@@ -209,10 +213,10 @@ _RECIPES: dict[str, Recipe] = {
     "vit": _recipe(
         *(AutoModelForImageClassification, "none", _PATCHES),
         intermediate_size=11,
-        image_size=[15, 25],  # three rows of five patches: neither passes for the other
+        image_size=[15, 25],  # three rows of five patches, to reveal mixed-up axes
         num_labels=7,
     ),
-    # Their places are those of four rows of four; their pictures, as ViT's, have three rows of five.
+    # Their position embeddings are for 4 × 4 patches; their images, like ViT's, have 3 × 5.
     "dinov2": _recipe(AutoModelForImageClassification, "none", _PATCHES, image_size=20),
     "dinov2_with_registers": _recipe(AutoModel, "none", _PATCHES, image_size=20, num_register_tokens=2),
     "clip": _recipe(AutoModel, "none", _TOWERS),
@@ -243,7 +247,7 @@ _RECIPES: dict[str, Recipe] = {
     ),
     "gpt_oss": _recipe(
         *(_NEXT, "gpt2", _LLAMA),
-        intermediate_size=16,  # torch multiplies experts of a multiple of eight only, in half precision
+        intermediate_size=16,  # in half precision, torch needs experts with a multiple of eight units
         num_local_experts=2,
         num_experts_per_tok=1,
         sliding_window=5,
@@ -274,7 +278,7 @@ _RECIPES: dict[str, Recipe] = {
         global_block_size=4,
     ),
     "big_bird": _recipe(_MASKED, "bert", _BERT),
-    # Hybrid ones: of their four or five layers, the second and the fourth have attention weights.
+    # Hybrid models: the second and fourth of their four or five layers have attention weights.
     "qwen3_next": _recipe(
         *(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
     ),
@@ -310,7 +314,7 @@ _RECIPES: dict[str, Recipe] = {
         attention_window_size=5,
         block_types=["recurrent", "attention"],
     ),
-    # Others, of which only the weights are compared.
+    # Models for which only the weights are compared.
     "deepseek_v2": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS}), q_lora_rank=None, n_routed_experts=4),
     "deepseek_v3": _recipe(
         *(_NEXT, "llama", {**_LATENT, **_EXPERTS}),
@@ -364,39 +368,39 @@ _RECIPES: dict[str, Recipe] = {
 }
 
 WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt", "big_bird", "longformer", "led", "longt5")
-"""Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
+"""Families with unsupported attention, of which attnviz shows only the weights."""
 
 REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")
-"""Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
+"""Families that attnviz refuses by their config, each for a different reason."""
 
 HYBRID: tuple[str, ...] = (
     *("qwen3_next", "kimi_linear", "minimax", "lfm2", "jamba", "bamba", "zamba2", "nemotron_h"),
     *("granitemoehybrid", "recurrent_gemma"),
 )
-"""Families of which some layers have attention weights."""
+"""Families in which only some layers have attention weights."""
 
 ALIKE: tuple[str, ...] = (
     *("deepseek_v2", "deepseek_v3", "qwen3_moe", "mixtral", "olmo2", "olmo3", "gemma3_text", "gemma3n_text"),
     *("glm4", "granite", "cohere2", "smollm3", "starcoder2", "exaone4", "modernbert-decoder", "falcon_h1"),
     *("eurobert", "esm", "mbart", "m2m_100", "pegasus", "t5gemma"),
 )
-"""Families that attnviz shows by what it does for others; only their weights are tested."""
+"""Families handled by the code for similar ones; only their weights are tested."""
 
 FAMILIES: tuple[str, ...] = tuple(
     family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID, *ALIKE}
 )
-"""Families that it shows."""
+"""Families with all tests."""
 
-SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
-"""Those that see pictures; of CLIP and SigLIP, the half is shown that does."""
+VISION_FAMILIES: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
+"""Families of vision models; CLIP and SigLIP with their vision part."""
 
-TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in SEEING)
-"""Those that read texts."""
+TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in VISION_FAMILIES)
+"""Families that read texts."""
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
-    # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures (with registers, cropped, half), a cap, sinks, and attentions of their own:
-    # ALiBi, a function of the module, and relative.
+    # Plain encoder and decoder, rotary with grouped keys, windows, encoder–decoder with relative bias, images
+    # (with registers, cropped, part of a model), a cap, sinks, and custom attention: ALiBi, a method of the
+    # module, and relative positions.
     "weights": (
         *("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "dinov2_with_registers", "clip"),
         *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
@@ -412,10 +416,10 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
     "writing": ("mistral", "bart"),
     "ablate": ("gpt2", "t5", "mpnet", "opt"),
-    "ablate of their own": ("mpnet", "gptj"),
-    "pointing": ("bert", "t5", "gpt_oss"),
+    "ablate custom attention": ("mpnet", "gptj"),
+    "redirecting": ("bert", "t5", "gpt_oss"),
     "other outputs": ("gpt2", "t5", "mpnet"),
-    "expecting": ("gpt2",),
+    "predicting": ("gpt2",),
     "threads": ("minilm", "translator", "mpnet"),
     "without a head": ("gpt2",),
     "forged scale": ("bert", "deberta"),
@@ -425,26 +429,29 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "forged bias": ("t5", "mpnet"),
     "forged key": ("llama", "vit"),
 }
-"""What is done with models, and with which families on every push: one of each mechanism that it may meet."""
+"""For each group of tests, the families tested on every push: one for each mechanism."""
 
 
-def families(doing: str, of: Sequence[str] = FAMILIES) -> list[Any]:
-    """Parameters of a test: all these families, those that no push needs marked `everything`."""
-    now = ON_EVERY_PUSH[doing]
-    assert set(now) & set(of)
-    return [pytest.param(family, marks=() if family in now else pytest.mark.everything) for family in of]
+def families(group: str, candidates: Sequence[str] = FAMILIES) -> list[Any]:
+    """Return these families as test parameters; those not tested on every push are marked `everything`."""
+    always = ON_EVERY_PUSH[group]
+    assert set(always) & set(candidates)
+    return [
+        pytest.param(family, marks=() if family in always else pytest.mark.everything)
+        for family in candidates
+    ]
 
 
 def tiny(family: str, folder: Path) -> Path:
     """Build a model of that family, save it into the folder, and return the folder.
 
-    The folder holds what `save_pretrained` leaves: config.json, model.safetensors, tokenizer.json and
-    tokenizer_config.json (for a model that sees: preprocessor_config.json instead of those two; of a refused
-    family, the config alone). The same family gives the same numbers every time.
+    The folder has the files of `save_pretrained`: config.json, model.safetensors, tokenizer.json and
+    tokenizer_config.json (a vision model has preprocessor_config.json instead of the last two; a refused
+    family has only the config). The same family always gives the same numbers.
 
     Args:
         family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `READERS`, `WEIGHTS_ALONE` or `REFUSED`.
-        folder: made if it is missing.
+        folder: created if missing.
     """
     if family in READERS:
         for part in built(family):
@@ -456,7 +463,7 @@ def tiny(family: str, folder: Path) -> Path:
     recipe = _RECIPES[family]
     folder.mkdir(parents=True, exist_ok=True)
     ids = _save_tokenizer(recipe.special, folder)
-    named = {name: ids[token] for name, token in _NAMED[recipe.special].items()}
+    named = {name: ids[token] for name, token in _SPECIAL_TOKENS[recipe.special].items()}
     sizes = {key: named.get(str(size), size) for key, size in recipe.sizes.items()}
     if ids:
         sizes["vocab_size"] = len(ids)
@@ -467,21 +474,23 @@ def tiny(family: str, folder: Path) -> Path:
         build = getattr(recipe.head, "from_config", None) or recipe.head._from_config
         network = build(AutoConfig.for_model(family, **sizes), dtype=torch.float32).eval()
         _spread(network, recipe.spread)
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # it would fill the tests' output
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # keep the tests' output short
     network.save_pretrained(folder)
-    if family in SEEING:
+    if family in VISION_FAMILIES:
         _save_image_processor(family, folder)
     return folder
 
 
 def untrained(family: str, head: Any = AutoModel, attention: Any = "eager", **sizes: Any) -> Any:
-    """A network of that family as `from_config` makes it, of random numbers, in memory alone."""
+    """Build a network of a family by `from_config`, with random weights, without saving it."""
     config = AutoConfig.for_model(family, **sizes)
     return head.from_config(config, attn_implementation=attention, dtype=torch.float32).eval()
 
 
-def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Path:
-    """A copy of a saved model with other weights in its file."""
+def save_changed(
+    source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]
+) -> Path:
+    """Copy a saved model with changed weights."""
     shutil.copytree(source, folder)
     file = folder / "model.safetensors"
     save_file(change(load_file(file)), file, {"format": "pt"})
@@ -489,7 +498,7 @@ def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]]
 
 
 def _spread(network: nn.Module, spread: float) -> None:
-    """Random weights that keep a unit input's size about `spread`; biases that cannot be overlooked."""
+    """Set random weights that scale a unit input to about `spread`, and large random biases."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if not parameter.requires_grad:
@@ -503,16 +512,16 @@ def _spread(network: nn.Module, spread: float) -> None:
 
 
 def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
-    """Writes both of its files, and returns the row of every token; a model without words gets neither."""
+    """Save the tokenizer's files, and return the id of every token; a vision model gets none."""
     if special == "none":
         return {}
-    named = _NAMED[special]
+    named = _SPECIAL_TOKENS[special]
     ids = {token: number for number, token in enumerate((*named.values(), *WORDS))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=named.get("unk_token", WORDS[-1])))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.add_special_tokens(list(named.values()))
-    if special in _AROUND:
-        single, pair = _AROUND[special]
+    if special in _TEMPLATES:
+        single, pair = _TEMPLATES[special]
         tokenizer.post_processor = processors.TemplateProcessing(
             single=single, pair=pair, special_tokens=[(token, ids[token]) for token in named.values()]
         )
@@ -523,14 +532,22 @@ def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
     return ids
 
 
-# What else preprocessor_config.json says: the size, and of some families, that the middle is cut out.
-_MIDDLE = {"size": {"shortest_edge": 24}, "do_center_crop": True}
-_DINO = {"image_processor_type": "BitImageProcessor", "crop_size": {"height": 15, "width": 25}, **_MIDDLE}
+# Settings of preprocessor_config.json: the size, and for some families a centre crop.
+_CENTRE_CROP = {"size": {"shortest_edge": 24}, "do_center_crop": True}
+_DINO = {
+    "image_processor_type": "BitImageProcessor",
+    "crop_size": {"height": 15, "width": 25},
+    **_CENTRE_CROP,
+}
 _PROCESSORS: dict[str, dict[str, Any]] = {
     "vit": {"image_processor_type": "ViTImageProcessor", "size": {"height": 15, "width": 25}},
     "dinov2": _DINO,
     "dinov2_with_registers": _DINO,
-    "clip": {"feature_extractor_type": "CLIPFeatureExtractor", "crop_size": 20, **_MIDDLE},  # as published
+    "clip": {
+        "feature_extractor_type": "CLIPFeatureExtractor",
+        "crop_size": 20,
+        **_CENTRE_CROP,
+    },  # as published
     "siglip": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 20, "width": 20}},
 }
 

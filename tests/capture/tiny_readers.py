@@ -1,4 +1,4 @@
-"""Models with cross-attention from a text to a picture, built small, and their processors."""
+"""Tiny models with cross-attention from text to an image, and their processors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 from tests.capture.tiny_vision import Built, tokenizer_of_words
 
 _TEXTS = ("input_ids", "decoder_input_ids")
-_MADE: Any = transformers  # which leaves constructors untyped
+_LIBRARY: Any = transformers  # its constructors are untyped
 _VIT = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 3}
 _HALF = {
     "d_model": 32,
@@ -39,33 +39,33 @@ def _random(network: Any) -> Any:
 
 def _joined(encoder: Any, decoder: Any, images: Any, processor: str, tokenizer: Any) -> Built:
     decoder.vocab_size, decoder.is_decoder, decoder.add_cross_attention = len(tokenizer), True, True
-    config = _MADE.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    config = _LIBRARY.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
     config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 2, 0, 3
-    network = _random(_MADE.VisionEncoderDecoderModel(config))
+    network = _random(_LIBRARY.VisionEncoderDecoderModel(config))
     network.generation_config.decoder_start_token_id = 2
     return network, getattr(transformers, processor)(images, tokenizer)
 
 
 def _trocr() -> Built:
     images = ViTImageProcessorPil(size={"height": 20, "width": 40})
-    encoder = _MADE.ViTConfig(**_VIT, image_size=[20, 40], patch_size=5)
-    return _joined(encoder, _MADE.TrOCRConfig(**_HALF), images, "TrOCRProcessor", tokenizer_of_words())
+    encoder = _LIBRARY.ViTConfig(**_VIT, image_size=[20, 40], patch_size=5)
+    return _joined(encoder, _LIBRARY.TrOCRConfig(**_HALF), images, "TrOCRProcessor", tokenizer_of_words())
 
 
 def _captions_of_gpt2() -> Built:
     images = ViTImageProcessorPil(size={"height": 20, "width": 20})
-    encoder = _MADE.ViTConfig(**_VIT, image_size=20, patch_size=5)
-    decoder = _MADE.GPT2Config(n_embd=24, n_head=4, n_layer=2, n_positions=64)
+    encoder = _LIBRARY.ViTConfig(**_VIT, image_size=20, patch_size=5)
+    decoder = _LIBRARY.GPT2Config(n_embd=24, n_head=4, n_layer=2, n_positions=64)
     return _joined(encoder, decoder, images, "TrOCRProcessor", tokenizer_of_words())
 
 
 def _donut() -> Built:
-    # 52 × 75 pixels are 13 × 19 patches, of which the second stage makes 7 × 10.
+    # 52 × 75 pixels give 13 × 19 patches, which the second stage reduces to 7 × 10.
     images = DonutImageProcessorPil(size={"height": 52, "width": 75})
-    encoder = _MADE.DonutSwinConfig(
+    encoder = _LIBRARY.DonutSwinConfig(
         image_size=[52, 75], patch_size=4, embed_dim=16, depths=[1, 2], num_heads=[2, 4], window_size=4
     )
-    decoder = _MADE.MBartConfig(**_HALF, forced_eos_token_id=None)
+    decoder = _LIBRARY.MBartConfig(**_HALF, forced_eos_token_id=None)
     return _joined(encoder, decoder, images, "DonutProcessor", tokenizer_of_words("<s_task>"))
 
 
@@ -84,9 +84,11 @@ def _blip() -> Built:
         "pad_token_id": 0,
     }
     vision = {**_VIT, "image_size": 20, "patch_size": 5}
-    network = _MADE.BlipForConditionalGeneration(_MADE.BlipConfig(text_config=text, vision_config=vision))
+    network = _LIBRARY.BlipForConditionalGeneration(
+        _LIBRARY.BlipConfig(text_config=text, vision_config=vision)
+    )
     images = BlipImageProcessorPil(size={"height": 20, "width": 20})
-    return _random(network), _MADE.BlipProcessor(images, tokenizer)
+    return _random(network), _LIBRARY.BlipProcessor(images, tokenizer)
 
 
 READERS: dict[str, Callable[[], Built]] = {
@@ -99,13 +101,13 @@ READERS: dict[str, Callable[[], Built]] = {
 
 @cache
 def built(family: str) -> Built:
-    """A tiny model of this family and its processor; the same numbers every time."""
+    """Return a tiny model of this family and its processor; always with the same weights."""
     return READERS[family]()
 
 
-def weights_of_eager(network: Any, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
-    """What transformers computes with `eager`, by kind; of BLIP’s decoder, what its modules return."""
-    given = {name: value for name, value in inputs.items() if name in ("pixel_values", *_TEXTS)}
+def eager_weights_by_kind(network: Any, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
+    """Return transformers' `eager` weights by kind; for BLIP's decoder, those that its modules return."""
+    arguments = {name: value for name, value in inputs.items() if name in ("pixel_values", *_TEXTS)}
     network.set_attn_implementation("eager")
     found: dict[str, list[Tensor]] = {"decoder": [], "cross": []}
     hooks = [
@@ -115,7 +117,7 @@ def weights_of_eager(network: Any, inputs: dict[str, Any]) -> dict[str, list[Ten
         if type(module).__name__ == "BlipTextSelfAttention"
     ]
     with torch.inference_mode():
-        returned = network(**given, output_attentions=True)
+        returned = network(**arguments, output_attentions=True)
     for hook in hooks:
         hook.remove()
     if hooks:

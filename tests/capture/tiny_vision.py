@@ -1,4 +1,4 @@
-"""Vision-language models of every family, built small with random weights, and their processors."""
+"""Tiny vision-language models of every family, with random weights, and their processors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImag
 from attnviz.capture.vision_language import without_videos
 
 WORDS = ("what", "is", "in", "this", "picture", "?", "red", "green")
-_NAMED = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+_SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
 _TEXT = {
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -46,31 +46,33 @@ _QWEN_VISION: dict[str, Any] = {
     "temporal_patch_size": 2,
 }
 
-_MADE: Any = transformers  # which leaves constructors untyped
+_LIBRARY: Any = transformers  # its constructors are untyped
 
 Built = tuple[Any, Any]
 """A model and its processor."""
 
 
 def tokenizer_of_words(*special: str, **named: str) -> Any:
-    """A tokenizer of `WORDS` and these special tokens."""
-    vocabulary = {word: at for at, word in enumerate([*_NAMED.values(), *special, *WORDS])}
+    """Return a tokenizer of `WORDS` and these special tokens."""
+    vocabulary = {word: at for at, word in enumerate([*_SPECIAL_TOKENS.values(), *special, *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    fast = _MADE.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **_NAMED, extra_special_tokens=named)
+    fast = _LIBRARY.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **_SPECIAL_TOKENS, extra_special_tokens=named
+    )
     fast.add_special_tokens({"additional_special_tokens": [*special]})
     return fast
 
 
-def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, Any], **more: Any) -> Any:
+def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, Any], **settings: Any) -> Any:
     config_class: Any = getattr(transformers, f"{name}Config")
     network_class: Any = getattr(transformers, f"{name}ForConditionalGeneration")
     text = {"vocab_size": len(tokenizer), **_TEXT, **text}
     config = config_class(
         text_config=text,
         vision_config=vision,
-        image_token_id=tokenizer.convert_tokens_to_ids(more.pop("image")),
-        **more,
+        image_token_id=tokenizer.convert_tokens_to_ids(settings.pop("image")),
+        **settings,
     )
     with torch.random.fork_rng():
         torch.manual_seed(5)
@@ -85,7 +87,7 @@ def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, 
 def _llava() -> Built:
     tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106 - no password
     images = CLIPImageProcessorPil(size={"shortest_edge": 20}, crop_size={"height": 20, "width": 20})
-    processor = _MADE.LlavaProcessor(
+    processor = _LIBRARY.LlavaProcessor(
         images,
         tokenizer,
         patch_size=5,
@@ -181,7 +183,7 @@ def _paligemma() -> Built:
     tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106
     images: Any = SiglipImageProcessorPil(size={"height": 20, "width": 20})
     images.image_seq_length = 16
-    processor = _MADE.PaliGemmaProcessor(images, tokenizer)
+    processor = _LIBRARY.PaliGemmaProcessor(images, tokenizer)
     vision = {
         "model_type": "siglip_vision_model",
         **_VISION,
@@ -202,7 +204,7 @@ def _gemma3() -> Built:
     }
     tokenizer = tokenizer_of_words(*special.values(), **special)
     images = Gemma3ImageProcessorPil(size={"height": 40, "width": 40}, do_pan_and_scan=False)
-    processor = _MADE.Gemma3Processor(images, tokenizer, image_seq_length=16)
+    processor = _LIBRARY.Gemma3Processor(images, tokenizer, image_seq_length=16)
     vision = {
         "model_type": "siglip_vision_model",
         **_VISION,
@@ -230,9 +232,9 @@ def _idefics(name: str) -> Callable[[], Built]:
         tokenizer = tokenizer_of_words(*special)
         kind: Any = {"Idefics3": Idefics3ImageProcessorPil, "SmolVLM": SmolVLMImageProcessorPil}[name]
         images = kind(size={"longest_edge": 60}, max_image_size={"longest_edge": 20})
-        made = without_videos(getattr(transformers, f"{name}Processor"))
+        processor_class = without_videos(getattr(transformers, f"{name}Processor"))
         videos = {"video_processor": None} if name == "SmolVLM" else {}
-        processor = made(image_processor=images, tokenizer=tokenizer, image_seq_len=4, **videos)
+        processor = processor_class(image_processor=images, tokenizer=tokenizer, image_seq_len=4, **videos)
         vision = {**_VISION, "image_size": 20, "patch_size": 5}
         text = {"model_type": "llama", "pad_token_id": 0}
         return _network(name, tokenizer, text, vision, image="<image>", scale_factor=2), processor
@@ -276,5 +278,5 @@ FAMILIES: dict[str, Callable[[], Built]] = {
 
 @cache
 def built(family: str) -> Built:
-    """A tiny model of this family and its processor; the same numbers every time."""
+    """Return a tiny model of this family and its processor; always with the same weights."""
     return FAMILIES[family]()

@@ -1,4 +1,4 @@
-"""Traces of one sentence whose weights are chosen by hand."""
+"""Traces of one sentence with given weights."""
 
 import re
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """[CLS], each word and sign, [SEP]; what has more than five letters is two pieces."""
+    """Return [CLS], each word and sign, and [SEP]; words of more than five letters are two pieces."""
     found = [Token("[CLS]", 0, 0, 0, None, special=True)]
     for word, match in enumerate(re.finditer(r"\w+|[^\w\s]", text)):
         start, end = match.span()
         cuts = [start, start + 5, end] if end - start > 5 else [start, end]
         for piece, (begin, stop) in enumerate(pairwise(cuts)):
-            spelled = ("##" if piece else "") + text[begin:stop]
-            found.append(Token(spelled, len(found), begin, stop, word, special=False))
+            piece_text = ("##" if piece else "") + text[begin:stop]
+            found.append(Token(piece_text, len(found), begin, stop, word, special=False))
     return (*found, Token("[SEP]", len(found), 0, 0, None, special=True))
 
 
 def trace_of(text: str, layers: Sequence[Floats], kind: Kind = "encoder", mask: Mask | None = None) -> Trace:
-    """A trace with these weights, for each layer [head, query, key]."""
+    """Return a trace with these weights: for each layer [head, query, key]."""
     tokens = tokens_of(text)
     blocks = []
     for layer, weights in enumerate(layers):
-        nothing = np.zeros((len(weights), len(tokens), 2), dtype=np.float32)
+        zeros = np.zeros((len(weights), len(tokens), 2), dtype=np.float32)
         blocks.append(
             Block(
                 kind=kind,
                 layer=layer,
                 query_tokens=tokens,
                 key_tokens=tokens,
-                query=nothing,
-                key=nothing,
-                value=nothing,
+                query=zeros,
+                key=zeros,
+                value=zeros,
                 weights=weights,
                 mask=np.ones((len(tokens), len(tokens)), dtype=np.bool_) if mask is None else mask,
                 scale=1.0,

@@ -1,4 +1,4 @@
-"""All measures of one token together: what comes when, what is whose, and what a model cannot give."""
+"""All measures for one token: their order, their values, and measures that a model does not support."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 import attnviz
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
+from attnviz.analysis.norms import head_norms, layer_norms, residual_norms
 from attnviz.analysis.rank_correlation import rank_correlation
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
@@ -29,7 +29,7 @@ def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[Meas
     return list(measured(name, text, kind, place))
 
 
-def of(found: MeasuredToken, measure: str, layer: int, head: int) -> Floats:
+def values_of(found: MeasuredToken, measure: str, layer: int, head: int) -> Floats:
     values = found.values_for(measure, layer, head)
     assert values is not None
     return values
@@ -40,7 +40,7 @@ def steps() -> list[Progress[MeasuredToken]]:
     return steps_of("translator", ENGLISH, "encoder", 8)
 
 
-def test_one_measure_after_the_other_comes_in(steps: list[Progress[MeasuredToken]]) -> None:
+def test_measures_are_added_one_by_one(steps: list[Progress[MeasuredToken]]) -> None:
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert len({step.total for step in steps}) == 1
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
@@ -48,12 +48,12 @@ def test_one_measure_after_the_other_comes_in(steps: list[Progress[MeasuredToken
     assert {beyond_weights.OCCLUSION, *found.values} == set(MEASURES)
     for before, after in pairwise(steps):
         assert set(before.found.values) <= set(after.found.values)
-    assert not steps[1].found.omitted
-    assert tuple(found.omitted) == ("mean vector", "deleted")
-    assert found.missing == {"mask vector": "This model has no token for a masked word."}
+    assert not steps[1].found.occluded
+    assert tuple(found.occluded) == ("mean vector", "deleted")
+    assert found.missing == {"mask vector": "This model has no mask token."}
 
 
-def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]) -> None:
+def test_each_measure_is_that_of_the_selected_token(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
     trace, model = attnviz.trace(ENGLISH, model="translator"), loading.load("translator")
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)
@@ -66,62 +66,62 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.HEAD_NORMS: head_norms(block, 8)[2],
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
-        beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
+        beyond_weights.NORMS_AROUND: residual_norms(block, 8, residual, norm),
         beyond_weights.GRADIENT: result.input_gradient,
         beyond_weights.GRADIENT_INPUT: result.input_x_gradient,
         beyond_weights.GRADIENT_ATTENTION: result.attention_x_gradient,
     }
     assert set(expected) == set(MEASURES) - {beyond_weights.OCCLUSION}
     for measure, values in expected.items():
-        np.testing.assert_allclose(of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure)
-    for way, moved in found.omitted.items():
-        *_, omitted = occlusion(layers, 8, None, way)
-        np.testing.assert_allclose(moved, omitted.cosine_change, atol=1e-6, err_msg=way)
+        np.testing.assert_allclose(
+            values_of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure
+        )
+    for method, changes in found.occluded.items():
+        *_, occluded = occlusion(layers, 8, None, method)
+        np.testing.assert_allclose(changes, occluded.cosine_change, atol=1e-6, err_msg=method)
     assert found.values_for("Weather", 1, 2) is None
-    assert found.seen.all()
-    assert found.followed is None
+    assert found.visible.all()
+    assert found.target is None
 
 
-def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(
-    steps: list[Progress[MeasuredToken]],
-) -> None:
+def test_rows_start_with_occlusion_and_are_sorted(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
-    counted = np.ones(len(found.seen), dtype=np.bool_)
+    counted = np.ones(len(found.visible), dtype=np.bool_)
     counted[[8, 12]] = False
-    yardstick, made = np.split(np.array(rows(found, 1, 2, counted)), [2])
-    assert [row.way for row in yardstick] == list(found.omitted)
-    assert {row.measure for row in yardstick} == {beyond_weights.OCCLUSION}
-    assert [row.lowest for row in made] == sorted((row.lowest for row in made), reverse=True)
-    for row in (*yardstick, *made):
-        each = [rank_correlation(row.values[counted], one.values[counted]) for one in yardstick]
-        if row.way is None:
+    occlusion_rows, others = np.split(np.array(rows(found, 1, 2, counted)), [2])
+    assert [row.method for row in occlusion_rows] == list(found.occluded)
+    assert {row.measure for row in occlusion_rows} == {beyond_weights.OCCLUSION}
+    assert [row.lowest for row in others] == sorted((row.lowest for row in others), reverse=True)
+    for row in (*occlusion_rows, *others):
+        each = [rank_correlation(row.values[counted], one.values[counted]) for one in occlusion_rows]
+        if row.method is None:
             np.testing.assert_allclose(row.agreements, each, atol=1e-6)
             assert (row.lowest, row.highest) == (pytest.approx(min(each)), pytest.approx(max(each)))
         assert sorted(row.ranks[counted]) == pytest.approx(range(1, 12), abs=0.5)
         assert (row.ranks[~counted] == 0).all()
 
 
-def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) -> None:
+def test_occlusion_of_a_decoder_measures_the_change_of_probability(tmp_path: Path) -> None:
     folder = str(tiny("gpt2", tmp_path))
     [*_, last] = steps_of(folder, SENTENCE, "decoder", 4)
     found = last.found
     prediction = attnviz.predictions(SENTENCE, folder)[4]
     assert prediction.actual is not None
-    assert found.followed is not None
-    assert found.followed.text == prediction.actual.text
-    assert found.followed.probability == pytest.approx(prediction.actual.probability, abs=1e-6)
-    for way in found.omitted:
-        np.testing.assert_allclose(found.omitted[way][5:], 0, atol=1e-5, err_msg=way)
-    assert found.seen.tolist() == [True] * 5 + [False] * 8
+    assert found.target is not None
+    assert found.target.text == prediction.actual.text
+    assert found.target.probability == pytest.approx(prediction.actual.probability, abs=1e-6)
+    for method in found.occluded:
+        np.testing.assert_allclose(found.occluded[method][5:], 0, atol=1e-5, err_msg=method)
+    assert found.visible.tolist() == [True] * 5 + [False] * 8
     for measure in found.values:
-        np.testing.assert_allclose(of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)
+        np.testing.assert_allclose(values_of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)
 
 
-def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_measures_have_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ModelNotSupported("It does more.")
 
-    name = str(tiny("gptj", tmp_path))  # which adds attention and feed-forward network at once
+    name = str(tiny("gptj", tmp_path))  # attention and feed-forward network in parallel
     [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
     assert set(last.found.missing) == {"mask vector"}
     assert {beyond_weights.OCCLUSION, *last.found.values} == set(MEASURES)

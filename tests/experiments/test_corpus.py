@@ -1,4 +1,4 @@
-"""A text of many sentences: read line by line, and what is wrong with it is said."""
+"""A text of many sentences, read line by line; errors for invalid texts."""
 
 import io
 from pathlib import Path
@@ -8,22 +8,22 @@ import pytest
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText
 from attnviz.experiments.corpus import MAX_CHARACTERS, Corpus
 
-ENDS = "one\n\r\n\ntwo\rthree\r\n  \nfour\u2028still four\x0c"
+LINE_ENDS = "one\n\r\n\ntwo\rthree\r\n  \nfour\u2028still four\x0c"
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
-def test_lines_are_the_same_pasted_and_in_a_file(end: str, tmp_path: Path) -> None:
-    text = ENDS + end
+def test_pasted_text_and_file_have_the_same_lines(end: str, tmp_path: Path) -> None:
+    text = LINE_ENDS + end
     file = tmp_path / "text.txt"
     file.write_bytes(text.encode())
     with io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8") as opened:
         expected = [line.rstrip("\n") for line in opened]
-    made = [Corpus.from_text(text), Corpus.from_file(file)]
-    for corpus in made:
+    corpora = [Corpus.from_text(text), Corpus.from_file(file)]
+    for corpus in corpora:
         assert list(corpus) == list(corpus) == expected
         assert corpus.lines == len(expected)
-    assert len({corpus.key for corpus in made}) == 1
-    assert Corpus.from_text(f"{text}x").key != made[0].key
+    assert len({corpus.key for corpus in corpora}) == 1
+    assert Corpus.from_text(f"{text}x").key != corpora[0].key
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_lines_are_the_same_pasted_and_in_a_file(end: str, tmp_path: Path) -> No
         b"PK\x03\x04\x14\x00",
     ],
 )
-def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, tmp_path: Path) -> None:
+def test_file_that_is_not_utf_8_is_refused_with_a_remedy(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other.txt"
     file.write_bytes(content)
-    with pytest.raises(UnreadableText, match=r"“other\.txt” is not text in UTF-8.*try again\.$"):
+    with pytest.raises(UnreadableText, match=r"“other\.txt” is not UTF-8 text.*try again\.$"):
         Corpus.from_file(file)
 
 
-def test_annotated_examples_are_bounded() -> None:
+def test_length_of_annotated_examples_is_limited() -> None:
     long = Corpus.from_text("a" * (MAX_CHARACTERS + 1), "x")
     with pytest.raises(AttnvizError, match="“x” has more than 200,000 characters"):
         _ = long.text

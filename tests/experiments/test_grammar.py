@@ -1,4 +1,4 @@
-"""Grammatical relations: how they are annotated, what a head's answer is, and the best fixed distance."""
+"""Grammatical relations: annotations, a head's answers, and the baseline of a fixed distance."""
 
 from dataclasses import replace
 from functools import reduce
@@ -19,15 +19,15 @@ TEXT = "The elephant saw the old dog."
 
 
 def words(sentence: Annotated) -> list[tuple[str, str, str]]:
-    """The relations as words."""
+    """Return the relations as words."""
     return [
-        (each.sort, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
+        (each.name, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
         for each in sentence.relations
     ]
 
 
-def test_the_bundled_annotations_are_possible_grammar() -> None:
-    of_sort = {
+def test_bundled_annotations_are_plausible() -> None:
+    words_by_sort = {
         "determiner": "the a an this that these those every each some no both",
         "possessive": "my your his her its our their",
         "auxiliary": "has have had will would can could must may might should is are was were do does did",
@@ -35,11 +35,11 @@ def test_the_bundled_annotations_are_possible_grammar() -> None:
     for sentence in BUNDLED:
         for sort, dependent, head in words(sentence):
             assert dependent != head, sentence.text
-            for known, these in of_sort.items():
-                assert (dependent.lower() in these.split()) == (sort == known), (sentence.text, dependent)
+            for known, word_list in words_by_sort.items():
+                assert (dependent.lower() in word_list.split()) == (sort == known), (sentence.text, dependent)
 
 
-def test_the_words_are_found_and_a_repeated_one_by_its_number() -> None:
+def test_words_are_found_and_repeated_ones_by_number() -> None:
     assert words(ONE) == [
         ("determiner", "The", "elephant"),
         ("determiner", "the", "dog"),
@@ -50,7 +50,7 @@ def test_the_words_are_found_and_a_repeated_one_by_its_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("adverb old>dog", "“adverb” is not a relation"),
         ("object dog", "“dog” must have two words with > between them"),
@@ -59,65 +59,65 @@ def test_the_words_are_found_and_a_repeated_one_by_its_number() -> None:
         ("determiner the#3>dog", "“the#3”: “the” occurs only 2 times"),
     ],
 )
-def test_a_wrong_line_is_named(line: str, said: str) -> None:
-    with pytest.raises(AttnvizError, match=f"^Line 3: {said}"):
+def test_invalid_line_is_reported(line: str, message: str) -> None:
+    with pytest.raises(AttnvizError, match=f"^Line 3: {message}"):
         parse(f"# remark\n{TEXT}\n   {line}")
 
 
-def attending(text: str, *links: dict[str, str]) -> Answers:
-    """Answers of heads that attend from one token to another with .6, to themselves with .7, and to [SEP]."""
+def answers_of_heads(text: str, *links: dict[str, str]) -> Answers:
+    """Return answers of heads whose queries have weight 0.6 to one key, 0.7 to themselves, and 1 to [SEP]."""
     tokens = tokens_of(text)
     names = [token.text for token in tokens]
     weights = np.zeros((len(links), len(tokens), len(tokens)), dtype=np.float32)
-    for head, of_head in enumerate(links):
-        for query, key in of_head.items():
+    for head, head_links in enumerate(links):
+        for query, key in head_links.items():
             row = weights[head, names.index(query)]
             row[names.index(key)], row[names.index(query)], row[-1] = 0.6, 0.7, 1.0
     return answers(ONE, [trace_of(text, [weights])], "encoder")
 
 
 def scores(name: str, *read: Answers) -> Scores:
-    """The sums of one test."""
+    """Return the summed scores of one test."""
     [test] = [each for each in TESTS if each.name == name]
     return reduce(add, [Scores.of(test, number, each, [0], 1) for number, each in enumerate(read)])
 
 
-def right(name: str, *read: Answers) -> list[list[float]]:
-    """[layer, head], how often heads are right."""
+def num_right(name: str, *read: Answers) -> list[list[float]]:
+    """Return the number of correct answers as [layer, head]."""
     found: list[list[float]] = scores(name, *read).sums["score"].sum(axis=0).tolist()
     return found
 
 
-def test_a_heads_answer_is_the_word_that_it_attends_to_most() -> None:
-    # Its own word and special tokens have more weight, and do not count; "##ant" belongs to "eleph".
-    found = attending(
+def test_answer_of_a_head_is_its_most_attended_word() -> None:
+    # The word itself and special tokens have larger weights but are excluded; "##ant" belongs to "eleph".
+    found = answers_of_heads(
         TEXT, {"The": "##ant", "the": "old", "dog": "saw", "eleph": "dog"}, {"saw": "dog", "##ant": "saw"}
     )
     assert scores("determiner to noun", found).examples == 2
-    assert right("determiner to noun", found) == [[1, 0]]
-    assert right("subject to verb", found) == [[0, 1]]
-    assert right("object to verb", found) == [[1, 0]]
-    # The other way round: which word attends most to the object? In head 2, its verb.
-    assert right("verb to object", found) == [[0, 1]]
-    assert right("noun to determiner", found) == [[0, 0]]
+    assert num_right("determiner to noun", found) == [[1, 0]]
+    assert num_right("subject to verb", found) == [[0, 1]]
+    assert num_right("object to verb", found) == [[1, 0]]
+    # In reverse, the answer is the word that attends most to the object: in head 2, the verb.
+    assert num_right("verb to object", found) == [[0, 1]]
+    assert num_right("noun to determiner", found) == [[0, 0]]
     assert scores("object to verb", found).weight[0, 0] == pytest.approx(0.6)
     unfiltered = scores("object to verb", found).unfiltered
     assert unfiltered is not None
-    assert unfiltered.tolist() == [[0.0, 0.0]]  # with nothing excluded, [SEP] has the largest weight
+    assert unfiltered.tolist() == [[0.0, 0.0]]  # without exclusions, [SEP] has the largest weight
 
 
-def test_words_to_which_nothing_attends_have_no_answer() -> None:
-    assert not attending(TEXT, {}).hits.any()
-    # Not even where the first word, which is the largest of all that are 0, is the right one.
-    to_the_first = [replace(each, head=ONE.relations[0].dependent) for each in ONE.relations[1:]]
-    nothing = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
-    nothing[..., -1] = 1.0
-    asked = replace(ONE, relations=tuple(to_the_first))
-    assert not answers(asked, [trace_of(TEXT, [nothing])], "encoder").hits.any()
+def test_words_without_attention_have_no_answer() -> None:
+    assert not answers_of_heads(TEXT, {}).hits.any()
+    # Not even if the correct word is the first, which argmax returns for a row of zeros.
+    relations = [replace(each, head=ONE.relations[0].dependent) for each in ONE.relations[1:]]
+    weights = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
+    weights[..., -1] = 1.0
+    sentence = replace(ONE, relations=tuple(relations))
+    assert not answers(sentence, [trace_of(TEXT, [weights])], "encoder").hits.any()
 
 
-def test_the_baseline_is_the_most_frequent_distance_in_words() -> None:
-    found = attending(TEXT, {})
+def test_baseline_is_the_most_frequent_distance() -> None:
+    found = answers_of_heads(TEXT, {})
     name, baseline = scores("determiner to noun", found).baseline
     assert (name, baseline.tolist()) == ("always 1 word later", [[0.5]])
     name, baseline = scores("object to verb", found, found).baseline
@@ -125,9 +125,9 @@ def test_the_baseline_is_the_most_frequent_distance_in_words() -> None:
     assert scores("auxiliary to verb", found).baseline[0] == ""
 
 
-def test_a_sentence_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
-    kept = TEXT.replace("old dog", "       ")
-    length = len(tokens_of(kept))
-    read = trace_of(kept, [np.full((2, length, length), 1 / length, dtype=np.float32)])
+def test_sentence_with_a_missing_word_is_unusable() -> None:
+    text = TEXT.replace("old dog", "       ")
+    length = len(tokens_of(text))
+    read = trace_of(text, [np.full((2, length, length), 1 / length, dtype=np.float32)])
     with pytest.raises(UnusableSentence, match="“dog”"):
         answers(ONE, [replace(read, text=TEXT)], "encoder")

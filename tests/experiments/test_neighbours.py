@@ -1,4 +1,4 @@
-"""The most similar tokens, against an independent search, read at once and as a stream."""
+"""Most similar tokens, compared with a naive search, in memory and streamed."""
 
 import subprocess
 import sys
@@ -15,13 +15,7 @@ from attnviz import experiments
 from attnviz.errors import AttnvizError
 from attnviz.experiments import scoring
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import (
-    TextVectors,
-    Vector,
-    nearest,
-    read_corpus,
-    search,
-)
+from attnviz.experiments.neighbours import TextVectors, Vector, nearest, read_corpus, search
 from attnviz.experiments.sentences import SkippedSentence
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -30,12 +24,12 @@ TEXT = "\n".join([LINES[0], *[""] * 6, "word " * 600, LINES[1], "\udcff", LINES[
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.booleans())
-def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bool) -> None:
+def test_nearest_tokens_equal_a_naive_search(seed: int, count: int, restricted: bool) -> None:
     random = np.random.default_rng(seed)
     vectors = random.standard_normal((23, 3)).astype(np.float16)
     vectors[4] = 0
     vector = random.standard_normal(3).astype(np.float32)
-    allowed = random.random(23) < (0.5 if some else 2)
+    allowed = random.random(23) < (0.5 if restricted else 2)
     places, cosines = nearest(vectors, vector, count, allowed)
     naive = {}
     for place, each in enumerate(vectors.astype(float).tolist()):
@@ -50,16 +44,16 @@ def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bo
     np.testing.assert_allclose(cosines, [naive[place] for place in expected], atol=1e-6)
 
 
-def whole(text: str = TEXT, layer: int = 3) -> TextVectors:
+def all_vectors(text: str = TEXT, layer: int = 3) -> TextVectors:
     *_, step = read_corpus(Corpus.from_text(text), "minilm", layer, 2**24)
     assert step.finished
     assert step.found is not None
     return step.found
 
 
-def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_equal_those_of_each_lines_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 2)
-    found = whole()
+    found = all_vectors()
     assert [(one.text, one.line) for one in found.sentences] == list(zip(LINES, (0, 8, 10), strict=True))
     assert len(found.skipped) == 2
     for one, text in zip(found.sentences, LINES, strict=True):
@@ -72,42 +66,42 @@ def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.Mo
     assert found.sentences[-1].labels[-4:] == ("it", "rained", ".", "[SEP]")
 
 
-def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Ray, where parts come back as they are done; twelve tokens of each sentence are equal."""
+def test_streamed_and_in_memory_search_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts return in reverse order, as may happen on Ray; repeated sentences give ties."""
 
-    def backwards(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
+    def reverse_order(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
         return map(work, reversed(list(parts)))
 
     corpus = Corpus.from_text("\n".join(LINES * 5))
-    wanted = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
+    target = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
     vector: Vector = "key"
-    asked = corpus, "minilm", (3, 5), vector, wanted, 13
+    arguments = corpus, "minilm", (3, 5), vector, target, 13
     monkeypatch.setattr(scoring, "PART", 3)
-    [*_, streamed], [*_, shared] = search(*asked), search(*asked, share=backwards)
+    [*_, streamed], [*_, shared] = search(*arguments), search(*arguments, share=reverse_order)
     assert streamed.found == shared.found
-    text = whole("\n".join(LINES * 5))
-    kept = [near for _, near in text.nearest(5, "key", wanted, 13)]
-    assert list(streamed.found.nearest) == kept
+    text = all_vectors("\n".join(LINES * 5))
+    expected = [near for _, near in text.nearest(5, "key", target, 13)]
+    assert list(streamed.found.nearest) == expected
     assert streamed.finished
 
 
-def test_lines_that_cannot_be_read_are_counted_and_the_sentence_itself_is_not_found() -> None:
+def test_unreadable_lines_are_counted_and_the_query_sentence_is_excluded() -> None:
     found = experiments.find(LINES[1], place=4, layer=3, head=1, within=TEXT, count=1_000)
     assert {near.sentence for near in found.nearest} == {LINES[0], LINES[2]}
     assert (found.lines, found.skipped, len(found.reasons)) == (11, 2, 2)
     assert {type(each) for each in found.reasons} == {SkippedSentence}
 
 
-def test_a_text_that_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 2)
     corpus = Corpus.from_text("\n".join(LINES * 3))
-    with pytest.raises(AttnvizError, match=r"take more than 0 MB\. Use at most 6 of its lines here"):
+    with pytest.raises(AttnvizError, match=r"need more than 0 MB\. Use at most 6 of its lines here"):
         list(read_corpus(corpus, "minilm", 0, 3 * 384 * 2 * 62))
 
 
 @pytest.mark.everything
 def test_memory_does_not_grow_with_the_text() -> None:
-    """Without transformers, in processes of their own: eight times as many lines, at most a tenth more."""
+    """In separate processes without transformers, eight times as many lines need at most 10 % more memory."""
     code = (
         "import sys, resource, numpy\n"
         "from attnviz.experiments.corpus import Corpus\n"
@@ -125,15 +119,15 @@ def test_memory_does_not_grow_with_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("arguments", "reason"),
     [
         ({"place": 15}, "There is no token 15"),
-        ({"head": 12}, "The layer has 12 heads"),
-        ({"layer": 6}, "“minilm” has 6 layers"),
+        ({"head": 12}, "The layer has only 12 heads"),
+        ({"layer": 6}, "“minilm” has only 6 layers"),
         ({"vector": "value"}, "“value” is not a vector"),
         ({"within": "word " * 600}, "cannot read any of the lines"),
     ],
 )
-def test_what_there_is_not_cannot_be_found(asked: dict[str, object], reason: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, object], reason: str) -> None:
     with pytest.raises(AttnvizError, match=reason):
-        experiments.find(TIRED, **{"within": "Hello.", **asked})  # type: ignore[arg-type]
+        experiments.find(TIRED, **{"within": "Hello.", **arguments})  # type: ignore[arg-type]

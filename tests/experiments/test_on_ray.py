@@ -1,4 +1,4 @@
-"""The same work on Ray: the same figures, whoever counts which part."""
+"""Ray gives the same scores as a single process."""
 
 import numpy as np
 import pytest
@@ -13,24 +13,24 @@ LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on
 
 
 @pytest.mark.everything
-def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real processes, each with a model that needs no transformers; five parts, so that each gets several."""
+def test_two_actors_give_the_same_scores_as_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real processes with a model that does not need transformers; each gets several of the five parts."""
     monkeypatch.setattr(scoring, "PART", 3)
     corpus, tests = Corpus.from_text("\n".join(LINES * 2)), head_tests.find("rules")
-    *_, alone = measure(tests, corpus, "minilm-scratch")
+    *_, single = measure(tests, corpus, "minilm-scratch")
     steps = list(measure(tests, corpus, "minilm-scratch", on_ray.share(2)))
     assert steps[-1].finished
     assert len(steps) == 1 + 5
-    for name, scores in alone.found.items():
+    for name, scores in single.found.items():
         other = steps[-1].found[name]
         assert np.array_equal(other.count, scores.count)
         assert other.skipped == scores.skipped == 2
-        for what in ("mean", "weight"):
-            np.testing.assert_allclose(getattr(other, what), getattr(scores, what), atol=1e-6, err_msg=name)
+        for field in ("mean", "weight"):
+            np.testing.assert_allclose(getattr(other, field), getattr(scores, field), atol=1e-6, err_msg=name)
         np.testing.assert_allclose(other.baseline[1], scores.baseline[1], atol=1e-6)
 
 
-def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "ray", ("nobodys-ray>=1",))
     with pytest.raises(
         AttnvizError, match=r'nobodys-ray>=1, which is not installed.*pip install "nobodys-ray>=1"'
@@ -39,6 +39,6 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "auto", "127.0.0.1:99999"])
-def test_a_cluster_that_is_not_there_is_told(address: str) -> None:
+def test_unreachable_cluster_is_reported(address: str) -> None:
     with pytest.raises(AttnvizError, match=f"Cannot connect to Ray at {address}"):
         next(on_ray.share(1, address)(str, iter(())))

@@ -1,4 +1,4 @@
-"""The pairs: those that come with attnviz, how they are written, and what is said of wrong lines."""
+"""Pairs of sentences with a pronoun: the bundled ones, their format, and errors of invalid lines."""
 
 import pytest
 
@@ -11,8 +11,8 @@ TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
 
 
-def named(pair: Pair) -> list[str]:
-    """Of each sentence, what the pronoun stands for there."""
+def referents(pair: Pair) -> list[str]:
+    """Return the noun that the pronoun refers to in each sentence."""
     return [reading.word(reading.candidates[reading.right]) for reading in pair.readings]
 
 
@@ -20,7 +20,7 @@ def candidates(pair: Pair) -> list[str]:
     return [pair.readings[0].word(span) for span in pair.readings[0].candidates]
 
 
-def test_every_pair_is_two_sentences_of_which_each_means_another_noun() -> None:
+def test_sentences_of_a_bundled_pair_have_different_referents() -> None:
     for pair in bundled():
         one, other = pair.readings
         assert one.text != other.text
@@ -32,43 +32,43 @@ def test_every_pair_is_two_sentences_of_which_each_means_another_noun() -> None:
             assert reading.text.count(reading.word(reading.deciding)) == 1
 
 
-def test_the_line_of_the_example_is_read() -> None:
+def test_example_line_is_parsed() -> None:
     [pair] = parse(f"# a remark\n\n{LINE}\n")
     assert [reading.text for reading in pair.readings] == [TIRED, NARROW]
-    assert named(pair) == ["dog", "road"]
+    assert referents(pair) == ["dog", "road"]
     reading = pair.readings[1]
     assert (reading.pronoun, reading.candidates) == (Span(34, 36), (Span(4, 7), Span(26, 30)))
     assert reading.word(reading.deciding) == "narrow"
 
 
-def test_what_stands_behind_the_choice_is_found_in_both_sentences() -> None:
+def test_words_after_the_choice_are_found_in_both_sentences() -> None:
     [pair] = parse("The [cat] {caught > cat | did not get > mouse} the [mouse], so *it* was glad.")
-    assert named(pair) == ["cat", "mouse"]
+    assert referents(pair) == ["cat", "mouse"]
     assert [reading.word(reading.pronoun) for reading in pair.readings] == ["it", "it"]
     assert all(reading.deciding.end <= reading.pronoun.start for reading in pair.readings)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("The dog slept.", "it needs"),
         (LINE.replace("*it*", "* *"), "it needs"),
         (LINE.replace("[road]", "[road"), "it needs"),
         ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
         (LINE.replace("> road", "road"), "must have two parts"),
-        (LINE.replace("> road", "> street"), "“street” is not marked once"),
+        (LINE.replace("> road", "> street"), "“street” must be marked once"),
         (LINE.replace("> road", "> dog"), "in both sentences"),
         (LINE.replace("narrow", "tired"), "the same words"),
-        (LINE.replace("road", "dog"), "is not marked once"),
+        (LINE.replace("road", "dog"), "must be marked once"),
         (LINE.replace("dog", "cat"), "duplicate pair"),
     ],
 )
-def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
+def test_invalid_line_is_reported(line: str, message: str) -> None:
     with pytest.raises(AttnvizError, match=r"^Line 2: ") as raised:
         parse(f"{LINE.replace('dog', 'cat')}\n{line}")
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_no_pairs_are_told() -> None:
-    with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one per line, for example: The"):
-        parse("# nothing but a remark\n")
+def test_text_without_pairs_is_refused() -> None:
+    with pytest.raises(AttnvizError, match=r"The text has no pairs\. Write one per line, for example: The"):
+        parse("# only a remark\n")

@@ -1,4 +1,4 @@
-"""Pronouns as tests of heads: worked by hand, and by the bundled BERT beside transformers itself."""
+"""Pronouns as tests of heads, on traces with given weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -23,7 +23,7 @@ The [hen] {bit > fox | fled > hen} the [fox] so *it* cried.
 """
 THREE = pairs.parse(LINES)
 
-# For each pair and reading, how much a head's pronoun attends to either noun.
+# For each pair and reading, and each head, the weights from the pronoun to both nouns.
 SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
     (0, 0): {0: (0.5, 0.2), 1: (0.3, 0.4), 2: (0.1, 0.1)},
     (0, 1): {0: (0.2, 0.5), 1: (0.5, 0.4), 2: (0.1, 0.3)},
@@ -34,11 +34,11 @@ SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
 }
 
 
-def by_hand(pair: int, which: int, reading: SentenceOfPair) -> Trace:
-    """One layer of three heads; a word of two pieces gets its weight in two halves."""
+def made_trace(pair: int, number: int, reading: SentenceOfPair) -> Trace:
+    """Return one layer of three heads; the weight of a two-piece word is split between its pieces."""
     tokens = tokens_of(reading.text)
     weights = np.zeros((3, len(tokens), len(tokens)), dtype=np.float32)
-    for head, sides in SIDES[pair, which].items():
+    for head, sides in SIDES[pair, number].items():
         [query] = positions(tokens, reading.pronoun)
         for candidate, weight in zip(reading.candidates, sides, strict=True):
             pieces = positions(tokens, candidate)
@@ -48,11 +48,11 @@ def by_hand(pair: int, which: int, reading: SentenceOfPair) -> Trace:
 
 @pytest.fixture
 def trace() -> Callable[[str], Trace]:
-    """Reads the three pairs with the weights above."""
+    """A function that returns the trace of a sentence of the three pairs."""
     known = {
-        reading.text: by_hand(number, which, reading)
-        for number, pair in enumerate(THREE)
-        for which, reading in enumerate(pair.readings)
+        reading.text: made_trace(at, number, reading)
+        for at, pair in enumerate(THREE)
+        for number, reading in enumerate(pair.readings)
     }
     return known.__getitem__
 
@@ -62,17 +62,17 @@ def read_by(pair: Pair, trace: Callable[[str], Trace]) -> list[Trace]:
 
 
 def scored(
-    read: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind = "encoder", query: int = 0
+    examples: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind = "encoder", query: int = 0
 ) -> Scores:
-    """The sums of some pairs; `query`: 0 for the pronoun, 1 for the nouns."""
+    """Return the summed scores of these pairs; `query`: 0 for the pronoun, 1 for the nouns."""
     each = [
         Scores.of(TESTS[query], number, weights_of(pair, read_by(pair, trace), kind), [0], 1)
-        for number, pair in enumerate(read)
+        for number, pair in enumerate(examples)
     ]
     return reduce(add, each)
 
 
-def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> None:
+def test_scores_of_three_pairs(trace: Callable[[str], Trace]) -> None:
     found = weights_of(THREE[0], read_by(THREE[0], trace), "encoder")
     np.testing.assert_allclose(found.weights[0, 0, :, 0, 0], [0.5, 0.2], rtol=1e-6)
     # Head 1 is right in both sentences of two pairs, head 2 in none; head 3 has ties, which are not right.
@@ -81,12 +81,12 @@ def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> 
     assert scores.sums["score"][:, 0, 0].tolist() == [2, 0]
     assert scores.examples == 3
     np.testing.assert_allclose(scores.weight[0], [0.6, 4.3 / 6, 1.4 / 6], rtol=1e-5)
-    # Heads 1 and 2 change the noun in two of three pairs: at random, half of these would be right.
+    # Heads 1 and 2 change the noun in two of three pairs; half of these would be right by chance.
     np.testing.assert_allclose(scores.baseline[1], [[1 / 3, 1 / 3, 0]])
     assert scores.ranking[0] == (0, 0)
 
 
-def test_nouns_look_by_the_mean_of_their_pieces() -> None:
+def test_weight_from_a_noun_is_the_mean_of_its_pieces() -> None:
     [pair] = pairs.parse(LINES.splitlines()[1])
     traces = {}
     for reading, sides in zip(pair.readings, ((0.6, 0.2), (0.1, 0.2)), strict=True):
@@ -102,8 +102,8 @@ def test_nouns_look_by_the_mean_of_their_pieces() -> None:
     assert scored([pair], traces.__getitem__).mean.item() == 0
 
 
-def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
-    def back(text: str) -> Trace:
+def test_causal_model_is_scored_only_if_the_deciding_word_comes_earlier() -> None:
+    def causal_trace(text: str) -> Trace:
         length = len(tokens_of(text))
         mask = np.tril(np.ones((length, length), dtype=np.bool_))
         weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
@@ -111,7 +111,7 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
 
     for pair in THREE[:2]:
         with pytest.raises(UnusableSentence, match="only to earlier tokens"):
-            weights_of(pair, read_by(pair, back), "decoder")
-    assert scored(THREE[2:], back, "decoder").examples == 1
+            weights_of(pair, read_by(pair, causal_trace), "decoder")
+    assert scored(THREE[2:], causal_trace, "decoder").examples == 1
     # The nouns come before the pronoun: they cannot attend to it.
-    assert scored(THREE[2:], back, "decoder", query=1).examples == 0
+    assert scored(THREE[2:], causal_trace, "decoder", query=1).examples == 0

@@ -1,4 +1,4 @@
-"""What is public of the experiments: of an object as of its folder, and kind to what it cannot take."""
+"""The public experiment functions: model objects and folders, tokens by number and text, and errors."""
 
 import re
 from collections.abc import Callable
@@ -13,41 +13,50 @@ from attnviz import experiments
 from attnviz.analysis.rollout import rollout
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.experiments.pairs import EXAMPLE
-from tests.capture.by_transformers import own_tokenizer
+from tests.capture.reference import reference_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf
 
 RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner the#1>dog"
 
 
 @pytest.mark.parametrize(
-    ("ask", "numbers"),
+    ("call", "numbers"),
     [
-        (lambda **of: experiments.ablate(SENTENCE, place=2, **of), lambda found: found.moved.expected),
         (
-            lambda **of: experiments.find(SENTENCE, place=2, within=RELATIONS, **of),
+            lambda **model: experiments.ablate(SENTENCE, place=2, **model),
+            lambda found: found.distances.expected,
+        ),
+        (
+            lambda **model: experiments.find(SENTENCE, place=2, within=RELATIONS, **model),
             lambda found: np.array([near.similarity for near in found.nearest]),
         ),
-        (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.input_x_gradient),
-        (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.cosine_change),
         (
-            lambda **of: experiments.score_heads("object to verb", examples=RELATIONS, **of),
+            lambda **model: experiments.gradients(SENTENCE, place=3, **model),
+            lambda found: found.input_x_gradient,
+        ),
+        (
+            lambda **model: experiments.occlusion(SENTENCE, place=3, **model),
+            lambda found: found.cosine_change,
+        ),
+        (
+            lambda **model: experiments.score_heads("object to verb", examples=RELATIONS, **model),
             lambda found: found.weight,
         ),
     ],
     ids=experiments.__all__,
 )
-def test_an_object_gives_what_its_folder_gives(
-    ask: Callable[..., Any], numbers: Callable[[Any], Any], folder_of: FolderOf
+def test_object_gives_the_same_result_as_its_folder(
+    call: Callable[..., Any], numbers: Callable[[Any], Any], folder_of: FolderOf
 ) -> None:
     folder = folder_of("gpt2")
-    of_folder = numbers(ask(model=folder))
+    folder_result = numbers(call(model=folder))
     network = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
-    of_object = numbers(ask(model=network, tokenizer=own_tokenizer(folder)))
-    assert of_folder.size
-    np.testing.assert_allclose(of_object, of_folder, atol=1e-6)
+    object_result = numbers(call(model=network, tokenizer=reference_tokenizer(folder)))
+    assert folder_result.size
+    np.testing.assert_allclose(object_result, folder_result, atol=1e-6)
 
 
-def test_heads_are_tested_in_layers_with_attention_weights_only(folder_of: FolderOf) -> None:
+def test_heads_are_scored_only_in_layers_with_attention_weights(folder_of: FolderOf) -> None:
     model = folder_of("lfm2")
     for test, examples in (("object to verb", RELATIONS), ("previous token", SENTENCE)):
         scores = experiments.score_heads(test, model=model, examples=examples)
@@ -64,7 +73,7 @@ TIRED = "The dog did not cross the road as it was too tired."
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "call",
     [
         lambda place: experiments.find(TIRED, place=place, layer=3, head=1).nearest[0].similarity,
         lambda place: experiments.gradients("The dog slept.", place=place).input_gradient,
@@ -76,18 +85,18 @@ TIRED = "The dog did not cross the road as it was too tired."
     ],
     ids=["find", "gradients", "occlusion", "decomposition", "patching", "row", "queries"],
 )
-def test_a_token_is_given_by_number_or_by_text(ask: Callable[[int | str], Any]) -> None:
-    assert np.array_equal(ask("dog"), ask(2))
-    for text, said in (("cat", "There is no token 'cat'"), ("[CLS] ", "There is no token")):
-        with pytest.raises(InvalidTrace, match=re.escape(said)):
-            ask(text)
+def test_token_can_be_given_by_number_or_text(call: Callable[[int | str], Any]) -> None:
+    assert np.array_equal(call("dog"), call(2))
+    for text, message in (("cat", "There is no token 'cat'"), ("[CLS] ", "There is no token")):
+        with pytest.raises(InvalidTrace, match=re.escape(message)):
+            call(text)
 
 
-def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of: FolderOf) -> None:
+def test_repeated_text_is_refused_with_its_positions(folder_of: FolderOf) -> None:
     block = attnviz.trace(TIRED).block(layer=0)
-    for ask in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
+    for call in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
         with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Give one of these numbers as query\."):
-            ask()
+            call()
     pieces = attnviz.trace("The unfathomable dog").block(layer=0)
     with pytest.raises(InvalidTrace, match="'unfathomable' is at 2, 3"):
         pieces.row(0, "unfathomable")
@@ -96,10 +105,10 @@ def test_a_text_that_is_there_several_times_is_refused_with_its_places(folder_of
     by_text, by_number = (
         experiments.ablate(SENTENCE, folder_of("gpt2"), place=each) for each in (word, place)
     )
-    assert np.array_equal(by_text.moved.cosine_change, by_number.moved.cosine_change)
+    assert np.array_equal(by_text.distances.cosine_change, by_number.distances.cosine_change)
 
 
-def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) -> None:
+def test_experiments_run_in_the_given_dtype(folder_of: FolderOf) -> None:
     folder = folder_of("gpt2")
     dtypes = ("float32", "bfloat16")
     occlusions = [experiments.occlusion(SENTENCE, folder, 3, dtype=dtype, device="cpu") for dtype in dtypes]
@@ -110,29 +119,29 @@ def test_experiments_run_in_the_numbers_that_are_asked_for(folder_of: FolderOf) 
         attnviz.decomposition(SENTENCE, folder_of("gpt2"), place=3, dtype="bfloat16")
 
 
-def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
-    for ask in (experiments.gradients, experiments.occlusion):
+def test_invalid_token_or_method_is_refused(folder_of: FolderOf) -> None:
+    for call in (experiments.gradients, experiments.occlusion):
         with pytest.raises(InvalidTrace, match="There is no token 6: counted from 0, the last one is 5"):
-            ask("The dog slept.", place=6)
+            call("The dog slept.", place=6)
     with pytest.raises(AttnvizError, match=r"'mask vector'.*mean vector, deleted"):
-        experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
+        experiments.occlusion(SENTENCE, folder_of("gpt2"), method="mask vector")
     for model, place in (("minilm", 1), (folder_of("gpt2"), 99), (folder_of("gpt2"), -1)):
         with pytest.raises(AttnvizError, match=f"has no prediction at token {place}, counted from 0"):
             experiments.ablate(SENTENCE, model, place)
 
 
 @pytest.mark.parametrize(
-    ("ask", "numbers"), [(experiments.gradients, "input_gradient"), (experiments.occlusion, "cosine_change")]
+    ("call", "numbers"), [(experiments.gradients, "input_gradient"), (experiments.occlusion, "cosine_change")]
 )
-def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
-    encoded = own_tokenizer(folder_of("bert"))(SENTENCE)
-    of_tokens, of_text = (getattr(ask(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
-    assert np.array_equal(of_tokens, of_text)
+def test_token_ids_equal_their_text(call: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
+    encoded = reference_tokenizer(folder_of("bert"))(SENTENCE)
+    from_tokens, from_text = (getattr(call(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
+    assert np.array_equal(from_tokens, from_text)
     with pytest.raises(AttnvizError, match="reads a text, not token ids"):
-        ask([1, 2], "translator")
+        call([1, 2], "translator")
 
 
-def test_examples_are_one_text() -> None:
+def test_invalid_examples_are_refused() -> None:
     with pytest.raises(TypeError, match="examples must be one str, not list"):
         experiments.score_heads("pronoun to noun", examples=[EXAMPLE])  # type: ignore[arg-type]
     with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):

@@ -1,4 +1,4 @@
-"""Scores of heads: sums in any order, halves, intervals, baselines, and whole texts through a model."""
+"""Scores of heads: sums, halves, intervals and baselines, and the scores of a text."""
 
 from functools import reduce
 from operator import add
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnviz
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import mean_interval, wilson
 from attnviz.errors import AttnvizError
 from attnviz.experiments import by_rule, head_tests, scoring
 from attnviz.experiments.corpus import Corpus
@@ -24,12 +24,12 @@ LINES = (
 )
 
 
-def made(scores: Doubles, unit: Unit = "share") -> Scores:
-    """The sums of these scores [example, layer, head], numbered from 0; weights are half of the scores."""
+def summed(scores: Doubles, unit: Unit = "share") -> Scores:
+    """Return the sums of these scores [example, layer, head]; weights are half of the scores."""
     test: HeadTest[Doubles] = HeadTest(
         "made",
         "How much",
-        by_rule.SENTENCES,  # type: ignore[arg-type]  # is not read
+        by_rule.SENTENCES,  # type: ignore[arg-type]  # not used
         lambda read: Scored(
             read, read / 2, {"tenth": np.full(read.shape, 0.1), "fifth": np.full((len(read), 1, 1), 0.2)}
         ),
@@ -42,25 +42,25 @@ def made(scores: Doubles, unit: Unit = "share") -> Scores:
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 80), st.booleans())
-def test_sums_are_those_of_the_examples(seed: int, examples: int, is_right: bool) -> None:
+def test_sums_equal_the_statistics_of_the_examples(seed: int, examples: int, is_right: bool) -> None:
     random = np.random.default_rng(seed)
     scores = random.random((examples, 2, 3))
     if is_right:
         scores = np.round(scores)
     scores[random.random((examples, 2)) < 0.1] = np.nan
-    found = made(scores, "right" if is_right else "share")
+    found = summed(scores, "right" if is_right else "share")
     for layer, head in np.ndindex(2, 3):
-        own = scores[~np.isnan(scores[:, layer, head]), layer, head]
-        assert found.count[:, layer].sum() == len(own)
-        if not len(own):
+        head_scores = scores[~np.isnan(scores[:, layer, head]), layer, head]
+        assert found.count[:, layer].sum() == len(head_scores)
+        if not len(head_scores):
             assert np.isnan(found.mean[layer, head])
             continue
-        assert found.mean[layer, head] == pytest.approx(own.mean())
-        assert found.weight[layer, head] == pytest.approx(own.mean() / 2)
+        assert found.mean[layer, head] == pytest.approx(head_scores.mean())
+        assert found.weight[layer, head] == pytest.approx(head_scores.mean() / 2)
         interval = (
-            wilson(int(own.sum()), len(own))
+            wilson(int(head_scores.sum()), len(head_scores))
             if is_right
-            else of_mean(float(own.mean()), float(own.var()), len(own))
+            else mean_interval(float(head_scores.mean()), float(head_scores.var()), len(head_scores))
         )
         ends = [end[layer, head] for end in found.interval]
         assert ends == pytest.approx(interval, abs=1e-6, nan_ok=True)
@@ -78,11 +78,11 @@ def test_sums_are_those_of_the_examples(seed: int, examples: int, is_right: bool
         assert found.best is None
 
 
-def test_a_head_that_hardly_attends_there_is_not_the_best() -> None:
+def test_head_with_a_tiny_weight_is_not_the_best() -> None:
     test: HeadTest[Doubles] = HeadTest(
         "made",
         "How often",
-        by_rule.SENTENCES,  # type: ignore[arg-type]  # is not read
+        by_rule.SENTENCES,  # type: ignore[arg-type]  # not used
         lambda read: Scored(read, np.array([[[0.01, 0.06]]]), {}),
         "right",
     )
@@ -96,68 +96,66 @@ def test_layers_without_attention_weights_have_no_score() -> None:
     test: HeadTest[Doubles] = HeadTest(
         "made",
         "How much",
-        by_rule.SENTENCES,  # type: ignore[arg-type]  # is not read
+        by_rule.SENTENCES,  # type: ignore[arg-type]  # not used
         lambda read: Scored(read, read, {}),
     )
     found = Scores.of(test, 0, np.array([[[0.25], [0.5]]]), [1, 3], 4)
     np.testing.assert_array_equal(found.mean[:, 0], [np.nan, 0.25, np.nan, 0.5])
 
 
-def test_items_of_one_sentence_are_no_independent_evidence() -> None:
-    """The same share from items that agree within each sentence has a wider interval."""
+def test_items_of_one_sentence_are_not_independent() -> None:
+    """Items that agree within each sentence do not narrow the interval."""
     random = np.random.default_rng(5)
     right = random.random((40, 1, 2)) < 0.6
-    source: Any = by_rule.SENTENCES  # is not read
+    source: Any = by_rule.SENTENCES  # not used
     test: HeadTest[Doubles] = HeadTest(
         "made", "How often", source, lambda read: Scored(read, read, {}), "right"
     )
-    alike = reduce(
+    repeated = reduce(
         add,
         [
             Scores.of(test, at, np.repeat(one[None], 5, 0).astype(float), [0], 1)
             for at, one in enumerate(right)
         ],
     )
-    alone = reduce(
+    single = reduce(
         add, [Scores.of(test, at, one[None].astype(float), [0], 1) for at, one in enumerate(right)]
     )
-    np.testing.assert_array_equal(alike.mean, alone.mean)
-    np.testing.assert_allclose(
-        alike.interval, alone.interval, atol=0.06
-    )  # as if there were 40 items, not 200
-    every = reduce(add, [Scores.of(test, at, np.ones((3, 1, 1)), [0], 1) for at in range(10)])
-    assert [float(end[0, 0]) for end in every.interval] == [pytest.approx(wilson(10, 10)[0]), 1.0]
+    np.testing.assert_array_equal(repeated.mean, single.mean)
+    np.testing.assert_allclose(repeated.interval, single.interval, atol=0.06)  # as with 40 items, not 200
+    all_right = reduce(add, [Scores.of(test, at, np.ones((3, 1, 1)), [0], 1) for at in range(10)])
+    assert [float(end[0, 0]) for end in all_right.interval] == [pytest.approx(wilson(10, 10)[0]), 1.0]
 
 
-def test_every_number_stands_in_its_row() -> None:
+def test_rows_have_the_numbers_of_each_head() -> None:
     scores = np.array([[[0.0, 1.0]], [[1.0, 1.0]]])
-    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows("made", made(scores, "right"))]
+    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows("made", summed(scores, "right"))]
     assert [(row["layer"], row["head"], row["score"]) for row in found] == [(1, 2, 1.0), (1, 1, 0.5)]
     assert [row["low"] for row in found] == pytest.approx([wilson(2, 2)[0], wilson(1, 2)[0]])
     assert all((row["examples"], row["baseline"], row["test"]) == (2, "fifth", "made") for row in found)
-    few = next(rows("made", made(scores)))
-    assert few[4:6] == ("", "")  # of so few, a mean has no interval
+    few = next(rows("made", summed(scores)))
+    assert few[4:6] == ("", "")  # too few examples for an interval of a mean
 
 
-def test_the_figures_are_those_of_every_sentence_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_equal_those_of_single_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 3)
     steps = list(measure(RULES, Corpus.from_text("\n".join(LINES)), "minilm"))
     done = [step.done for step in steps]
     assert done == sorted(done)
     assert (done[0], done[-1], steps[-1].total) == (0, len(LINES), len(LINES))
     previous = steps[-1].found["previous token"]
-    kept = []
+    expected = []
     for line in (0, 2, 5, 6, 7, 8):
         weights = attnviz.trace(LINES[line], model="minilm").stack("encoder")[:, :, 1:-1, 1:-1]
         rescaled = weights / weights.sum(axis=-1, keepdims=True)
-        kept.append(np.diagonal(rescaled, -1, axis1=-2, axis2=-1).mean(axis=-1))
-    np.testing.assert_allclose(previous.mean, np.mean(kept, axis=0), atol=1e-6)
+        expected.append(np.diagonal(rescaled, -1, axis1=-2, axis2=-1).mean(axis=-1))
+    np.testing.assert_allclose(previous.mean, np.mean(expected, axis=0), atol=1e-6)
     assert previous.count[:, 0].tolist() == [4, 2]
     assert previous.skipped == 1
     assert "602 tokens; the model reads at most 512" in previous.reasons[0].why
 
 
-def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> None:
+def test_invalid_lines_are_skipped_except_in_annotated_texts() -> None:
     content = "A dog.\n" * 10 + "caf\udce9\n"
     *_, last = measure(RULES[:1], Corpus.from_text(content, "x"), "minilm")
     found = last.found["previous token"]

@@ -1,4 +1,4 @@
-"""Reading many sentences: as each alone, and what cannot be read stops nothing."""
+"""Reading many sentences: same weights as single ones, and unreadable ones are skipped."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,7 @@ def read(entry: Entry, *examples: tuple[str, ...]) -> dict[int, list[Trace] | Sk
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "marian", "lfm2"])
-def test_sentences_have_the_weights_of_each_alone(
+def test_batched_sentences_have_the_weights_of_single_ones(
     family: str, folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sentences, "_BATCH_CELLS", 3 * 8**2)  # several batches
@@ -36,24 +36,24 @@ def test_sentences_have_the_weights_of_each_alone(
     found = read(entry, *((line,) for line in LINES), LINES[:2])
     assert sorted(found) == [*range(6)]
     for number, texts in enumerate([*((line,) for line in LINES), LINES[:2]]):
-        of_example = found[number]
-        assert isinstance(of_example, list)
-        for trace, text in zip(of_example, texts, strict=True):
-            alone = model.trace(ModelInput(text, target="a" if family == "marian" else None))
-            np.testing.assert_allclose(trace.stack(kind), alone.stack(kind), atol=2e-6)
+        example_traces = found[number]
+        assert isinstance(example_traces, list)
+        for trace, text in zip(example_traces, texts, strict=True):
+            single = model.trace(ModelInput(text, target="a" if family == "marian" else None))
+            np.testing.assert_allclose(trace.stack(kind), single.stack(kind), atol=2e-6)
 
 
-def test_what_cannot_be_read_is_skipped_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One has a token that the model refuses when it runs, as some tokenizers have."""
+def test_unreadable_sentences_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One has a token that the model refuses only when it runs, as may happen with some tokenizers."""
     minilm = loading.load("minilm")
-    together = minilm.traces
+    original = minilm.traces
 
-    def without_cats(texts: Sequence[ModelInput]) -> Iterator[Trace]:
-        if any("cat" in given.text for given in texts):
+    def refuse_cats(texts: Sequence[ModelInput]) -> Iterator[Trace]:
+        if any("cat" in model_input.text for model_input in texts):
             raise AttnvizError("This model cannot read this.")
-        return together(texts)
+        return original(texts)
 
-    monkeypatch.setattr(minilm, "traces", without_cats)
+    monkeypatch.setattr(minilm, "traces", refuse_cats)
     lines = ("A dog.", "A cat.", "word " * 600, "caf\udce9", "A cow.")
     found = dict(traces(resolve.entry("minilm"), minilm, [(line,) for line in lines]))
     reasons = {number: each.why for number, each in found.items() if isinstance(each, SkippedSentence)}
@@ -63,6 +63,6 @@ def test_what_cannot_be_read_is_skipped_with_its_reason(monkeypatch: pytest.Monk
     assert "not UTF-8" in reasons[3]
 
 
-def test_a_model_that_sees_pictures_reads_no_sentences(folder_of: FolderOf) -> None:
+def test_vision_model_is_refused(folder_of: FolderOf) -> None:
     with pytest.raises(ModelNotSupported, match="does not read text"):
         self_attention(opened("vit", folder_of))

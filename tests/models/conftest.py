@@ -4,7 +4,7 @@ from attnviz.models import allowed
 
 
 @pytest.fixture(autouse=True)
-def server_without_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No list of the operator's, and no model that a visitor has opened."""
+def no_list_or_opened_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server without an operator's list and without opened models."""
     monkeypatch.delenv(allowed.SETTING, raising=False)
     monkeypatch.setattr(allowed, "_opened", {})

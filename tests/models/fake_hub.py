@@ -1,4 +1,4 @@
-"""A Hugging Face hub on this machine, which serves folders and remembers what was asked of it."""
+"""A local imitation of the Hugging Face hub, which serves folders and records requests."""
 
 from __future__ import annotations
 
@@ -21,45 +21,48 @@ from attnviz.models import allowed, hub_files
 from attnviz.models.hub import fetch_listing
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-"""The one commit that every repository has."""
+"""The only commit of every repository."""
 
 REVISIONS = ("main", "v1", COMMIT)
-"""What that commit is called."""
+"""The names of that commit."""
 
 
 @dataclass
 class FakeHub:
-    """What the server serves, how it behaves, and what was asked of it.
+    """The contents, behaviour and requests of the server.
 
     Attributes:
-        folders: what lies in each repository.
-        gated, private: repositories whose files only some may read, or nobody may know of.
-        failing: repositories at which the server fails, with that status.
-        slow: seconds before each answer.
-        pieces: seconds before each piece of a file of weights.
-        asked: (method, path) of every request, oldest first.
-        url: where it answers.
+        folders: the folder of each repository.
+        gated: repositories whose files require agreement to conditions.
+        private: repositories that appear not to exist.
+        failing: repositories for which the server returns this status.
+        delay: seconds before each response.
+        chunk_delay: seconds after each chunk of a large file.
+        requests: (method, path) of every request, oldest first.
+        url: its address.
     """
 
     folders: dict[str, Path]
     gated: set[str] = field(default_factory=set)
     private: set[str] = field(default_factory=set)
     failing: dict[str, int] = field(default_factory=dict)
-    slow: float = 0.0
-    pieces: float = 0.0
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    delay: float = 0.0
+    chunk_delay: float = 0.0
+    requests: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
 
     def files(self, method: str = "GET") -> list[str]:
-        """The names of the files that were asked for, oldest first."""
+        """Return the names of the requested files, oldest first."""
         return [
-            path.rsplit("/", 1)[-1] for asked, path in self.asked if asked == method and "/resolve/" in path
+            path.rsplit("/", 1)[-1]
+            for requested, path in self.requests
+            if requested == method and "/resolve/" in path
         ]
 
 
 @contextmanager
 def serving(**settings: Any) -> Iterator[FakeHub]:
-    """A hub that answers as long as the block runs; the settings are `FakeHub`'s."""
+    """Run a hub during the block; the settings are `FakeHub`'s."""
     hub = FakeHub(**settings)
 
     class Handler(_Handler):
@@ -79,7 +82,7 @@ def serving(**settings: Any) -> Iterator[FakeHub]:
 
 
 def go_online(hub: FakeHub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process ask that hub, keep what it gets in an empty cache, and remember nothing of others."""
+    """Make this process use that hub, with an empty cache."""
     for name, value in (
         ("HF_HUB_OFFLINE", False),
         ("HF_HUB_DISABLE_TELEMETRY", True),
@@ -92,7 +95,7 @@ def go_online(hub: FakeHub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers as the hub does, in what huggingface_hub asks of it."""
+    """The hub's endpoints that huggingface_hub uses."""
 
     serves: FakeHub
     protocol_version = "HTTP/1.1"
@@ -104,20 +107,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def log_message(self, *_: object) -> None:
-        """Into no log: the tests read `asked`."""
+        """Log nothing: the tests read `requests`."""
 
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
-        self.serves.asked.append((self.command, path))
-        time.sleep(self.serves.slow)
+        self.serves.requests.append((self.command, path))
+        time.sleep(self.serves.delay)
         api = path.removeprefix("/api/models/")
         if api != path:
             repository, _, revision = api.partition("/revision/")
         else:
-            repository, _, wanted = path.strip("/").partition("/resolve/")
-            revision, _, file = wanted.partition("/")
+            repository, _, rest = path.strip("/").partition("/resolve/")
+            revision, _, file = rest.partition("/")
         if repository in self.serves.failing:
-            self._say(self.serves.failing[repository], "text/html", b"<html>Log in!</html>")
+            self._respond(self.serves.failing[repository], "text/html", b"<html>Log in!</html>")
         elif repository in self.serves.private or repository not in self.serves.folders:
             self._refuse(401, "RepoNotFound", "Invalid username or password.")
         elif revision and revision not in REVISIONS:
@@ -132,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _list(self, repository: str) -> None:
         folder = self.serves.folders[repository]
         files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-        told = {
+        info = {
             "id": repository,
             "modelId": repository,
             "sha": COMMIT,
@@ -150,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
                 for file in files
             ],
         }
-        self._say(200, "application/json", json.dumps(told).encode())
+        self._respond(200, "application/json", json.dumps(info).encode())
 
     def _send(self, folder: Path, name: str) -> None:
         file = folder / name
@@ -158,38 +161,38 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "EntryNotFound", "Entry not found")
             return
         content, status = file.read_bytes(), 200
-        named = {"X-Repo-Commit": COMMIT, "ETag": f'"{_digest(file)}"', "Accept-Ranges": "bytes"}
-        asked = self.headers.get("Range", "")
-        if asked.startswith("bytes="):
-            first, _, last = asked.removeprefix("bytes=").partition("-")
-            named["Content-Range"] = f"bytes {first}-{last or len(content) - 1}/{len(content)}"
+        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{_digest(file)}"', "Accept-Ranges": "bytes"}
+        byte_range = self.headers.get("Range", "")
+        if byte_range.startswith("bytes="):
+            first, _, last = byte_range.removeprefix("bytes=").partition("-")
+            headers["Content-Range"] = f"bytes {first}-{last or len(content) - 1}/{len(content)}"
             content, status = content[int(first) : int(last) + 1 if last else None], 206
-        self._say(status, "application/octet-stream", content, named)
+        self._respond(status, "application/octet-stream", content, headers)
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        self._say(status, "application/json", b"{}", {"X-Error-Code": code, "X-Error-Message": message})
+        self._respond(status, "application/json", b"{}", {"X-Error-Code": code, "X-Error-Message": message})
 
-    def _say(self, status: int, kind: str, content: bytes, named: dict[str, str] | None = None) -> None:
+    def _respond(self, status: int, kind: str, content: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for header, value in {
             "Content-Type": kind,
             "Content-Length": str(len(content)),
-            **(named or {}),
+            **(headers or {}),
         }.items():
             self.send_header(header, value)
         self.end_headers()
         if self.command == "HEAD":
             return
         try:
-            for start in range(0, len(content), _PIECE):
-                self.wfile.write(content[start : start + _PIECE])
-                if len(content) > _PIECE:
-                    time.sleep(self.serves.pieces)
+            for start in range(0, len(content), _CHUNK):
+                self.wfile.write(content[start : start + _CHUNK])
+                if len(content) > _CHUNK:
+                    time.sleep(self.serves.chunk_delay)
         except ConnectionError:
-            pass  # whoever asked has had enough
+            pass  # the client stopped the download
 
 
-_PIECE = 1_000_000
+_CHUNK = 1_000_000
 
 
 def _digest(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
+"""Generate docs/models.md from measurements of the tiny models: `python -m tests.models.models_page`."""
 
 import tempfile
 import warnings
@@ -18,22 +18,28 @@ from attnviz.models.families import ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
-from tests.capture.by_transformers import (
-    PAIRED,
+from tests.capture.reference import (
+    ENCODER_DECODERS,
     TARGET,
-    captured,
-    own_model,
-    own_processor,
-    own_tokenizer,
-    own_weights,
+    cached_trace,
     picture,
+    reference_model,
+    reference_processor,
+    reference_tokenizer,
+    reference_weights,
 )
-from tests.capture.tiny import ALIKE, FAMILIES, HYBRID, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, tiny
+from tests.capture.tiny import (
+    ALIKE,
+    FAMILIES,
+    HYBRID,
+    REFUSED,
+    SENTENCE,
+    VISION_FAMILIES,
+    WEIGHTS_ALONE,
+    tiny,
+)
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
-
-
-# ---- the table in the documentation
 
 
 NAMES = {
@@ -63,8 +69,8 @@ NAMES = {
     "dinov2_with_registers": "DINOv2 with registers",
     "clip": "CLIP",
     "siglip": "SigLIP, SigLIP 2 of fixed size",
-    "clip_text_model": "CLIP’s half for texts",
-    "siglip_text_model": "SigLIP’s half for texts",
+    "clip_text_model": "CLIP text encoder",
+    "siglip_text_model": "SigLIP text encoder",
     "deberta": "DeBERTa",
     "deberta-v2": "DeBERTa 2 and 3",
     "mpnet": "MPNet",
@@ -115,127 +121,131 @@ NAMES = {
 
 
 def hybrid(folder: Path) -> str:
-    """A hybrid family's row, measured."""
-    traces = captured(folder), in_memory(folder)
+    """Return the measured row of a hybrid family."""
+    traces = cached_trace(folder), in_memory(folder)
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
-        *(equal(found, own_weights(folder)) for found in traces),
+        *(equal(found, reference_weights(folder)) for found in traces),
         joined(list(dict.fromkeys(traces[0].without_weights.values()))),
-        "; ".join(notes(traces[0].blocks, own=False)) or "–",
+        "; ".join(notes(traces[0].blocks, custom=False)) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
 
-def backwards(tokens: int) -> Mask:
-    """[query, key], True where a token attends to itself or at what was before it."""
+def causal_mask(tokens: int) -> Mask:
+    """Return the causal mask as [query, key]."""
     return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
 
 
-def told(folder: Path) -> str:
-    """A family's row of the table, measured."""
-    trace = captured(folder)
+def supported(folder: Path) -> str:
+    """Return the measured row of a supported family."""
+    trace = cached_trace(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
+    traces = [trace, in_memory(folder), weights_alone(folder, sink)]
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *(equal(found, own_weights(folder)) for found in opened),
-        "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
+        *(equal(found, reference_weights(folder)) for found in traces),
+        "; ".join([*image_notes(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
 
 def in_memory(folder: Path) -> Trace:
-    """What attnviz shows of a model object."""
-    if folder.name in SEEING:
-        return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
-    target = TARGET if folder.name in PAIRED else None
-    return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+    """Trace the model as an object in memory."""
+    if folder.name in VISION_FAMILIES:
+        return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
+    target = TARGET if folder.name in ENCODER_DECODERS else None
+    return attnviz.trace(
+        SENTENCE, reference_model(folder), target=target, tokenizer=reference_tokenizer(folder)
+    )
 
 
 def weights_alone(folder: Path, sink: bool) -> Trace:
-    """What attnviz shows of the weights that transformers returns."""
-    main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
+    """Return a trace of the weights that transformers returns."""
+    main, decoder, cross = (*reference_weights(folder).values(), [], [])[:3]
     lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
     words, target = (tuple(map(str, range(length))) for length in lengths)
     return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
 
 
 def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
-    """How far it is from transformers' own weights."""
-    off = max(
-        apart(block.weights, weights)
+    """Return the largest difference from transformers' weights, as text."""
+    difference = max(
+        largest_difference(block.weights, weights)
         for kind, layers in expected.items()
         for block, weights in zip(found.of_kind(kind), layers, strict=True)
     )
-    return distance(off)
+    return difference_text(difference)
 
 
-def distance(off: float) -> str:
-    """A difference of weights in words."""
-    return "to the bit" if off == 0 else f"up to {off:.0e}"
+def difference_text(difference: float) -> str:
+    """Return a difference of weights as text."""
+    return "bit-identical" if difference == 0 else f"up to {difference:.0e}"
 
 
-def apart(found: Floats, expected: Floats) -> float:
-    """The largest difference; where transformers returns blocks, with padding, to the weight that is next."""
+def largest_difference(found: Floats, expected: Floats) -> float:
+    """Return the largest difference; if transformers returns padded blocks, to the nearest of its weights."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
 
 
-def attends_to_near_tokens_only(block: Block) -> bool:
-    """Whether the mask also forbids what an encoder or a decoder would see."""
-    usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
+def is_local(block: Block) -> bool:
+    """Return whether the mask is stricter than that of a plain encoder or decoder."""
+    usual = causal_mask(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
 
 
-def of_pictures(folder: Path) -> Iterator[str]:
-    """What is to be known of a family that sees pictures."""
+def image_notes(folder: Path) -> Iterator[str]:
+    """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
     if entry.sees:
-        yield f"beside the patches {joined(entry.special) or 'no token'}"
+        yield f"besides patches: {joined(entry.special)}" if entry.special else "no tokens besides patches"
     if entry.family in ANY_SIZE:
-        yield "the vectors of places are interpolated to the picture’s size"
+        yield "position embeddings are interpolated to the image size"
     if entry.family == "siglip_vision_model":
-        yield "its pooling head, behind the last layer, is not shown"
+        yield "the pooling head after the last layer is not shown"
 
 
-def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
-    """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
+def notes(blocks: tuple[Block, ...], custom: bool) -> Iterator[str]:
+    """Yield the notes on a family's attention; `custom`: it is not computed by an `AttentionInterface`."""
     if any(block.bias is not None for block in blocks):
-        yield "the bias is part of the scores, and a picture of its own"
-    near = sum(attends_to_near_tokens_only(block) for block in blocks)
-    if near:
-        yield f"{'every layer attends' if near == len(blocks) else 'some layers attend'} to near tokens only"
+        yield "the bias is included in the scores and shown as a separate stage"
+    num_local = sum(is_local(block) for block in blocks)
+    if num_local:
+        yield f"{'every layer' if num_local == len(blocks) else 'some layers'} with local attention"
     if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
-        yield "several heads share a key and a value"
+        yield "several heads share keys and values"
     if any(block.cap is not None for block in blocks):
-        yield "scores are capped softly, as a stage of its own"
+        yield "soft-capped scores, shown as a separate stage"
     if any(block.sinks is not None for block in blocks):
-        yield "each head has a sink, which is no token, as a stage of its own"
+        yield "each head has a sink, which is not a token, shown as a separate stage"
     if any(block.scale == 1 for block in blocks):
-        yield "q·k is taken as it is, without a scale"
-    if own:
-        yield "an attention of its own: the weights are those it returns, the steps are read beside them"
+        yield "q·k is not scaled"
+    if custom:
+        yield "custom attention: the model returns the weights; the other steps are recorded separately"
 
 
 def reader(folder: Path) -> str:
-    """A row of a family with cross-attention to a picture."""
+    """Return the measured row of a family with cross-attention to an image."""
     network, processor = tiny_readers.built(folder.name)
     called: list[dict[str, Any]] = []
     hook = network.register_forward_pre_hook(lambda _, __, named: called.append(named), with_kwargs=True)
     text = "what is in this picture ?"
     own = attnviz.trace(text, network, images=[picture()], processor=processor)
     hook.remove()
-    expected = tiny_readers.weights_of_eager(network, called[-1])
+    expected = tiny_readers.eager_weights_by_kind(network, called[-1])
     cells = [
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in own.blocks)),
         *(
-            distance(max(apart(b.weights, expected[b.kind][b.layer][0].numpy()) for b in trace.blocks))
+            difference_text(
+                max(largest_difference(b.weights, expected[b.kind][b.layer][0].numpy()) for b in trace.blocks)
+            )
             for trace in (attnviz.trace(text, folder, images=[picture()]), own)
         ),
         " ".join(own.notes) or "–",
@@ -244,14 +254,16 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """A row of a family whose weights are shown alone."""
+    """Return the measured row of a family of which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
-        opened = [equal(found, own_weights(folder)) for found in (captured(folder), in_memory(folder))]
+        opened = [
+            equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
+        ]
     return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
 
 
 def refused(folder: Path) -> str:
-    """A refused family's row, with the very sentence that a visitor reads."""
+    """Return the row of a refused family, with the error message that a visitor reads."""
     try:
         resolve.entry(str(folder))
     except ModelNotSupported as error:
@@ -261,116 +273,121 @@ def refused(folder: Path) -> str:
 
 PAGE = """# Models
 
-<!-- Made by `python -m tests.models.models_page`; a test compares it. -->
+<!-- Generated by `python -m tests.models.models_page`; a test checks it. -->
 
-attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
-was built small with random weights, saved, and read back from its folder. Its weights were then compared with
-those that transformers returns for the same text or picture with `attn_implementation="eager"`; so
-were those of the model as an object in memory, and of a trace of the returned weights alone. In each family,
-softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
-score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding
-(10⁻⁶).
+attnviz supports every model that transformers can run and whose attention it can show *exactly*. For the
+tables below, a small model of each family was built with random weights, saved, and loaded from its folder.
+Its weights were compared with those that transformers returns for the same text or image with
+`attn_implementation="eager"`. The same was done for the model as an object in memory, and for a trace of
+the returned weights alone. In every family, softmax(q·k·scale + bias) over the unmasked cells reproduces
+the weights up to rounding (10⁻⁶), with capped scores and with the head's sink as one more score if the
+family has these.
 
-Other families that are built in the same way work as well. Every model is checked like this when it is
-loaded. If a weight is off by more than {tolerance:g}, only the weights that transformers returns are shown.
+Other families with the same architecture work as well. Every model is checked in this way when it is
+loaded. If a weight differs by more than {tolerance:g}, only the weights that transformers returns are
+shown.
 
-| family | `model_type` | attention | folder | object | weights alone | besides |
+| family | `model_type` | attention | folder | object | weights alone | notes |
 |---|---|---|---|---|---|---|
 {shown}
 
-The encoder of an encoder–decoder is shown alone, as `T5EncoderModel` has it, or as `model.get_encoder()`
-returns it. Of `BartForSequenceClassification` and the like, the model without its head is shown;
-an object's decoder reads the text again, one token later, a folder's the target that it is given.
+The encoder of an encoder–decoder can also be traced alone, for example a `T5EncoderModel` or the result of
+`model.get_encoder()`. Classifiers such as `BartForSequenceClassification` are traced without their
+classification head. Their decoder reads the text again, shifted by one token, if the model is an object,
+and the target if it is loaded from a folder.
 
-A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees pictures (alone:
-`clip_vision_model`, `siglip_vision_model`). Its half that reads texts opens from a folder of its own, which
-`CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel` writes, with its tokenizer. Of an
-object, the tokenizer or the image processor that is given with it says which half is shown.
+For a complete CLIP or SigLIP from a folder or the hub, the vision encoder is shown (alone:
+`clip_vision_model`, `siglip_vision_model`). To trace the text encoder, save it with its tokenizer in
+another folder, with `CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel`. If the
+model is an object, pass a tokenizer to trace its text encoder, or an image processor to trace its vision
+encoder.
 
 ## Hybrid models
 
-Of these, some layers have attention weights. They are shown under their own numbers; the others are named, in
-`trace.without_weights` and in the app.
+Only some layers of these models have attention weights. They keep their layer numbers;
+`trace.without_weights` and the app list the other layers.
 
-| family | `model_type` | folder | object | the other layers | besides |
+| family | `model_type` | folder | object | other layers | notes |
 |---|---|---|---|---|---|
 {hybrid}
 
-In other families with such layers it works in the same way, if their config has `layer_types`. Falcon-H1 has
-both in every layer.
+Other families with such layers are supported in the same way if their config has `layer_types`. Every layer
+of Falcon-H1 has both attention and a recurrent part.
 
-## Models that read pictures with a text
+## Models that read images with a text
 
-`attnviz.trace(text, model, images=[…])` shows these: LLaVA 1.5 (`llava`), LLaVA-OneVision
-(`llava_onevision`), Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma
-(`paligemma`), Gemma 3 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package
-num2words) and InternVL (`internvl`). The weights of their text decoders equal `eager`'s to the bit, from a
-folder and of an object. Their vision encoders are blocks of the kind `vision`. Their attention cannot be
-changed, and they take one text at a time.
+`attnviz.trace(text, model, images=[…])` supports LLaVA 1.5 (`llava`), LLaVA-OneVision (`llava_onevision`),
+Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma (`paligemma`), Gemma 3
+(`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package num2words) and InternVL
+(`internvl`). The weights of their text decoders are bit-identical to those of `eager`, for folders and
+objects. The attention of their vision encoders has the kind `vision`. It is not possible to edit the
+attention of these models, or to pass several texts at once.
 
-These have an encoder that reads one picture, and a decoder with cross-attention to its patches. The text is
-what the decoder reads: a transcript, the prompt of a task, the beginning of a caption. Without a text, the
-model writes it.
+The following models have an encoder that reads one image, and a decoder with cross-attention to its
+patches. The text is the decoder's input: a transcript, the prompt of a task, or the beginning of a caption.
+Without a text, the model generates it.
 
-| family | in the tests | attention | folder | object | besides |
+| family | name in the tests | attention | folder | object | notes |
 |---|---|---|---|---|---|
 {readers}
 
-All but BLIP are `VisionEncoderDecoderModel`s. Others of this class work as well, with an encoder of the
-families `vit`, `deit`, `swin` or `donut-swin`.
+All of them except BLIP are `VisionEncoderDecoderModel`s. Other models of this class are supported if their
+encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Weights alone
 
-Of these, and of other families that compute attention in a way of their own, the weights that transformers
-returns are shown, and nothing that needs queries, keys, values, scores or masks:
+For these families, and for others with a custom attention, only the weights that transformers returns are
+shown, and nothing that needs queries, keys, values, scores or masks:
 
-| `model_type` | folder | object | what the visitor reads |
+| `model_type` | folder | object | message |
 |---|---|---|---|
 {alone}
 
-Of the encoders of Longformer, LED and LongT5, cells outside of the pattern count as masked; `trace.notes`
-says so, and what else is no token. Of Longformer and LED, those tokens attend to all that the class of the
-model makes global: the first one of `LongformerForSequenceClassification`, none of a model from a folder.
-BigBird computes the weights of all pairs of short texts, and its blocks of longer ones: those that
-transformers returns, times the readings of its first block, which outside of training is its random one, too.
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
+`trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
+model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
+a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long
+ones. Outside of training, its random blocks are its first block, so the weights of that block are
+multiplied by the number of times it is read.
 
 ## Objects
 
-A model in memory may be compiled, have adapters of peft, or be inside of a `DataParallel`, a pipeline of
-transformers or a `SentenceTransformer`: it is found there, with its tokenizer, and `trace.notes` says
+A model in memory can be compiled, have peft adapters, or be part of a `DataParallel`, a transformers
+pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes` says
 where.
 
 ## Quantized weights
 
-What the model computes is recorded; the package that reads the weights must be installed. Weights of
-attention are compared with those of `eager` by `tests/capture/test_quantized.py`, on a processor:
+Quantized models are recorded as they compute; the package that reads their weights must be installed.
+`tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
 
-| package | numbers | folder | object |
+| package | number format | folder | object |
 |---|---|---|---|
-| torchao | 8 bits | to the bit | to the bit |
-| bitsandbytes | 8 bits | to the bit | to the bit |
-| compressed-tensors | 8 and 4 bits, packed | to the bit | to the bit |
-| gptqmodel | GPTQ's and AWQ's own | untested | untested |
+| torchao | 8 bits | bit-identical | bit-identical |
+| bitsandbytes | 8 bits | bit-identical | bit-identical |
+| compressed-tensors | 8 and 4 bits, packed | bit-identical | bit-identical |
+| gptqmodel | GPTQ and AWQ | untested | untested |
 
-Without the package, such a folder is refused with the package's name. gptqmodel needs a newer PyTorch than
-that of the tests.
+Without the package, attnviz refuses the folder and names the package. gptqmodel needs a newer PyTorch than
+the tests use.
 
-## Refused
+## Unsupported models
 
-What cannot be shown exactly is not shown. These are refused by their config, before any weight is read:
+attnviz refuses models that it cannot show exactly. It recognizes these from their config, before any weight
+is read:
 
-| `model_type` | what the visitor reads |
+| `model_type` | message |
 |---|---|
 {refused}
 
-Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
-Refused too are models that need Python code of their own, weights that are stored as pickles, and other
-models in which pictures and texts meet inside of the layers.
+Other families are refused for the same reasons; `attnviz/models/families.py` lists them. attnviz also
+refuses models that need their own Python code, weights stored as pickles, and other models that combine
+images and texts inside their layers.
 """
 
 
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
-    "shown": ((*FAMILIES, *ALIKE), told),
+    "shown": ((*FAMILIES, *ALIKE), supported),
     "hybrid": (HYBRID, hybrid),
     "readers": (tuple(tiny_readers.READERS), reader),
     "alone": (WEIGHTS_ALONE, alone),
@@ -379,12 +396,12 @@ _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
 
 
 def row(folder: Path) -> str:
-    """A family's row of its table."""
+    """Return the measured row of a family."""
     return next(make for families, make in _GROUPS.values() if folder.name in families)(folder)
 
 
 def page(row_of: Callable[[str], str]) -> str:
-    """The whole page, with these rows of families."""
+    """Return the complete page, with the rows of `row_of`."""
     tables = {name: "\n".join(map(row_of, families)) for name, (families, _) in _GROUPS.items()}
     return PAGE.format(tolerance=TOLERANCE, **tables)
 

@@ -9,38 +9,38 @@ LIST = "minilm, my-bert=/models/bert, /models/gpt, openai-community/gpt2, short=
 NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
 
 
-def test_without_a_list_everything_may_be_opened() -> None:
+def test_without_a_list_any_model_can_be_opened() -> None:
     assert allowed.may_open()
     assert allowed.names() == catalogue.names()
     allowed.check("/anything/at/all")
     assert allowed.target("owner/name") == "owner/name"
 
 
-def test_what_was_opened_is_listed_the_latest_last() -> None:
+def test_opened_models_are_listed_with_the_latest_last() -> None:
     for name in ("./one", "owner/two", "minilm", "./one"):
         allowed.remember(name)
     assert allowed.opened() == ("owner/two", "./one")
     assert allowed.names() == (*catalogue.names(), "owner/two", "./one")
 
 
-def test_the_list_of_what_was_opened_does_not_grow_for_ever() -> None:
+def test_list_of_opened_models_is_bounded() -> None:
     for number in range(allowed.MAX_OPENED + 3):
         allowed.remember(f"./{number}")
     assert (len(allowed.opened()), allowed.opened()[0]) == (allowed.MAX_OPENED, "./3")
 
 
-def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_list_only_its_models_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowed.SETTING, LIST)
     allowed.remember("./opened-before")
     assert not allowed.may_open()
     assert allowed.names() == NAMES
     for name in NAMES:
         allowed.check(name)
-    behind = ["minilm", "/models/bert", "/models/gpt", "openai-community/gpt2", "owner/name@v1"]
-    assert [allowed.target(name) for name in NAMES] == behind
+    targets = ["minilm", "/models/bert", "/models/gpt", "openai-community/gpt2", "owner/name@v1"]
+    assert [allowed.target(name) for name in NAMES] == targets
 
 
-def test_no_name_reveals_where_a_folder_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_names_do_not_reveal_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "near" / "bert").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(allowed.SETTING, "~/secret/one,../secret/two,./three,/secret/four/,a/b/five,near/bert")
@@ -48,24 +48,22 @@ def test_no_name_reveals_where_a_folder_lies(monkeypatch: pytest.MonkeyPatch, tm
 
 
 @pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
-def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lessons_keep_models_that_visitors_cannot_choose(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowed.SETTING, LIST)
     assert allowed.target(name) == name
     with pytest.raises(UnknownModel):
         allowed.check(name)
 
 
-def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_list_only_local_visitors_can_open_models(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed.remember("owner/opened-by-somebody")
     monkeypatch.setattr(allowed, "_restriction", None)
     allowed.restrict(lambda: False)
     assert not allowed.may_open()
     assert allowed.names() == catalogue.names()
-    for ask in (allowed.check, allowed.target, resolve.entry):
+    for call in (allowed.check, allowed.target, resolve.entry):
         with pytest.raises(UnknownModel, match="This server offers these models and no others: minilm, "):
-            ask("owner/opened-by-somebody")
+            call("owner/opened-by-somebody")
     monkeypatch.setenv(allowed.SETTING, " * ")
     assert allowed.may_open()
     allowed.check("owner/opened-by-somebody")
@@ -82,19 +80,15 @@ def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch
         ("minilm=/secret", "“minilm”"),
     ],
 )
-def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
-    setting: str, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_of_a_list_hides_its_paths(setting: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowed.SETTING, setting)
-    for ask in (allowed.names, lambda: allowed.check("minilm-x")):
+    for call in (allowed.names, lambda: allowed.check("minilm-x")):
         with pytest.raises(WrongSetting, match=problem) as caught:
-            ask()
+            call()
         assert "/secret" not in str(caught.value)
 
 
-def test_a_missing_folder_of_the_list_is_named_when_the_server_starts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_folder_is_reported_at_startup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(allowed.SETTING, f"minilm, there={tmp_path}, owner/name")
     allowed.check_setting()
     monkeypatch.setenv(allowed.SETTING, f"minilm, mine={tmp_path}/missing")

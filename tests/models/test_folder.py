@@ -15,21 +15,21 @@ import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge
 from attnviz.models import catalogue, config, folder, limits
 from attnviz.models.catalogue import Folder
-from tests.capture.tiny import SEEING, SENTENCE, FolderOf
+from tests.capture.tiny import SENTENCE, VISION_FAMILIES, FolderOf
 
 sizes = attrgetter(
     *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
 )
 SIZES: dict[str, tuple[Any, ...]] = {
     "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
-    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, of which two are never used
+    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, two of them unused
     "mpnet": (2, 0, 3, 15, 5, 61, True, "masked"),
     "albert": (3, 0, 3, 15, 5, 61, True, "masked"),
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
-    "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # a d_head of its own
-    "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no table of places
-    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no table, but a longest bias
+    "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # its own d_head
+    "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no position embeddings
+    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings, but a maximum bias
     "t5": (3, 2, 3, 14, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
@@ -45,8 +45,8 @@ def change_config(where: Path, **changes: Any) -> None:
     file.write_text(json.dumps({key: value for key, value in settings.items() if value is not None}))
 
 
-def refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
-    """The message by which a folder is refused; each of the words is in it."""
+def assert_refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
+    """Check that a folder is refused with a message that contains these words; return the message."""
     with pytest.raises(kind) as caught:
         folder.entry(where, "my-model")
     message = str(caught.value)
@@ -56,29 +56,29 @@ def refused(where: Path, kind: type[AttnvizError], *words: str) -> str:
 
 
 @pytest.mark.parametrize("family", SIZES)
-def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> None:
+def test_entry_equals_the_files(family: str, folder_of: FolderOf) -> None:
     entry = folder.entry(folder_of(family), f"./models/{family}")
     assert sizes(entry) == SIZES[family]
     saved = load_file(folder_of(family) / "model.safetensors").values()
     assert entry.parameters == sum(each.numel() for each in saved if each.is_floating_point())
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
-    assert entry.sees == (family in SEEING)
+    assert entry.sees == (family in VISION_FAMILIES)
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 
 
-def test_a_text_of_the_most_tokens_is_what_the_model_itself_bears(folder_of: FolderOf) -> None:
+def test_token_limit_is_the_models_own_limit(folder_of: FolderOf) -> None:
     where = folder_of("roberta")
-    most = folder.entry(where, "roberta").token_limit
+    limit = folder.entry(where, "roberta").token_limit
     model = AutoModel.from_pretrained(where, local_files_only=True, use_safetensors=True)
     with torch.inference_mode():
-        model(input_ids=torch.full((1, most), 7))
+        model(input_ids=torch.full((1, limit), 7))
         with pytest.raises((IndexError, RuntimeError)):
-            model(input_ids=torch.full((1, most + 1), 7))
+            model(input_ids=torch.full((1, limit + 1), 7))
 
 
-def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
+def test_folder_is_read_again_after_a_change(bert: Path) -> None:
     before = folder.entry(bert, "bert")
     assert folder.entry(bert, "bert") is before
     weights = load_file(bert / "model.safetensors")
@@ -91,32 +91,32 @@ def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
     assert catalogue.entry("minilm").fingerprint == ""
 
 
-def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:
+def test_tokenizer_limits_models_without_position_embeddings(bert: Path) -> None:
     shutil.copytree(bert, bert / "t5")
     change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
-    settings, most = bert / "t5" / "tokenizer_config.json", config.MAX_TOKENS
-    for told, limit in ((37, 37), (1e30, most), (-1, most), ("many", most)):
-        settings.write_text(json.dumps({"model_max_length": told}))
+    settings, default = bert / "t5" / "tokenizer_config.json", config.MAX_TOKENS
+    for setting, limit in ((37, 37), (1e30, default), (-1, default), ("many", default)):
+        settings.write_text(json.dumps({"model_max_length": setting}))
         assert folder.entry(bert / "t5", "t5").token_limit == limit
 
 
-def test_a_long_table_is_not_used_to_its_end_if_that_took_too_much_memory(bert: Path) -> None:
+def test_token_limit_is_reduced_to_bound_memory(bert: Path) -> None:
     change_config(bert, max_position_embeddings=2048)
     assert folder.entry(bert, "bert").token_limit == 2048
     change_config(bert, max_position_embeddings=65_536)
     assert folder.entry(bert, "bert").token_limit == config.MAX_TOKENS
     change_config(bert, num_hidden_layers=2000)
     assert folder.entry(bert, "bert").token_limit == limits.max_bytes() // 4 // (2000 * 3 * 15 * 4)
-    change_config(bert, num_hidden_layers=9000)  # of however many heads, 1,024 tokens are read
+    change_config(bert, num_hidden_layers=9000)  # at least 1,024 tokens are allowed
     assert folder.entry(bert, "bert").token_limit == 1024
 
 
 @pytest.mark.parametrize(
     "content", ["{", "[" * 100_000, "\ud800", "[]", '"bert"', " " * (config.MAX_BYTES + 1)]
 )
-def test_a_config_that_is_no_table_of_settings_is_refused(content: str, bert: Path) -> None:
+def test_invalid_config_file_is_refused(content: str, bert: Path) -> None:
     (bert / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    refused(bert, ModelFilesDamaged, "config.json")
+    assert_refused(bert, ModelFilesDamaged, "config.json")
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_a_config_that_is_no_table_of_settings_is_refused(content: str, bert: Pa
         ({"model_type": "bert-of-tomorrow"}, ModelNotSupported, "newer version"),
         ({"model_type": "beit"}, ModelNotSupported, "not supported"),
         *(
-            ({"auto_map": of}, ModelNotSupported, "trust_remote_code=False")
-            for of in ({"AutoModel": "own.Model"}, {"AutoConfig": "own.Config"}, "own.Model")
+            ({"auto_map": value}, ModelNotSupported, "trust_remote_code=False")
+            for value in ({"AutoModel": "own.Model"}, {"AutoConfig": "own.Config"}, "own.Model")
         ),
         *(
-            (numbers, ModelNotSupported, "attnviz reads at most")  # before memory is filled
+            (numbers, ModelNotSupported, "attnviz reads at most")  # before memory is allocated
             for numbers in (
                 {"num_labels": 10**8},
                 {"num_hidden_layers": 10**9},
@@ -139,17 +139,17 @@ def test_a_config_that_is_no_table_of_settings_is_refused(content: str, bert: Pa
         ),
     ],
 )
-def test_a_config_that_cannot_be_shown_is_refused(
+def test_unsupported_config_is_refused(
     changes: dict[str, Any], kind: type[AttnvizError], word: str, bert: Path
 ) -> None:
     change_config(bert, **changes)
-    refused(bert, kind, word)
+    assert_refused(bert, kind, word)
 
 
-def test_halves_with_different_heads(copy_of: FolderOf) -> None:
+def test_encoder_and_decoder_with_different_numbers_of_heads_are_refused(copy_of: FolderOf) -> None:
     where = copy_of("bart")
     change_config(where, decoder_attention_heads=5)
-    refused(where, ModelNotSupported, "different numbers of heads")
+    assert_refused(where, ModelNotSupported, "different numbers of heads")
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_halves_with_different_heads(copy_of: FolderOf) -> None:
         ("model.safetensors", "model.gguf", ModelFilesDamaged, "no supported weights"),
     ],
 )
-def test_a_missing_file_is_named(
+def test_missing_file_is_reported(
     file: str, other: str | None, kind: type[AttnvizError], word: str, bert: Path
 ) -> None:
     (bert / file).rename(bert / (other or "elsewhere"))
-    refused(bert, kind, word)
+    assert_refused(bert, kind, word)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_a_missing_file_is_named(
         *({"a": "pytorch_model.bin"}, {"a": ".safetensors"}, {"a": "part.safetensors", "b": "2.safetensors"}),
     ],
 )
-def test_an_index_that_does_not_name_the_files_of_this_folder_is_refused(places: Any, bert: Path) -> None:
+def test_index_that_names_files_elsewhere_is_refused(places: Any, bert: Path) -> None:
     (bert / "model.safetensors").rename(bert / "part.safetensors")
     (bert / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
-    refused(bert, ModelFilesDamaged, "safetensors")
+    assert_refused(bert, ModelFilesDamaged, "safetensors")
 
 
-def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_of: FolderOf) -> None:
+def test_image_size_is_that_of_the_config_or_the_family_default(copy_of: FolderOf) -> None:
     where = copy_of("vit")
     change_config(where, image_size=10, patch_size=[5, 2])
     assert folder.entry(where, "vit").grid == (2, 5)
@@ -190,20 +190,18 @@ def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_o
 
 
 @pytest.mark.parametrize("family", ["bert", "t5", "vit"])
-def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
-    family: str, folder_of: FolderOf, tmp_path: Path
-) -> None:
-    whole = folder_of(family)
-    old, new = Path(shutil.copytree(whole, tmp_path / "old")), tmp_path / "new"
+def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf, tmp_path: Path) -> None:
+    original = folder_of(family)
+    old, new = Path(shutil.copytree(original, tmp_path / "old")), tmp_path / "new"
     torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
     (old / "model.safetensors").unlink()
-    code = refused(old, ModelNotSupported, "from_pretrained(old)").rpartition("new folder: ")[2]
-    exec(code, {"old": old, "new": new})  # noqa: S102 - our own advice
-    assert_same_model(new, whole)
+    code = assert_refused(old, ModelNotSupported, "from_pretrained(old)").rpartition("new folder: ")[2]
+    exec(code, {"old": old, "new": new})  # noqa: S102 - code of our own message
+    assert_same_model(new, original)
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Both give the same weights to the same picture or text, and the same predictions of a text."""
+    """Check that both give the same weights for an image or text, and the same predictions."""
     if (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:
@@ -215,7 +213,7 @@ def assert_same_model(folder: Path, other: Path) -> None:
     assert [block.weights.tolist() for block in one.blocks] == [b.weights.tolist() for b in two.blocks]
 
 
-def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_model_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = folder.entry(bert, "my-model")
     monkeypatch.setenv(limits.SETTING, "0.00001")
     with pytest.raises(ModelTooLarge, match="ATTNVIZ_MAX_GB") as caught:

@@ -1,22 +1,22 @@
-"""The page about models says what they do."""
+"""docs/models.md agrees with measurements of the tiny models."""
 
 import pytest
 
 from tests.capture.tiny import FolderOf
 from tests.models.models_page import FILE, page, row
 
-AGAIN = "run: python -m tests.models.models_page"
+REMEDY = "run: python -m tests.models.models_page"
 
 
-def test_the_page_about_models_has_a_row_for_every_family(folder_of: FolderOf) -> None:
-    """Of what is measured with each family, that of a few."""
+def test_page_has_a_row_for_every_family(folder_of: FolderOf) -> None:
+    """Measures only a few families."""
     text = FILE.read_text("utf-8")
     rows = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("|") and "`" in line}
-    assert text == page(lambda family: rows.get(family, "")), AGAIN
+    assert text == page(lambda family: rows.get(family, "")), REMEDY
     for family in ("bert", "lfm2", "trocr", "openai-gpt", "mamba"):
-        assert rows[family] == row(folder_of(family)), AGAIN
+        assert rows[family] == row(folder_of(family)), REMEDY
 
 
 @pytest.mark.everything
-def test_the_page_about_models_says_what_they_do(folder_of: FolderOf) -> None:
-    assert FILE.read_text("utf-8") == page(lambda family: row(folder_of(family))), AGAIN
+def test_page_equals_the_measurements(folder_of: FolderOf) -> None:
+    assert FILE.read_text("utf-8") == page(lambda family: row(folder_of(family))), REMEDY

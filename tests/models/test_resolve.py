@@ -21,7 +21,7 @@ facts = attrgetter(
 )
 
 
-MEANT: dict[resolve.KindOfName, list[str]] = {
+NAMES_BY_KIND: dict[resolve.KindOfName, list[str]] = {
     "catalogue": ["minilm", "translator-unguided"],
     "folder": ["./minilm", ".", "~/models/bert", "/models/bert", "models/mine/bert", "bert/", "models\\bert"],
     "id": ["owner/name", "owner/name@v1"],
@@ -32,13 +32,15 @@ MEANT: dict[resolve.KindOfName, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MEANT)
-def test_what_a_name_means(kind: resolve.KindOfName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", NAMES_BY_KIND)
+def test_kinds_of_names(kind: resolve.KindOfName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert {name: resolve.kind_of_name(name) for name in MEANT[kind]} == dict.fromkeys(MEANT[kind], kind)
+    assert {name: resolve.kind_of_name(name) for name in NAMES_BY_KIND[kind]} == dict.fromkeys(
+        NAMES_BY_KIND[kind], kind
+    )
 
 
-def test_a_folder_that_is_there_is_found_by_its_plain_name(
+def test_folder_is_found_by_its_name(
     folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder_of("bert"), tmp_path / "my-bert")
@@ -50,7 +52,7 @@ def test_a_folder_that_is_there_is_found_by_its_plain_name(
     assert [entry.name for entry in entries] == list(names)
     assert {entry.title for entry in entries} == {"my-bert"}
     assert {entry.parameters for entry in entries} == {entries[0].parameters}
-    assert resolve.entry("minilm") is catalogue.entry("minilm"), "the catalogue's names come first"
+    assert resolve.entry("minilm") is catalogue.entry("minilm"), "names in the catalogue take precedence"
     assert resolve.entry("./minilm").family == "gpt2"
 
 
@@ -66,7 +68,7 @@ def test_a_folder_that_is_there_is_found_by_its_plain_name(
         ("\ud800", "“?”"),
     ],
 )
-def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> None:
+def test_error_of_an_unknown_name_has_a_suggestion(name: str, words: str) -> None:
     with pytest.raises(UnknownModel) as caught:
         resolve.entry(name)
     message = str(caught.value)
@@ -77,15 +79,15 @@ def test_an_unknown_name_is_answered_with_what_helps(name: str, words: str) -> N
 
 
 @pytest.fixture
-def there(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def fake_hub(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """A hub with a tiny BERT."""
-    with serving(folders={"some/tiny": folder_of("bert")}) as running:
-        go_online(running, tmp_path / "cache", monkeypatch)
+    with serving(folders={"some/tiny": folder_of("bert")}) as hub_server:
+        go_online(hub_server, tmp_path / "cache", monkeypatch)
         monkeypatch.setattr(loading, "_models", type(loading._models)())
-        yield running
+        yield hub_server
 
 
-def test_one_model_is_the_same_by_folder_and_id(there: FakeHub, folder_of: FolderOf) -> None:
+def test_folder_and_id_give_the_same_model(fake_hub: FakeHub, folder_of: FolderOf) -> None:
     names = (str(folder_of("bert")), "some/tiny", "some/tiny@v1")
     entries = [resolve.entry(name) for name in names]
     assert len(set(map(facts, entries))) == 1
@@ -98,20 +100,20 @@ def test_one_model_is_the_same_by_folder_and_id(there: FakeHub, folder_of: Folde
             for field in ("query", "key", "value", "scores", "mask", "weights", "output", "projection"):
                 assert np.array_equal(getattr(block, field), getattr(first, field)), field
     assert isinstance(resolve.entry("some/tiny").origin, Downloaded)
-    assert there.files().count("model.safetensors") == 3, "two headers, and one file for both"
+    assert fake_hub.files().count("model.safetensors") == 3, "two headers, and one file for both"
 
 
-@pytest.mark.usefixtures("there")
-def test_opening_lists_a_model_with_its_way_told() -> None:
-    told: list[tuple[str, float]] = []
-    entry = loading.open_model("some/tiny", lambda doing, done: told.append((doing, done)))
+@pytest.mark.usefixtures("fake_hub")
+def test_opening_a_model_reports_progress_and_lists_it() -> None:
+    progress: list[tuple[str, float]] = []
+    entry = loading.open_model("some/tiny", lambda step, done: progress.append((step, done)))
     assert isinstance(entry.origin, Downloaded)
     assert allowed.names() == (*catalogue.names(), "some/tiny")
     assert loading.is_loaded("some/tiny")
-    assert told[0] == ("Inspecting the model", 0.0)
-    assert told[-1] == ("Ready", 1.0)
-    assert [done for _, done in told] == sorted(done for _, done in told)
-    assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)
+    assert progress[0] == ("Inspecting the model", 0.0)
+    assert progress[-1] == ("Ready", 1.0)
+    assert [done for _, done in progress] == sorted(done for _, done in progress)
+    assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", step) for step, _ in progress)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
         ("a/b", torch.float16, torch.device("xpu", 3), "a/b#float16#xpu:3", ("a/b", "float16", "xpu:3")),
     ],
 )
-def test_settings_stand_behind_a_name(
+def test_settings_are_appended_to_a_name(
     name: str, dtype: object, device: object, expected: str, target: tuple[str, str, str]
 ) -> None:
     assert resolve.with_settings(name, dtype, device) == expected
@@ -135,7 +137,7 @@ def test_settings_stand_behind_a_name(
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "said"),
+    ("name", "settings", "message"),
     [
         ("a/b#bfloat16", {"dtype": "float16"}, "dtype is float16"),
         ("a/b#cuda:1", {"device": "cuda"}, "device is cuda"),
@@ -143,11 +145,9 @@ def test_settings_stand_behind_a_name(
         ("a/b", {"device": "meta"}, "device must be"),
     ],
 )
-def test_settings_that_there_are_not_or_that_contradict_the_name(
-    name: str, asked: dict[str, str], said: str
-) -> None:
-    with pytest.raises(AttnvizError, match=said):
-        resolve.with_settings(name, **asked)
+def test_invalid_settings_are_refused(name: str, settings: dict[str, str], message: str) -> None:
+    with pytest.raises(AttnvizError, match=message):
+        resolve.with_settings(name, **settings)
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ def test_settings_that_there_are_not_or_that_contradict_the_name(
         ("“./bert”", "./bert"),
     ],
 )
-def test_what_people_paste_is_the_name_they_mean(text: str, name: str) -> None:
+def test_pasted_links_are_converted_to_names(text: str, name: str) -> None:
     assert resolve.pasted(text) == name

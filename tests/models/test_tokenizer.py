@@ -16,19 +16,19 @@ from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_to
 from attnviz.readable import MAX_LONG_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
-from tests.models.tokenizers_of import KindOfTokenizer, saved
+from tests.models.tokenizers_of import TokenizerKind, saved
 
 ENTRY = catalogue.entry("minilm")
-Tokenizers = dict[KindOfTokenizer, TextTokenizer]
+Tokenizers = dict[TokenizerKind, TextTokenizer]
 
 
-def read(text: str) -> tuple[Token, ...]:
+def tokens_of(text: str) -> tuple[Token, ...]:
     return tokenizer_of(ENTRY).tokens(text)
 
 
 def spans(text: str) -> list[tuple[str, str]]:
-    """(token, the characters that it stands for) of all but the special tokens."""
-    return [(token.text, text[token.start : token.end]) for token in read(text) if not token.special]
+    """Return (token, its characters in the text) for every token that is not special."""
+    return [(token.text, text[token.start : token.end]) for token in tokens_of(text) if not token.special]
 
 
 @pytest.mark.parametrize(
@@ -42,55 +42,55 @@ def spans(text: str) -> list[tuple[str, str]]:
         ("<b>dog", [("<", "<"), ("b", "b"), (">", ">"), ("dog", "dog")]),
     ],
 )
-def test_spans_point_at_the_right_characters(text: str, expected: list[tuple[str, str]]) -> None:
+def test_spans_cover_the_right_characters(text: str, expected: list[tuple[str, str]]) -> None:
     assert spans(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \r", "\u200b\u200d\ufeff", "\x00", "\u0301", "\u00a0\u2003"])
-def test_a_text_of_nothing_is_refused(text: str, tokenizers: Tokenizers) -> None:
+def test_empty_text_is_refused(text: str, tokenizers: Tokenizers) -> None:
     with pytest.raises(EmptyText, match="Type a sentence"):
-        read(text)
+        tokens_of(text)
     for tokenizer in tokenizers.values() if not text.strip(" \n\t\r") else ():
         with pytest.raises(EmptyText):
             tokenizer.tokens(text)
 
 
 @pytest.mark.parametrize(("text", "place"), [("\ud800", 1), ("a dog \udc00", 7), ("\ud83d dog \ude00", 1)])
-def test_half_a_character_is_refused_with_its_place(text: str, place: int) -> None:
+def test_lone_surrogate_is_refused_with_its_position(text: str, place: int) -> None:
     with pytest.raises(UnreadableText, match=f"Character {place} of the text"):
-        read(text)
+        tokens_of(text)
 
 
-def test_the_limit_itself_is_read_and_one_more_is_refused_with_its_count() -> None:
-    assert len(read(sentence(512))) == 512
+def test_text_longer_than_the_limit_is_refused() -> None:
+    assert len(tokens_of(sentence(512))) == 512
     with pytest.raises(
         TextTooLong, match=r"513 tokens; the model reads at most 512\. Shorten it by 1 "
     ) as caught:
-        read(sentence(513))
+        tokens_of(sentence(513))
     assert (caught.value.tokens, caught.value.limit) == (513, 512)
 
 
-def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_characters_are_refused_before_tokenization(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a" * MAX_LONG_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)
     monkeypatch.setattr(tokenizer, "_tokenizer", None)
-    told = r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 characters"
+    message = r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 characters"
     for texts in [(text + "a",), ("a dog", text + "a")]:
-        with pytest.raises(TextTooLong, match=told) as caught:
+        with pytest.raises(TextTooLong, match=message) as caught:
             tokenizer.tokens(*texts)
         assert (caught.value.tokens, caught.value.limit) == (None, MAX_LONG_CHARACTERS)
 
 
 @pytest.fixture(scope="module")
 def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
-    """One of each kind of tokenizer."""
-    kinds = get_args(KindOfTokenizer)
+    """One tokenizer of each kind."""
+    kinds = get_args(TokenizerKind)
     return {kind: in_folder(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
 
 
 def parts(text: str, tokens: Iterable[Token]) -> list[tuple[str, str, int | None]]:
-    """(token, the characters that it stands for, word) of all but the special tokens."""
+    """Return (token, its characters in the text, word) for every token that is not special."""
     return [(token.text, text[token.start : token.end], token.word) for token in tokens if not token.special]
 
 
@@ -101,7 +101,7 @@ READABLE = st.text(
 )
 
 
-def test_patches_are_named_by_row_and_column() -> None:
+def test_patch_tokens_are_named_by_row_and_column() -> None:
     tokens = patch_tokens((3, 2), ("[CLS]",))
     assert [token.text for token in tokens] == ["[CLS]", "1,1", "1,2", "2,1", "2,2", "3,1", "3,2"]
     assert [token.special for token in tokens] == [True] + [False] * 6
@@ -109,12 +109,12 @@ def test_patches_are_named_by_row_and_column() -> None:
     assert [token.id for token in tokens] == list(range(7))
 
 
-# Pairs of sentences.
+# Sentence pairs
 
 
 @pytest.mark.parametrize("second", [None, "naïve café — 100 %", "[SEP] [MASK]"])
 @pytest.mark.parametrize("text", ["The dog's tiredness", "日本 👍🏽", "[MASK] x"])
-def test_tokens_are_those_of_transformers(text: str, second: str | None) -> None:
+def test_tokens_equal_those_of_transformers(text: str, second: str | None) -> None:
     theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
         text, second, return_offsets_mapping=True, return_token_type_ids=True
     )
@@ -126,7 +126,7 @@ def test_tokens_are_those_of_transformers(text: str, second: str | None) -> None
         assert [token.word for token in ours.tokens] == theirs.word_ids()
 
 
-def test_the_errors_of_a_pair_say_which_sentence_and_count_both() -> None:
+def test_errors_of_a_pair_name_the_sentence_and_count_both() -> None:
     with pytest.raises(EmptyText, match="second sentence"):
         tokenizer_of(ENTRY).tokens("A dog", " ")
     with pytest.raises(UnreadableText, match="Character 2"):
@@ -135,16 +135,18 @@ def test_the_errors_of_a_pair_say_which_sentence_and_count_both() -> None:
         in_folder(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
 
 
-@pytest.mark.parametrize(("learned", "expected"), [(2, (0, 0, 0, 1, 1)), (1, (0,) * 5), (0, (0,) * 5)])
-def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
-    learned: int, expected: tuple[int, ...], tmp_path: Path
+@pytest.mark.parametrize(
+    ("type_vocab_size", "expected"), [(2, (0, 0, 0, 1, 1)), (1, (0,) * 5), (0, (0,) * 5)]
+)
+def test_type_ids_differ_only_if_the_model_has_two_types(
+    type_vocab_size: int, expected: tuple[int, ...], tmp_path: Path
 ) -> None:
     shutil.copy(catalogue.MINILM.folder / "tokenizer.json", tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps({"type_vocab_size": learned}))
+    (tmp_path / "config.json").write_text(json.dumps({"type_vocab_size": type_vocab_size}))
     assert in_folder(tmp_path, 512).tokenized("dog", "dog").type_ids == expected
 
 
-# Tokenizers of other kinds.
+# Other kinds of tokenizers
 
 
 @pytest.mark.parametrize(
@@ -154,34 +156,34 @@ def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
         ("bytes trimmed", "The dog.", [("The", "The", 0), ("Ġdog", "dog", 1), (".", ".", 2)]),
         ("fallback", "The dog.", [("▁The", "The", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
         ("unigram", "a dog.", [("▁", "", 0), ("a", "a", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
-        # The space alone is a token, and keeps its place.
+        # A space that is a token has its span.
         ("bytes", "é  x", [("Ã©", "é", 0), ("Ġ", " ", 1), ("Ġ", " ", 2), ("x", "x", 3)]),
         ("fallback", "dog\n dog", [("▁dog", "dog", 0), ("<0x0A>", "\n", 1), ("▁dog", "dog", 2)]),
-        # Every byte of a character stands for the whole of it.
+        # Every byte of a character has the span of the character.
         ("bytes", "😀.", [("ð", "😀", 0), ("Ł", "😀", 0), ("ĺ", "😀", 0), ("Ģ", "😀", 0), (".", ".", 1)]),
         ("fallback", "dog ש", [("▁dog", "dog", 0), ("▁", " ", 1), ("<0xD7>", "ש", 2), ("<0xA9>", "ש", 2)]),
-        # An accent of its own belongs to the word; dropped or composed with its letter, to the letter.
+        # A separate accent belongs to the word; a removed or composed accent belongs to its letter.
         ("bytes", "e\u0301o", [("e", "e", 0), ("Ì", "\u0301", 0), ("ģ", "\u0301", 0), ("o", "o", 1)]),
         ("unigram", "de\u0301.", [("▁d", "d", 0), ("é", "e\u0301", 0), (".", ".", 1)]),
-        # What the vocabulary lacks, and one character that becomes two tokens.
+        # An unknown character, and one character that becomes two tokens.
         ("unigram", "d😀.", [("▁d", "d", 0), ("<unk>", "😀", 0), (".", ".", 1)]),
         ("unigram", "dog ﬁ", [("▁dog", "dog", 0), ("▁", " ", 1), ("f", "ﬁ", 2), ("i", "ﬁ", 2)]),
-        # Punctuation parts words even where the tokenizer takes no text apart.
+        # Punctuation separates words, even if the tokenizer does not pre-tokenize.
         ("fallback", "dog(o)", [("▁dog", "dog", 0), ("<0x28>", "(", 1), ("o", "o", 2), ("<0x29>", ")", 3)]),
     ],
 )  # fmt: skip
-def test_spans_and_words_of_every_kind(
-    kind: KindOfTokenizer, text: str, expected: list[object], tokenizers: Tokenizers
+def test_spans_and_words(
+    kind: TokenizerKind, text: str, expected: list[object], tokenizers: Tokenizers
 ) -> None:
     assert parts(text, tokenizers[kind].tokens(text)) == expected
 
 
-@pytest.mark.parametrize("kind", get_args(KindOfTokenizer))
+@pytest.mark.parametrize("kind", get_args(TokenizerKind))
 @given(text=READABLE)
 @example(text="<script>alert(1)</script> \0 שלום 😀👍🏽 \u0301")
 @example(text="</s><s> <mask> <|endoftext|>")
-@example(text="ﷺ")  # one character that is four words
-def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, tokenizers: Tokenizers) -> None:
+@example(text="ﷺ")  # one character that is normalized to four words
+def test_properties_of_every_kind(kind: TokenizerKind, text: str, tokenizers: Tokenizers) -> None:
     try:
         tokens = [token for token in tokenizers[kind].tokens(text) if not token.special]
     except (EmptyText, TextTooLong):
@@ -193,30 +195,30 @@ def test_laws_of_every_kind(kind: KindOfTokenizer, text: str, tokenizers: Tokeni
     assert tokens[0].word == 0
     covered = {place for token in tokens for place in range(token.start, token.end)}
     assert covered <= set(range(len(text)))
-    if kind.startswith("bytes"):  # which forget nothing
+    if kind.startswith("bytes"):  # byte-level tokenizers lose nothing
         assert {place for place, letter in enumerate(text) if not letter.isspace()} <= covered
 
 
-def test_a_masked_token_is_typed_as_the_model_spells_it(tokenizers: Tokenizers, tmp_path: Path) -> None:
+def test_mask_token_is_the_models_own(tokenizers: Tokenizers, tmp_path: Path) -> None:
     assert in_folder(catalogue.MINILM.folder, 512).mask == "[MASK]"
-    assert read("[MASK] dog")[1] == Token("[MASK]", 103, 0, 6, 0, False)
+    assert tokens_of("[MASK] dog")[1] == Token("[MASK]", 103, 0, 6, 0, False)
     assert tokenizers["bytes trimmed"].mask == "<mask>"
     assert tokenizers["bytes"].mask is None
     saved("bytes", tmp_path)
-    for named in ("<|endoftext|>", {"content": "<|endoftext|>"}):
-        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": named}))
+    for setting in ("<|endoftext|>", {"content": "<|endoftext|>"}):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": setting}))
         assert in_folder(tmp_path, 512).mask == "<|endoftext|>"
 
 
-# What a model wrote.
+# Generated tokens
 
 
 @pytest.mark.parametrize("kind", ["bytes", "bytes trimmed"])
 @given(text=READABLE, prompt=st.sampled_from(["", "The dog", "😀"]))
 @example(text="é😀\n\n  dogs' cafe\u0301", prompt="The")
 @example(text=" 0", prompt="")
-def test_written_tokens_have_the_spans_that_read_ones_have(
-    kind: KindOfTokenizer, text: str, prompt: str, tokenizers: Tokenizers
+def test_spans_of_generated_tokens(
+    kind: TokenizerKind, text: str, prompt: str, tokenizers: Tokenizers
 ) -> None:
     ours = tokenizers[kind]
     try:
@@ -242,8 +244,8 @@ def test_written_tokens_have_the_spans_that_read_ones_have(
         ("fallback", ("<0xD7>", "<0xD7>"), [("<0xD7>", "\ufffd"), ("<0xD7>", "\ufffd")]),
     ],
 )
-def test_bytes_that_are_no_character_have_a_place_too(
-    kind: KindOfTokenizer, pieces: tuple[str, ...], expected: list[object], tokenizers: Tokenizers
+def test_invalid_bytes_have_spans(
+    kind: TokenizerKind, pieces: tuple[str, ...], expected: list[object], tokenizers: Tokenizers
 ) -> None:
     ids = [number for piece in pieces if (number := tokenizers[kind].id_of(piece)) is not None]
     text, tokens = tokenizers[kind].written("", (), ids)
@@ -267,18 +269,16 @@ def test_bytes_that_are_no_character_have_a_place_too(
         ("unigram", "</s>", "</s>"),
     ],
 )
-def test_a_token_alone_as_a_person_reads_it(
-    kind: KindOfTokenizer, piece: str, expected: str, tokenizers: Tokenizers
-) -> None:
+def test_label_of_a_token(kind: TokenizerKind, piece: str, expected: str, tokenizers: Tokenizers) -> None:
     number = tokenizers[kind].id_of(piece)
     assert number is not None
     assert tokenizers[kind].readable(number) == expected
 
 
-# Other files than tokenizer.json.
+# Missing files
 
 
-def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
+def test_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     for config in (BertConfig(), GPT2Config()):
         config.save_pretrained(tmp_path)
         assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None

@@ -23,7 +23,7 @@ SAVED = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file as safetensors itself writes it."""
+    """A file written by safetensors."""
     save_file(SAVED, tmp_path / "model.safetensors", metadata={"format": "pt"})
     return tmp_path / "model.safetensors"
 
@@ -36,7 +36,7 @@ def array(**changes: Any) -> dict[str, Any]:
     return {"a": {"dtype": "F32", "shape": [3, 5], "data_offsets": [0, 60], **changes}}
 
 
-def test_learned_numbers_are_counted_and_whole_ones_are_not(file: Path) -> None:
+def test_floating_point_numbers_are_counted_and_integers_are_not(file: Path) -> None:
     assert count(file) == 15 + 7 + 4 + 1 + 0
 
 
@@ -51,9 +51,7 @@ def test_learned_numbers_are_counted_and_whole_ones_are_not(file: Path) -> None:
         (array(dtype="F8_E4M3", data_offsets=[0, 15]), 15, "has an unsupported dtype"),
     ],
 )
-def test_a_header_that_does_not_fit_its_file_is_refused(
-    header: Any, data: int, problem: str, tmp_path: Path
-) -> None:
+def test_inconsistent_header_is_refused(header: Any, data: int, problem: str, tmp_path: Path) -> None:
     text = json.dumps(header).encode()
     (tmp_path / "made").write_bytes(len(text).to_bytes(8, "little") + text + bytes(data))
     with pytest.raises(ModelFilesDamaged, match=f"model.safetensors of “mine”.*{problem}"):
@@ -61,13 +59,13 @@ def test_a_header_that_does_not_fit_its_file_is_refused(
 
 
 @pytest.mark.parametrize("length", [0, 300, 10**13, 2**64 - 1])
-def test_a_header_that_claims_another_length_is_refused(length: int, file: Path) -> None:
+def test_wrong_header_length_is_refused(length: int, file: Path) -> None:
     file.write_bytes(length.to_bytes(8, "little") + file.read_bytes()[8:])
     with pytest.raises(ModelFilesDamaged, match="is damaged"):
         count(file)
 
 
-def test_a_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert count(file)
     for limit, value in (("MAX_TENSORS", len(SAVED) - 1), ("MAX_HEADER_BYTES", 100)):
         with monkeypatch.context() as patch:
@@ -77,10 +75,10 @@ def test_a_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest
 
 
 @given(st.data())
-def test_whatever_is_changed_in_a_header_it_is_read_or_refused(
+def test_changed_header_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Nothing else comes out of it than a number or an error for people."""
+    """The result is a number or our own error."""
     file = tmp_path_factory.getbasetemp() / "changed.safetensors"
     save_file(SAVED, file)
     saved = file.read_bytes()
@@ -89,4 +87,4 @@ def test_whatever_is_changed_in_a_header_it_is_read_or_refused(
     try:
         assert count(file) >= 0
     except ModelFilesDamaged as error:
-        assert str(error).startswith("model.safetensors of “mine”")  # noqa: PT017 - both ways are good
+        assert str(error).startswith("model.safetensors of “mine”")  # noqa: PT017 - both results are valid

@@ -1,4 +1,4 @@
-"""Tokenizers of transformers, in Python too, and those that read a target in another language."""
+"""Tokenizers of transformers, including those in pure Python and those for a target language."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ SIZES = {
 PROTEIN = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
 
 
-class Least:
-    """No more than ids and their spellings."""
+class Minimal:
+    """A tokenizer with only ids and their texts."""
 
     def __call__(self, text: str) -> dict[str, list[int]]:
         return {"input_ids": ["ACGT".index(letter) for letter in text]}
@@ -49,8 +49,9 @@ class Least:
         return ["ACGT"[number] for number in ids]
 
 
-def spans(reads: tokenizer.TextTokenizer, text: str) -> list[tuple[str, str]]:
-    return [(token.text, text[token.start : token.end]) for token in reads.tokens(text) if not token.special]
+def spans(text_tokenizer: tokenizer.TextTokenizer, text: str) -> list[tuple[str, str]]:
+    tokens = text_tokenizer.tokens(text)
+    return [(token.text, text[token.start : token.end]) for token in tokens if not token.special]
 
 
 def protein(folder: Path) -> Any:
@@ -59,22 +60,22 @@ def protein(folder: Path) -> Any:
     return esm(str(folder / "vocab.txt"))
 
 
-def test_tokens_in_python_are_found_in_the_text(tmp_path: Path) -> None:
+def test_tokens_of_python_tokenizers_have_spans(tmp_path: Path) -> None:
     amino = tokenizer.borrowed(protein(tmp_path), 99, None)
     assert spans(amino, "MK <mask>Y") == [("M", "M"), ("K", "K"), ("<mask>", "<mask>"), ("Y", "Y")]
     assert spans(amino, "MKJJY")[2] == ("<unk>", "JJ")
-    byte = spans(tokenizer.borrowed(ByT5Tokenizer(), 99, None), "é 5€")
-    assert [part for _, part in byte] == ["é", "é", " ", "5", "€", "€", "€"]
+    byte_spans = spans(tokenizer.borrowed(ByT5Tokenizer(), 99, None), "é 5€")
+    assert [part for _, part in byte_spans] == ["é", "é", " ", "5", "€", "€", "€"]
     canine: Any = CanineTokenizer
     letters = spans(tokenizer.borrowed(canine(), 99, None), "hi é")
     assert letters == [(letter, letter) for letter in "hi é"]
-    least = tokenizer.borrowed(Least(), 99, None)
-    assert spans(least, "GATT") == [(letter, letter) for letter in "GATT"]
-    assert least.mask is None
+    minimal = tokenizer.borrowed(Minimal(), 99, None)
+    assert spans(minimal, "GATT") == [(letter, letter) for letter in "GATT"]
+    assert minimal.mask is None
 
 
-def test_tokens_that_do_not_spell_the_text_have_no_place_in_it() -> None:
-    class Backwards(Least):
+def test_tokens_that_do_not_match_the_text_have_no_spans() -> None:
+    class Backwards(Minimal):
         def __call__(self, text: str) -> dict[str, list[int]]:
             return super().__call__(text[::-1])
 
@@ -84,24 +85,29 @@ def test_tokens_that_do_not_spell_the_text_have_no_place_in_it() -> None:
     assert [token.word for token in found] == [0, 1, 2, 3]
 
 
-def test_a_text_its_tokens_and_a_folder_are_read_by_a_tokenizer_in_python(tmp_path: Path) -> None:
-    reads = protein(tmp_path)
+def test_text_tokens_and_folder_with_a_python_tokenizer(tmp_path: Path) -> None:
+    own_tokenizer = protein(tmp_path)
     model = untrained("esm", AutoModelForMaskedLM, **SIZES, vocab_size=33, pad_token_id=1, mask_token_id=32)
     model.save_pretrained(tmp_path)
-    reads.save_pretrained(tmp_path)
+    own_tokenizer.save_pretrained(tmp_path)
     with torch.inference_mode():
-        own = model(**reads("MK<mask>Y", return_tensors="pt"), output_attentions=True).attentions
-    ways = (("MK<mask>Y", model, reads), (reads("MK<mask>Y"), model, reads), ("MK<mask>Y", tmp_path, None))
-    for text, of, its in ways:
-        found = attnviz.trace(text, of, tokenizer=its)
+        expected = model(**own_tokenizer("MK<mask>Y", return_tensors="pt"), output_attentions=True).attentions
+    text = "MK<mask>Y"
+    inputs = (
+        (text, model, own_tokenizer),
+        (own_tokenizer(text), model, own_tokenizer),
+        (text, tmp_path, None),
+    )
+    for sequence, source, argument in inputs:
+        found = attnviz.trace(sequence, source, tokenizer=argument)
         assert [token.text for token in found.tokens] == ["<cls>", "M", "K", "<mask>", "Y", "<eos>"]
-        for block, weights in zip(found.blocks, own, strict=True):
+        for block, weights in zip(found.blocks, expected, strict=True):
             assert np.array_equal(block.weights, weights[0].numpy())
-    assert attnviz.predictions("MK<mask>Y", model, tokenizer=reads)[0].position == 3
+    assert attnviz.predictions("MK<mask>Y", model, tokenizer=own_tokenizer)[0].position == 3
 
 
 def translators(folder: Path, target: str | None) -> dict[str, Any]:
-    """Tokenizers of translators; the target's language is set, or the tokenizer's default."""
+    """Return tokenizers of translators, with the target language set or with its default."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = json.loads((saved_marian(folder) / "vocab.json").read_text())
     numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*special, *pieces]))}
@@ -127,45 +133,45 @@ def translators(folder: Path, target: str | None) -> dict[str, Any]:
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 @pytest.mark.parametrize("name", ["mBART", "mBART-50", "NLLB", "M2M100", "Marian"])
 @pytest.mark.parametrize("saved", [False, True])
-def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_path: Path) -> None:
-    reads = translators(tmp_path, "French")[name]
+def test_target_is_tokenized_in_the_target_language(name: str, saved: bool, tmp_path: Path) -> None:
+    own_tokenizer = translators(tmp_path, "French")[name]
     torch.manual_seed(0)
     model = untrained(
         {"mBART": "mbart", "mBART-50": "mbart", "Marian": "marian"}.get(name, "m2m_100"),
         AutoModelForSeq2SeqLM,
         vocab_size=400,
         d_model=32,
-        **{f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")},
+        **{f"{side}_{name}": 2 for side in ("encoder", "decoder") for name in ("layers", "attention_heads")},
         **{f"{side}_ffn_dim": 48 for side in ("encoder", "decoder")},
         init_std=0.3,
         decoder_start_token_id=None if name == "mBART" else 2,
         pad_token_id=1,
     )
-    labels = reads(text_target="Mon chien").input_ids
-    # mBART begins with the code of the language, which ends its labels; the others with </s>.
-    read = [labels[-1], *labels[:-1]] if name == "mBART" else [2, *labels[:-1]]
-    french = reads.convert_tokens_to_ids({"NLLB": "fra_Latn", "M2M100": "__fr__"}.get(name, "fr_XX"))
-    assert french == read[0 if name == "mBART" else 1] or name == "Marian"
-    before = reads("The dog").input_ids
+    labels = own_tokenizer(text_target="Mon chien").input_ids
+    # The decoder input starts with the language code (the last label) in mBART, and with </s> in the others.
+    target_ids = [labels[-1], *labels[:-1]] if name == "mBART" else [2, *labels[:-1]]
+    french = own_tokenizer.convert_tokens_to_ids({"NLLB": "fra_Latn", "M2M100": "__fr__"}.get(name, "fr_XX"))
+    assert french == target_ids[0 if name == "mBART" else 1] or name == "Marian"
+    before = own_tokenizer("The dog").input_ids
     model.save_pretrained(tmp_path / "saved")
-    reads.save_pretrained(tmp_path / "saved")
+    own_tokenizer.save_pretrained(tmp_path / "saved")
     with torch.inference_mode():
-        inputs = reads("The dog", return_tensors="pt")
-        own = model(**inputs, decoder_input_ids=torch.tensor([read]), output_attentions=True)
-    of = tmp_path / "saved" if saved else model
-    found = attnviz.trace("The dog", of, tokenizer=None if saved else reads, target="Mon chien")
-    assert [token.id for token in found.block("decoder").query_tokens] == read
-    assert [token.id for token in found.tokens] == before == reads("The dog").input_ids
+        inputs = own_tokenizer("The dog", return_tensors="pt")
+        expected = model(**inputs, decoder_input_ids=torch.tensor([target_ids]), output_attentions=True)
+    source = tmp_path / "saved" if saved else model
+    found = attnviz.trace("The dog", source, tokenizer=None if saved else own_tokenizer, target="Mon chien")
+    assert [token.id for token in found.block("decoder").query_tokens] == target_ids
+    assert [token.id for token in found.tokens] == before == own_tokenizer("The dog").input_ids
     last = [token for token in found.tokens if not token.special][-1]
     assert found.text[last.start : last.end] in ("dog", "g")
-    for block, weights in zip(found.of_kind("cross"), own.cross_attentions, strict=True):
+    for block, weights in zip(found.of_kind("cross"), expected.cross_attentions, strict=True):
         assert np.array_equal(block.weights, weights[0].numpy())
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
-def test_a_target_without_a_language_is_refused(tmp_path: Path) -> None:
-    for reads in translators(tmp_path, None).values():
-        if getattr(reads, "tgt_lang", "") is None:
+def test_target_without_a_language_is_refused(tmp_path: Path) -> None:
+    for own_tokenizer in translators(tmp_path, None).values():
+        if getattr(own_tokenizer, "tgt_lang", "") is None:
             with pytest.raises(ModelNotSupported, match="has no target language"):
-                tokenizer.borrowed(reads, 99, None).tokens("Mon chien", target=True)
-            assert reads.tgt_lang is None
+                tokenizer.borrowed(own_tokenizer, 99, None).tokens("Mon chien", target=True)
+            assert own_tokenizer.tgt_lang is None

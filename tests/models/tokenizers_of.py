@@ -1,4 +1,4 @@
-"""Tokenizers of every kind, taught a few words, as somebody would save them beside a model."""
+"""Small trained tokenizers of every kind, saved like those of a model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tokenizers import (
     trainers,
 )
 
-KindOfTokenizer = Literal["bytes", "bytes trimmed", "fallback", "unigram"]
+TokenizerKind = Literal["bytes", "bytes trimmed", "fallback", "unigram"]
 
-_READ = ("The dog did not cross the road as it was too tired.", "unbreakable café naïve dog dogs Müller") * 3
+_TEXTS = ("The dog did not cross the road as it was too tired.", "unbreakable café naïve dog dogs Müller") * 3
 _UNKNOWN = "<unk>"
 _EVERY_BYTE = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
-def saved(kind: KindOfTokenizer, folder: Path) -> Path:
-    """Writes tokenizer.json of GPT-2's kind, RoBERTa's ("bytes trimmed"), Llama 2's ("fallback") or T5's."""
+def saved(kind: TokenizerKind, folder: Path) -> Path:
+    """Save a tokenizer.json like that of GPT-2, RoBERTa ("bytes trimmed"), Llama 2 ("fallback") or T5."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = {"fallback": _fallback, "unigram": _unigram}.get(kind, lambda: _bytes(kind))()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -40,7 +40,7 @@ def _bytes(kind: str) -> Tokenizer:
     tokenizer.decoder = decoders.ByteLevel()
     special = ["<|endoftext|>"] if kind == "bytes" else ["<s>", "</s>"]
     tokenizer.train_from_iterator(
-        _READ,
+        _TEXTS,
         trainers.BpeTrainer(
             vocab_size=340,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
@@ -60,7 +60,7 @@ def _fallback() -> Tokenizer:
     trained = Tokenizer(models.BPE())
     marks = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     trained.pre_tokenizer = pre_tokenizers.Metaspace()
-    trained.train_from_iterator(_READ, trainers.BpeTrainer(vocab_size=120, show_progress=False))
+    trained.train_from_iterator(_TEXTS, trainers.BpeTrainer(vocab_size=120, show_progress=False))
     learned = json.loads(trained.to_str())["model"]
     words = [_UNKNOWN, "<s>", "</s>", *_EVERY_BYTE, *learned["vocab"]]
     merges = [tuple(merge) for merge in learned["merges"]]
@@ -92,12 +92,9 @@ def _unigram() -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
     tokenizer.train_from_iterator(
-        _READ,
+        _TEXTS,
         trainers.UnigramTrainer(
-            vocab_size=90,
-            special_tokens=["<pad>", "</s>", _UNKNOWN],
-            unk_token=_UNKNOWN,
-            show_progress=False,
+            vocab_size=90, special_tokens=["<pad>", "</s>", _UNKNOWN], unk_token=_UNKNOWN, show_progress=False
         ),
     )
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -107,16 +104,16 @@ def _unigram() -> Tokenizer:
 
 
 def saved_marian(folder: Path) -> Path:
-    """Writes Marian's files: a SentencePiece model for each language, and the numbers of all pieces."""
+    """Save Marian's files: a SentencePiece model for each language, and the ids of all pieces."""
     from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
-    learned = []
-    for name, read in (
-        ("source", _READ),
+    all_pieces = []
+    for name, texts in (
+        ("source", _TEXTS),
         ("target", ("Le chien n'a pas traversé la rue, car il était las.",) * 9),
     ):
         SentencePieceTrainer.train(
-            sentence_iterator=iter(read),
+            sentence_iterator=iter(texts),
             model_prefix=str(folder / name),
             vocab_size=120,
             hard_vocab_limit=False,
@@ -130,7 +127,7 @@ def saved_marian(folder: Path) -> Path:
         (folder / f"{name}.vocab").unlink()
         file = (folder / f"{name}.model").rename(folder / f"{name}.spm")
         pieces = SentencePieceProcessor(model_file=str(file))
-        learned += [pieces.id_to_piece(number) for number in range(len(pieces))]
-    numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*learned, ">>fr<<", "<pad>"]))}
+        all_pieces += [pieces.id_to_piece(number) for number in range(len(pieces))]
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*all_pieces, ">>fr<<", "<pad>"]))}
     (folder / "vocab.json").write_text(json.dumps(numbers), "utf-8")
     return folder

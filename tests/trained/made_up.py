@@ -1,4 +1,4 @@
-"""Snapshots of a training that never was: every number its own, so that none can be taken for another."""
+"""Invented snapshots of a training, with random numbers that are all different."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def text_snapshot(probe: Probe, random: np.random.Generator) -> TextSnapshot:
     return TextSnapshot(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
 
 
-def of_translator(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
+def translator_snapshot(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
     random = np.random.default_rng(step)
     measures = dict(
         zip(
@@ -37,7 +37,7 @@ def of_translator(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
     return Snapshot(step, measures, tuple(text_snapshot(probe, random) for probe in probes))
 
 
-def of_storyteller(step: int) -> Snapshot:
+def storyteller_snapshot(step: int) -> Snapshot:
     random = np.random.default_rng(step)
     measures = dict(zip(("right", "first_loss", "second_loss"), random.random(3).tolist(), strict=True))
     weights = thousandths(random.dirichlet(np.ones(25), (2, HEADS, 25)))

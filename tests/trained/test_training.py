@@ -1,4 +1,4 @@
-"""The training loop, against torch's own optimizer and a quadratic loss worked by hand."""
+"""The training loop, with a quadratic loss."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnviz.trained.training import train, watched
+from attnviz.trained.training import train, train_and_evaluate
 
 
 def losses(model: nn.Linear) -> Iterator[Tensor]:
-    """½ w² again and again, whose gradient is w."""
+    """Yield the loss ½ w², whose gradient is w, for ever."""
     while True:
         assert model.training
         yield (model.weight**2).sum() / 2
@@ -22,7 +22,7 @@ def linear(weight: float) -> nn.Linear:
     return model
 
 
-def test_a_step_moves_by_the_scheduled_rate_against_the_gradient() -> None:
+def test_step_follows_the_gradient_at_the_scheduled_rate() -> None:
     model = linear(8.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     found = []
@@ -33,16 +33,16 @@ def test_a_step_moves_by_the_scheduled_rate_against_the_gradient() -> None:
     assert found == [(1, 32.0, 4.0), (2, 8.0, 3.0), (3, 4.5, pytest.approx(2.5))]
 
 
-def test_a_long_gradient_is_shortened() -> None:
+def test_large_gradient_is_clipped() -> None:
     model = linear(8.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     [_] = train(model, losses(model), [optimizer], steps=1, schedule=lambda _: 1.0, max_gradient=2.0)
     assert model.weight.item() == pytest.approx(7.0)
 
 
-def test_a_training_is_looked_at_where_it_is_due() -> None:
+def test_snapshots_are_taken_at_the_given_steps() -> None:
     model = linear(8.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     training = train(model, losses(model), [optimizer], steps=3, schedule=lambda _: 1.0)
-    found = watched(training, linear(8.0), lambda model, step: (step, model.weight.item()), (0, 2))
+    found = train_and_evaluate(training, linear(8.0), lambda model, step: (step, model.weight.item()), (0, 2))
     assert list(found) == [(0, 8.0), 1, (2, 2.0), 3]

@@ -1,1 +1,1 @@
-"""A live room: pages that go where a teacher's goes, a poll, and pointing; without accounts."""
+"""Live rooms without accounts: students' pages follow the teacher's, with polls and pointing."""

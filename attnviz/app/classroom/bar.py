@@ -22,10 +22,10 @@ from attnviz.app.question import MAX_LENGTH, MAX_OPTION_LENGTH, Question
 from attnviz.app.state import choices, link, memory
 
 _SEAT = "the seat in a live room"
-_WISH = "what the bar should do"
+_REQUEST = "what the bar should do"
 
-_OF_A_QUESTION = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
-"""Parameters omitted from the teacher's view: students vote in the bar, and see the correct answer later."""
+_QUESTION_PARAMETERS = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
+"""Parameters omitted from the shared view: students vote in the bar, and see the correct answer later."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Seat:
     Attributes:
         room: Code of the room; "" for none, and before the browser's first message.
         teaches: True for the teacher.
-        trouble: Why there is no room.
+        trouble: Reason why there is no room; "" for none.
     """
 
     room: str = ""
@@ -65,9 +65,9 @@ def seat() -> Seat:
     return found
 
 
-def wish(what: Literal["open", "join", "leave"], code: str = "") -> None:
+def request(action: Literal["open", "join", "leave"], code: str = "") -> None:
     """Request that the browser opens, joins or leaves a room."""
-    memory.put(_WISH, (secrets.token_hex(4), what, code))
+    memory.put(_REQUEST, (secrets.token_hex(4), action, code))
 
 
 @dataclass
@@ -111,9 +111,9 @@ def after(page: StreamlitPage) -> Iterator[None]:
 
 
 def _draw(place: DeltaGenerator, name: str) -> None:
-    never = {*link.never_copied(), *_OF_A_QUESTION}
+    never = {*link.never_copied(), *_QUESTION_PARAMETERS}
     shown = link.values() if link.page() == name else {}
-    asked = questions.on_page(name)
+    question = questions.on_page(name)
     here = seat()
     with place:
         room_bar(
@@ -121,10 +121,10 @@ def _draw(place: DeltaGenerator, name: str) -> None:
             page=name,
             query=urlencode({each: to for each, to in shown.items() if each not in never}, doseq=True),
             revealed=sorted(questions.revealed()),
-            question=_poll(asked) if asked else None,
-            wish=memory.get(_WISH),
+            question=_poll(question) if question else None,
+            request=memory.get(_REQUEST),
             known=(here.room, here.teaches, here.trouble, questions.why_covered()),
-            on_seat=_sit,
+            on_seat=_set_seat,
             on_reveal=_reveal,
         )
 
@@ -138,7 +138,7 @@ def room_bar(
     query: str,
     revealed: list[str],
     question: Poll | None,
-    wish: tuple[str, str, str] | None,
+    request: tuple[str, str, str] | None,
     known: tuple[str, bool, str, str],
     on_seat: Callable[[str, bool, str, str], None],
     on_reveal: Callable[[list[str]], None],
@@ -151,7 +151,7 @@ def room_bar(
         query: Complete link of the page, including defaults.
         revealed: Lessons with revealed answers.
         question: Question of the page.
-        wish: Request for the browser, executed once: an identifier, the action, and the code of a room.
+        request: Action for the browser, executed once: an identifier, the action, and the code of a room.
         known: Python's values from `on_seat`.
         on_seat: Called with the room, whether the visitor teaches, the problem (see `Seat`), and the reason
             why answers stay covered (see `question.why_covered`).
@@ -159,7 +159,7 @@ def room_bar(
     """
 
 
-def _sit(room: str, teaches: bool, trouble: str, covered: str) -> None:
+def _set_seat(room: str, teaches: bool, trouble: str, covered: str) -> None:
     memory.put(_SEAT, Seat(room, teaches, trouble))
     questions.keep_covered(covered, in_room=bool(room))
 
@@ -168,15 +168,15 @@ def _reveal(names: list[str]) -> None:
     questions.reveal(PAGES.intersection(names))
 
 
-def _poll(asked: Question) -> Poll:
-    right = None if asked.right is None else list(asked.options).index(asked.right)
-    options = [_cut(option, MAX_OPTION_LENGTH) for option in asked.options]
+def _poll(question: Question) -> Poll:
+    right = None if question.right is None else list(question.options).index(question.right)
+    options = [_shortened(option, MAX_OPTION_LENGTH) for option in question.options]
     return {
-        "question": _cut(_plain(asked.text), MAX_LENGTH),
-        "sentence": _cut(questions.sentence_of_page(), MAX_LENGTH) if asked.of_sentence else "",
+        "question": _shortened(_plain(question.text), MAX_LENGTH),
+        "sentence": _shortened(questions.sentence_of_page(), MAX_LENGTH) if question.of_sentence else "",
         "options": options,
         "right": right,
-        "own": asked.own,
+        "own": question.own,
     }
 
 
@@ -188,5 +188,5 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", plain).replace("\u2060", "")
 
 
-def _cut(text: str, maximum: int) -> str:
+def _shortened(text: str, maximum: int) -> str:
     return text if len(text) <= maximum else f"{text[: maximum - 1]}…"

@@ -1,13 +1,13 @@
-/* pointing: what in a page's pictures a teacher means, and the frame around it in everybody's page. */
+/* pointing: the element of a picture that a teacher points at, and the frame around it on every page. */
 
 import { element } from "../../widgets/dom.js";
 
-const KEY = "st-key-"; // Streamlit marks each part that has a key so
+const KEY = "st-key-"; // Streamlit's class prefix of parts with a key
 const PICTURES =
   '[data-testid="stBidiComponentIsolated"], .stPlotlyChart, [data-testid="stImage"], .stSelectbox, .stMultiSelect, .stTextInput, .stNumberInput';
 const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
 const THINGS = "button, [role], [data-key], td, th, text";
-const LARGE = 150; // pixels: in what is larger both ways, a place is meant
+const LARGE = 150; // pixels; in an element larger than this both ways, the position counts
 const MAX_LENGTH = 80; // characters
 
 /** Returns the root of a picture's elements.
@@ -24,13 +24,13 @@ function isLarge(one) {
 /** Returns the clicked element of a picture; undefined outside of all pictures.
  * @param {MouseEvent} event
  * @returns {import("./room.js").Point | undefined} */
-export function meant(event) {
-  const way = event.composedPath();
-  const picture = way.find((one) => one instanceof Element && one.matches(PICTURES) && !one.closest(NO_PICTURES));
+export function pointOf(event) {
+  const path = event.composedPath();
+  const picture = path.find((one) => one instanceof Element && one.matches(PICTURES) && !one.closest(NO_PICTURES));
   if (!(picture instanceof Element)) return undefined;
   const root = inside(picture);
   const part = picture.closest(`[class*="${KEY}"]`);
-  const [clicked] = /** @type {Element[]} */ (way);
+  const [clicked] = /** @type {Element[]} */ (path);
   const around = clicked.closest(THINGS);
   const thing = around && root.contains(around) && !isLarge(around) ? around : clicked;
   const steps = [];
@@ -55,7 +55,7 @@ function find({ picture, place }) {
   const [which, ...steps] = path.split(".").map(Number);
   const root = part && [...part.querySelectorAll(PICTURES)][which];
   const thing = root && steps.reduce((one, step) => one?.children[step], inside(root));
-  const node = /** @type {Element} */ (thing) ?? part; // if the picture has changed, frame it as a whole
+  const node = /** @type {Element} */ (thing) ?? part; // if the picture has changed, frame all of it
   if (!node?.checkVisibility({ visibilityProperty: true })) return undefined;
   const { left, top, width, height } = node.getBoundingClientRect();
   if (!thing || !down) return { node, left, top, width, height };

@@ -3,7 +3,7 @@
 import { element } from "../../widgets/dom.js";
 import { room } from "./room.js";
 
-// Round whose votes the teacher sees before the students do; 0 for none. Kept across pages.
+// The round with votes that only the teacher sees; 0 for none. Kept across pages.
 let peeked = 0;
 const PEEK = "Show the votes on this screen";
 
@@ -24,7 +24,7 @@ export class PollPanel {
     this.options = element("ul", { class: "options" });
     this.note = element("p", { class: "note" });
     this.close = button("Close the vote", () => room.act({ do: "close" }));
-    this.peek = button("", () => this.look(), PEEK);
+    this.peek = button("", () => this.togglePeek(), PEEK);
     this.show = button("Show votes and answer to all", show);
     this.again = button("Vote again", () => room.act({ do: "again" }));
     this.clear = button("Done", () => room.act({ do: "clear" }));
@@ -40,9 +40,9 @@ export class PollPanel {
     this.sentence.hidden = isShown || !poll?.sentence;
     this.buttons.hidden = !room.teaches;
     if (!poll) return;
-    const made = JSON.stringify([poll.question, poll.sentence, poll.options, room.teaches]);
-    if (made !== this.made) this.make(poll);
-    this.made = made;
+    const built = JSON.stringify([poll.question, poll.sentence, poll.options, room.teaches]);
+    if (built !== this.built) this.build(poll);
+    this.built = built;
     const solvedNow = poll.shown && !this.poll?.shown;
     this.poll = poll;
     for (const [at, option] of poll.options.entries()) this.mark(this.options.children[at], option, at);
@@ -56,14 +56,14 @@ export class PollPanel {
     this.again.style.visibility = poll.shown ? "hidden" : ""; // the answer is known
   }
 
-  /** Shows the votes to the teacher only, or covers them again: this screen may be the projector's. */
-  look() {
+  /** Shows the votes on the teacher's screen only, or hides them again, because that screen may be projected. */
+  togglePeek() {
     peeked = peeked === this.poll.round ? 0 : this.poll.round;
     this.update(this.poll, Boolean(this.question.hidden));
   }
 
   /** @param {import("./room.js").Poll} poll */
-  make({ question, sentence, options }) {
+  build({ question, sentence, options }) {
     this.question.textContent = question;
     this.sentence.textContent = sentence;
     const vote = (at) => () => this.poll.open && room.act({ do: "vote", round: this.poll.round, option: at });
@@ -83,10 +83,10 @@ export class PollPanel {
       label.setAttribute("aria-disabled", String(!open));
     }
     const ofAll = before ? before.reduce((sum, count) => sum + count, 0) : 0;
-    const seen = shown || peeked === round;
+    const visible = shown || peeked === round;
     bars.replaceChildren(
-      ...(seen && before ? [barOf("first", before[at], ofAll)] : []),
-      ...(seen && counts ? [barOf(before ? "now" : "votes", counts[at], votes)] : []),
+      ...(visible && before ? [barOf("first", before[at], ofAll)] : []),
+      ...(visible && counts ? [barOf(before ? "now" : "votes", counts[at], votes)] : []),
     );
   }
 

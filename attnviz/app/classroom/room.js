@@ -2,22 +2,22 @@
 
 /**
  * The server's state of a room; `rooms.py` decides what each window receives.
- * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
+ * @typedef {{ path: string, query: string, reveal: string[] }} TeacherView a page, its complete link, revealed lessons
  * @typedef {{ words: string, picture: string, place: string }} Point the text; the key of the page's part; the
  *   element in it ("0.2.1"), and the position in the element, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, sentence: string, options: string[], counts: number[], before: number[], right: number,
  *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are counted from 0;
  *   null: unknown
- * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll,
+ * @typedef {{ n: number, view: TeacherView, point: Point, poll: Poll,
  *   people: { here: number, following: number } }} State
  * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
  *   not follow
  */
 
-const KEPT = "attnviz:room";
-const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
-const MAX_RETRY_DELAY = 3000; // before the next try to connect
-const VIEWS_APART = 250; // the server passes on four views a second
+const STORAGE_KEY = "attnviz:room";
+const HEARTBEAT = 20_000; // milliseconds; the server disconnects clients that are silent for a minute
+const MAX_RETRY_DELAY = 3000; // milliseconds
+const VIEW_INTERVAL = 250; // milliseconds; the server relays four views a second
 const MAX_QUERY = 3000; // characters; also in rooms.py
 
 /** Returns a typed code in the server's form.
@@ -26,7 +26,7 @@ export const codeOf = (typed) => typed.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
 /** Returns a link with sorted parameters, for comparison.
  * @param {string} query */
-export function inOrder(query) {
+export function sortedQuery(query) {
   const parts = new URLSearchParams(query);
   parts.sort();
   return parts.toString();
@@ -37,7 +37,7 @@ const token = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) =
 
 /** The connection to a room; dispatches "change" after every change. */
 class Room extends EventTarget {
-  /** @type {Seat} null: in no room */
+  /** @type {Seat} null: not in a room */
   seat = null;
   /** @type {State} null: not received yet */
   state = null;
@@ -47,15 +47,15 @@ class Room extends EventTarget {
   failures = 0; // in a row
   /** @type {WebSocket} */
   #socket;
-  /** @type {PlaceOfTeacher} */
+  /** @type {TeacherView} */
   #view;
-  /** @type {PlaceOfTeacher} the last view with a link that is too long */
+  /** @type {TeacherView} the last view with a link that is too long */
   #tooLong;
 
   /** Restores the seat of this browser; call it once. */
   begin() {
     try {
-      this.seat = JSON.parse(localStorage.getItem(KEPT));
+      this.seat = JSON.parse(localStorage.getItem(STORAGE_KEY));
     } catch {
       // Storage is unavailable or its content invalid: there is no seat.
     }
@@ -76,7 +76,7 @@ class Room extends EventTarget {
   /** Opens a new room. */
   open() {
     if (this.seat) return;
-    this.#sit({ room: "" }); // until the server has named it
+    this.#sit({ room: "" }); // the server sends the code
     this.#connect();
   }
 
@@ -115,10 +115,10 @@ class Room extends EventTarget {
   }
 
   /** Sends the teacher's current page.
-   * @param {PlaceOfTeacher} view */
+   * @param {TeacherView} view */
   show(view) {
     this.#view = view;
-    this.pushing ??= setTimeout(() => this.#push(), VIEWS_APART);
+    this.pushing ??= setTimeout(() => this.#push(), VIEW_INTERVAL);
   }
 
   /** Sends an action of the teacher or a student.
@@ -152,8 +152,8 @@ class Room extends EventTarget {
     this.seat = seat;
     this.trouble = "";
     try {
-      if (!seat) localStorage.removeItem(KEPT);
-      else if (seat.room) localStorage.setItem(KEPT, JSON.stringify(seat));
+      if (!seat) localStorage.removeItem(STORAGE_KEY);
+      else if (seat.room) localStorage.setItem(STORAGE_KEY, JSON.stringify(seat));
     } catch {
       // Without storage, the seat is lost with the page.
     }
@@ -178,12 +178,12 @@ class Room extends EventTarget {
 
   #hear(message) {
     if (message.error) {
-      if (message.fatal) this.leave(); // there is no such room, or the key is wrong; else the seat is kept
+      if (message.fatal) this.leave(); // there is no such room, or the key is wrong; otherwise keep the seat
       this.trouble = message.error;
     } else if (message.key) {
       this.#sit({ room: message.room, key: message.key });
     } else {
-      if (message.n === this.state?.n) this.trouble = ""; // repeated: the store was away, and is back
+      if (message.n === this.state?.n) this.trouble = ""; // a repeated state: the store is available again
       const returned = !this.connected;
       this.state = message;
       this.connected = true;

@@ -1,30 +1,30 @@
-/* room_bar: what a live room needs on every page: who is here, following, a poll, and pointing. */
+/* room_bar: the bar of a live room on every page: presence, following, polls, and pointing. */
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
 import { button, places, PollPanel } from "./poll.js";
-import { meant, Spot } from "./pointing.js";
-import { inOrder, room } from "./room.js";
+import { pointOf, Spot } from "./pointing.js";
+import { sortedQuery, room } from "./room.js";
 import styles from "./room_bar.css";
 
 const SOON = 100; // milliseconds
-const REPEAT = 2000; // before a page that the server did not take is requested again
+const REPEAT = 2000; // milliseconds, before an unanswered request for a page is repeated
 const MAX_REPEAT = 10_000;
 const [POLL, END] = ["Poll this page's question", "End it for all?"];
-const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+const CLICK_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
 /**
- * The message of bar.py, described there.
- * @typedef {{ page: string, query: string, revealed: string[], wish: [string, string, string] | null,
+ * Message from bar.py, documented there.
+ * @typedef {{ page: string, query: string, revealed: string[], request: [string, string, string] | null,
  *   known: [string, boolean, string, string], question: { question: string, sentence: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
 
 // State that is kept when the page changes.
-let done = ""; // the last wish
-let taken = ""; // the last view of the teacher's that this page went to
+let done = ""; // the last executed request
+let followed = ""; // the last of the teacher's views that this page opened
 let folded = false;
-/** @type {{ view: import("./room.js").PlaceOfTeacher, tries: number }} */
+/** @type {{ view: import("./room.js").TeacherView, tries: number }} */
 let goal = null; // where this page is going, until Python has drawn it
 
 /** @extends {View<Message>} */
@@ -40,11 +40,11 @@ class RoomBar extends View {
       this.draw();
     };
     this.fold = button("", fold, "Show question");
-    this.follow = button("", () => this.turn(!room.follows));
+    this.follow = button("", () => this.setFollowing(!room.follows));
     this.pollButton = button("", () => room.act({ do: "poll", ...this.data.question }), POLL);
     this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
-    this.end = button("", () => this.endTwice(), END);
+    this.end = button("", () => this.confirmEnd(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.leading = places(this.pollButton, this.point, this.end);
     this.row.append(this.follow, this.fold, this.leading);
@@ -55,7 +55,7 @@ class RoomBar extends View {
     this.root = element("section", { class: "root room-bar", "aria-label": label }, this.spot.root, this.panel, this.row);
     this.aiming = false;
     this.clicked = (event) => this.pointAt(event);
-    for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
+    for (const each of CLICK_EVENTS) window.addEventListener(each, this.clicked, { capture: true });
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
@@ -66,7 +66,7 @@ class RoomBar extends View {
 
   close() {
     room.removeEventListener("change", this.changed);
-    for (const each of OF_A_CLICK) window.removeEventListener(each, this.clicked, { capture: true });
+    for (const each of CLICK_EVENTS) window.removeEventListener(each, this.clicked, { capture: true });
     this.spot.show(null, false);
     clearTimeout(this.repeat);
     super.close();
@@ -75,13 +75,13 @@ class RoomBar extends View {
   /** @param {Message} data */
   update(data) {
     const arrived = data.page !== this.data?.page;
-    if (arrived) [this.requested, this.aiming] = ["", false]; // on the way here it may have been lost
+    if (arrived) [this.requested, this.aiming] = ["", false]; // a request may be lost during a change of page
     this.data = data;
-    if (data.wish && data.wish[0] !== done) {
-      done = data.wish[0];
-      const [, what, code] = data.wish;
-      if (what === "open") room.open();
-      else if (what === "join") room.join(code);
+    if (data.request && data.request[0] !== done) {
+      done = data.request[0];
+      const [, action, code] = data.request;
+      if (action === "open") room.open();
+      else if (action === "join") room.join(code);
       else room.leave();
     }
     if (room.teaches && data.page !== "classroom" && !document.hidden) {
@@ -93,8 +93,8 @@ class RoomBar extends View {
 
   /** Starts or stops following the teacher.
    * @param {boolean} on */
-  turn(on) {
-    taken = "";
+  setFollowing(on) {
+    followed = "";
     room.follow(on);
   }
 
@@ -117,9 +117,9 @@ class RoomBar extends View {
     this.point.setAttribute("aria-pressed", String(this.points));
     this.point.classList.toggle("on", this.points);
     this.end.textContent = this.ending ? END : "End room";
-    const onWall = this.root.hasAttribute("data-teacher"); // there the vote takes the screen
-    const asksIt = poll?.question === this.data.question?.question;
-    this.poll.update(poll ?? null, teaches && !onWall && asksIt);
+    const projected = this.root.hasAttribute("data-teacher"); // the vote then covers the screen
+    const isAsked = poll?.question === this.data.question?.question;
+    this.poll.update(poll ?? null, teaches && !projected && isAsked);
     this.fold.hidden = !poll;
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
@@ -149,13 +149,13 @@ class RoomBar extends View {
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 
-  /** Returns whether the page Classroom offers to join a room; that page shows its own errors. */
+  /** Returns whether the Classroom page offers to join a room; that page shows its own errors. */
   get atEntrance() {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** The page Classroom is drawn by where one sits; no answer is revealed while a vote is open, nor
-   * who follows: a teacher's *Reveal* is everybody's. */
+  /** Sends Python the seat, which the Classroom page shows, and why the answer stays covered: a vote is open,
+   * or the visitor follows a teacher, who reveals it for all. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
@@ -180,9 +180,9 @@ class RoomBar extends View {
     this.draw();
   }
 
-  /** @param {MouseEvent} event scripted clicks, such as a clicker's step, do not count as the teacher's */
+  /** @param {MouseEvent} event scripted clicks, such as those of a clicker, do not point */
   pointAt(event) {
-    const point = this.points && event.isTrusted && meant(event);
+    const point = this.points && event.isTrusted && pointOf(event);
     if (!point) return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -197,7 +197,7 @@ class RoomBar extends View {
     if (answered && !room.trouble) this.trigger("reveal", { names: [...revealed, page] });
   }
 
-  endTwice() {
+  confirmEnd() {
     if (this.ending) return room.end();
     this.ending = setTimeout(() => {
       this.ending = undefined;
@@ -206,12 +206,12 @@ class RoomBar extends View {
     return this.draw();
   }
 
-  /** @param {import("./room.js").PlaceOfTeacher | false} view the teacher's page */
+  /** @param {import("./room.js").TeacherView | false} view the teacher's page */
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
-    if (text === taken) return;
-    taken = text;
+    if (text === followed) return;
+    followed = text;
     goal = { view, tries: 0 };
     this.arrive();
   }
@@ -224,7 +224,7 @@ class RoomBar extends View {
     }
     const { view, tries } = goal;
     const here = this.data.page === view.path;
-    const same = here && inOrder(this.data.query) === inOrder(view.query);
+    const same = here && sortedQuery(this.data.query) === sortedQuery(view.query);
     // Do not repeat requests that the page cannot fulfil.
     if (same || (here && tries > 1)) {
       goal = null;
@@ -247,7 +247,7 @@ class RoomBar extends View {
     this.repeat = setTimeout(() => goal && this.arrive(), wait);
   }
 
-  /** @param {import("./room.js").PlaceOfTeacher} view */
+  /** @param {import("./room.js").TeacherView} view */
   uncover(view) {
     const same = JSON.stringify([...view.reveal].sort()) === JSON.stringify([...this.data.revealed].sort());
     if (!same) this.trigger("reveal", { names: view.reveal });

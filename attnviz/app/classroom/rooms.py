@@ -28,15 +28,15 @@ LEFT_SECONDS = 900.0
 """Lifetime of a room after its teacher has left."""
 
 AWAY_SECONDS = 30.0
-"""Timeout after which a person without messages counts as gone: their server may have ended."""
+"""Timeout after which a person without messages counts as gone, because their server may have ended."""
 
 MAX_STUDENTS = 500
 """Maximum number of students in a room."""
 
-UNCLEAR = "The server cannot read what this page has sent. Reload the page."
+UNCLEAR = "The server cannot read this page's message. Reload the page."
 
-_SIGNS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
-_CODE = re.compile(f"[{_SIGNS}]{{6}}")
+_CODE_CHARACTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
+_CODE = re.compile(f"[{_CODE_CHARACTERS}]{{6}}")
 _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 _MAX_QUERY = 3_000  # characters; also in room.js
 _MAX_POINT = 500  # characters
@@ -115,7 +115,7 @@ class Poll:
     def _votes_of(self, voters: Container[str]) -> dict[str, int]:
         return {voter: option for voter, option in self.votes.items() if voter in voters}
 
-    def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
+    def visible_to(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
         """Return the state visible to a student, or to the teacher (None)."""
         visible = self.shown or voter is None
         counts = self.counts(here)
@@ -143,7 +143,7 @@ class Room:
         key: Hash of the teacher's key.
         salt: Salt of the voters' hashes, which differ between rooms.
         view: The teacher's view: page, URL query, and revealed lessons.
-        point: What the teacher points at: text, part of the page, and position in it; see `room.js`.
+        point: Target of the teacher's pointing: text, part of the page, and position in it; see `room.js`.
         rounds: Number of rounds of voting so far.
         people: Students in the room, by the hashes of their tokens.
         last_led: Time of the last message from a teacher's window, in seconds since 1970.
@@ -165,18 +165,18 @@ class Room:
         return min(self.ends, self.last_led + LEFT_SECONDS)
 
     @classmethod
-    def read(cls, text: str) -> Room:
+    def parse(cls, text: str) -> Room:
         """Parse a serialized room."""
         fields = json.loads(text)
         fields["people"] = {voter: Person(*person) for voter, person in fields["people"].items()}
         fields["poll"] = fields["poll"] and Poll(**fields["poll"])
         return cls(**fields)
 
-    def written(self) -> str:
+    def serialized(self) -> str:
         """Serialize the room."""
         return json.dumps(asdict(self))
 
-    def seen_by(self, voter: str | None) -> dict[str, Any]:
+    def visible_to(self, voter: str | None) -> dict[str, Any]:
         """Return the state visible to a student, or to the teacher (None)."""
         here = {
             "here": len(self.people),
@@ -185,7 +185,7 @@ class Room:
         return {
             "view": self.view,
             "point": self.point,
-            "poll": self.poll and self.poll.seen_by(voter, self.people),
+            "poll": self.poll and self.poll.visible_to(voter, self.people),
             "people": here if voter is None else None,
         }
 
@@ -199,13 +199,13 @@ class Room:
             raise NoEntry("This room has another teacher.")
         self.last_led = now
 
-    def voter(self, given: object) -> str:
+    def voter(self, value: object) -> str:
         """Return the id of the student with this browser token.
 
         Raises:
-            NoEntry: this is no token.
+            NoEntry: this is not a token.
         """
-        return hmac.new(bytes.fromhex(self.salt), token(given).encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(bytes.fromhex(self.salt), token(value).encode(), hashlib.sha256).hexdigest()[:32]
 
     def join(self, voter: str, now: float) -> None:
         """Admit a student, possibly again.
@@ -213,12 +213,12 @@ class Room:
         Raises:
             Refused: the room is full.
         """
-        self.meet({voter} & set(self.people), set(), now)
+        self.update_presence({voter} & set(self.people), set(), now)
         if voter not in self.people and len(self.people) >= MAX_STUDENTS:
             raise Refused(f"This room is full: the limit is {MAX_STUDENTS} students.")
         self.people.setdefault(voter, Person(now))
 
-    def meet(self, here: Set[str], left: Set[str], now: float) -> None:
+    def update_presence(self, here: Set[str], left: Set[str], now: float) -> None:
         """Record who is here and who has left; remove students after a timeout."""
         for voter in here:
             following = self.people[voter].following if voter in self.people else True
@@ -267,8 +267,8 @@ class Room:
                 self._ask(question, options, message.get("right"), message.get("sentence", ""))
             case {"do": "clear"}:
                 self.poll = None
-            case {"do": "again" | "close" | "show" as what}:
-                self._go_on(what)
+            case {"do": "again" | "close" | "show" as action}:
+                self._advance(action)
             case _:
                 raise Refused(UNCLEAR)
 
@@ -284,14 +284,14 @@ class Room:
         self.rounds += 1
         self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
-    def _go_on(self, what: str) -> None:
+    def _advance(self, action: str) -> None:
         """Start a second vote, close the vote, or show the counts."""
         if self.poll is None:
             raise Refused("There is no question. Start a poll first.")
         counts = self.poll.counts(self.people)
-        if what != "again":
+        if action != "again":
             self.poll.close(self.people)
-            self.poll.shown |= what == "show"
+            self.poll.shown |= action == "show"
         elif self.poll.shown:
             raise Refused("The answer is already shown. A second vote must start before that.")
         elif any(counts):  # otherwise the button was pressed twice
@@ -299,7 +299,7 @@ class Room:
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
 
-def opened(now: float) -> tuple[Room, str]:
+def new_room(now: float) -> tuple[Room, str]:
     """Return a new room, and the teacher's key, which the room does not store."""
     key = secrets.token_urlsafe(16)
     return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), last_led=now), key
@@ -307,25 +307,25 @@ def opened(now: float) -> tuple[Room, str]:
 
 def new_code() -> str:
     """Return a random code, one of 31⁶ (900 million)."""
-    return "".join(secrets.choice(_SIGNS) for _ in range(6))
+    return "".join(secrets.choice(_CODE_CHARACTERS) for _ in range(6))
 
 
 def code(typed: object) -> str:
-    """Normalize a typed code, which can have lower case and spaces.
+    """Normalize a typed code: upper case, no spaces.
 
     Raises:
         NoEntry: the text is not a code.
     """
-    meant = "".join(typed.upper().split()) if isinstance(typed, str) else ""
-    if not _CODE.fullmatch(meant):
+    normalized = "".join(typed.upper().split()) if isinstance(typed, str) else ""
+    if not _CODE.fullmatch(normalized):
         raise NoEntry("Invalid code. A code has six letters and digits, without 0, O, 1, I and L.")
-    return meant
+    return normalized
 
 
-def no_room(meant: str) -> NoEntry:
-    """Return the error for a room that does not exist or has ended."""
+def no_room(room: str) -> NoEntry:
+    """Return the error for a room that does not exist, or has ended."""
     return NoEntry(
-        f"There is no room {meant}. Compare the code with the teacher's. A room ends when its teacher ends "
+        f"There is no room {room}. Compare the code with the teacher's. A room ends when its teacher ends "
         f"it, {LEFT_SECONDS / 60:.0f} minutes after the teacher has left, and {HOURS} hours after it opened."
     )
 
@@ -334,15 +334,15 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def token(given: object) -> str:
+def token(value: object) -> str:
     """Validate the token of a browser.
 
     Raises:
         NoEntry: the text is not a token.
     """
-    if not isinstance(given, str) or not _TOKEN.fullmatch(given):
+    if not isinstance(value, str) or not _TOKEN.fullmatch(value):
         raise NoEntry(UNCLEAR)
-    return given
+    return value
 
 
 def _checked_view(view: object) -> dict[str, Any]:

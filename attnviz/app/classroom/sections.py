@@ -33,9 +33,9 @@ def draw() -> None:
         _entrance(seat.trouble)
     elif seat.teaches:
         with st.container(key="room"):
-            _of_the_teacher(seat.room)
+            _draw_for_teacher(seat.room)
     else:
-        _of_a_student(seat.room)
+        _draw_for_student(seat.room)
 
 
 def for_teachers() -> None:
@@ -54,15 +54,15 @@ def _entrance(trouble: str) -> None:
     with join:
         st.header("Join a room", anchor=False)
         st.markdown(
-            "Your teacher shows a code. You need no name and no account. Your pages "
-            "then go where your teacher's page goes, until you choose *Stop following*."
+            "Your teacher shows a code. You need no name and no account. Your page "
+            "then follows your teacher's, until you choose *Stop following*."
         )
-        code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))
+        code = code_in(ROOM.draw("Room code", placeholder="ABC DEF", max_chars=300))
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")
         if pressed or (code and memory.get(_TRIED) != code):
-            bar.wish("join", code)
+            bar.request("join", code)
         memory.put(_TRIED, code)
     with teach:
         st.header("Start a room", anchor=False)
@@ -70,19 +70,19 @@ def _entrance(trouble: str) -> None:
             "Students join by a code or a QR code. Their pages follow yours, and you can point at things. "
             "Poll the question of a page, or *Write a quiz question*."
         )
-        st.button("Open a room", on_click=bar.wish, args=("open",))
+        st.button("Open a room", on_click=bar.request, args=("open",))
 
 
-def _of_the_teacher(code: str) -> None:
+def _draw_for_teacher(code: str) -> None:
     st.html(_STYLE)
-    app = address.for_others()
-    joins = app and f"{app}/classroom?{ROOM.name}={code}"
+    app = address.shared_url()
+    join_url = app and f"{app}/classroom?{ROOM.name}={code}"
     words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
     with words:
-        st.markdown("Code of this room:")
+        st.markdown("Room code:")
         st.html(f'<div class="room-code">{escape(code)}</div>')
-        if joins:
-            shown = joins.removeprefix("http://").removesuffix(f"?room={code}")
+        if join_url:
+            shown = join_url.removeprefix("http://").removesuffix(f"?room={code}")
             st.markdown("Students on the same network join at this address:")
             st.html(f'<div class="room-address">{escape(shown)}</div>')
         else:
@@ -91,15 +91,15 @@ def _of_the_teacher(code: str) -> None:
                 "address that your students will use, not at `localhost`.",
                 icon=":material/wifi_off:",
             )
-    if joins:
+    if join_url:
         with picture:
-            picture_of = escape(f"QR code of {joins}")
-            st.html(f'<img class="room-qr" alt="{picture_of}" src="{escape(address.qr_code(joins))}">')
+            description = escape(f"QR code of {join_url}")
+            st.html(f'<img class="room-qr" alt="{description}" src="{escape(address.qr_code(join_url))}">')
 
 
-def _of_a_student(code: str) -> None:
+def _draw_for_student(code: str) -> None:
     st.markdown(
-        f"You are in room **{markdown.plain(code)}**. Your pages go where your teacher's page goes. *Stop "
+        f"You are in room **{markdown.plain(code)}**. Your page follows your teacher's. *Stop "
         "following*, in the bar below, lets you look around on your own; *Follow again* brings you back."
     )
-    st.button("Leave the room", on_click=bar.wish, args=("leave",))
+    st.button("Leave the room", on_click=bar.request, args=("leave",))

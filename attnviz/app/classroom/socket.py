@@ -1,7 +1,7 @@
 """The rooms' WebSocket: admits teacher and students, handles their messages, and sends each their state.
 
-Each message is a JSON object. After each change, a window receives the whole state visible to it. An error
-with `fatal` is the last message, and the browser forgets its seat. After any other end of the connection it
+Each message is a JSON object. After each change, a window receives the complete state visible to it. An error
+with `fatal` is the last message, and the browser forgets its seat. After any other end of the connection, it
 keeps its seat and reconnects.
 """
 
@@ -25,16 +25,14 @@ from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import Store, add, update
 
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts of the first and of the next message
-_MAX_BYTES = (
-    8192  # maximum bytes of a message: a question of 400 emoji about 400 with 6 options of 80 has 5,120
-)
+_MAX_BYTES = 8192  # maximum bytes of a message; a poll with the longest texts, all of them emoji, has 5,120
 _MAX_RECEIVED_BYTES = 2**16  # maximum bytes of an invalid message that keeps the socket open
 _MAX_MESSAGES = 10  # maximum messages per second and window
-_WRONG_SECONDS = 1.0  # delay before a wrong code or key is refused
-_LOOK_SECONDS = 0.25  # between two reads of the store, and between two messages to one window
-_MEET_SECONDS = 10.0  # interval of presence updates to the store
-_SWEEP_SECONDS = 60.0
-_AWAY = (
+_REFUSAL_SECONDS = 1.0  # delay before a wrong code or key is refused
+_POLL_SECONDS = 0.25  # interval between reads of the store, and between messages to a window
+_PRESENCE_SECONDS = 10.0  # interval of presence updates to the store
+_SWEEP_SECONDS = 60.0  # interval between deletions of ended rooms
+_UNAVAILABLE = (
     "The rooms of this server are unavailable at the moment, and your last action may be lost. "
     "The page works without the room, and reconnects automatically."
 )
@@ -52,7 +50,7 @@ class _Window:
 
     Attributes:
         voter: Id of the student in the room; None for the teacher.
-        news: Set when there may be something to send.
+        changed: Set when there may be something to send.
         error: Error to send, and whether it is fatal; None for no error.
         sent: Last sent state.
     """
@@ -60,17 +58,17 @@ class _Window:
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
         self.voter: str | None = None
-        self.news = asyncio.Event()
-        self.news.set()
+        self.changed = asyncio.Event()
+        self.changed.set()
         self.error: tuple[str, bool] | None = None
         self.sent: dict[str, Any] | None = None
         self._second, self._messages = 0.0, 0
 
-    def refuse(self, why: str, *, fatal: bool = False) -> None:
+    def refuse(self, reason: str, *, fatal: bool = False) -> None:
         """Queue an error message."""
         if self.error is None or fatal:
-            self.error = why, fatal
-        self.news.set()
+            self.error = reason, fatal
+        self.changed.set()
 
     def too_fast(self) -> bool:
         """Return whether the rate limit is exceeded; the first such message gets an error."""
@@ -81,56 +79,56 @@ class _Window:
             self.refuse("Too many clicks in a second: some were ignored.")
         return self._messages > _MAX_MESSAGES
 
-    async def send(self, live: _Live) -> None:
+    async def send(self, live: _LiveRoom) -> None:
         """Send errors and states, at most four times a second, until the socket closes."""
         with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
             while True:
-                await self.news.wait()
-                self.news.clear()
+                await self.changed.wait()
+                self.changed.clear()
                 if self.error:
-                    (why, fatal), self.error = self.error, None
-                    await _send(self.socket, {"error": why, "fatal": fatal})
+                    (reason, fatal), self.error = self.error, None
+                    await _send(self.socket, {"error": reason, "fatal": fatal})
                     if fatal:
                         await self.socket.close(_CLOSED)
                         return
-                seen = live.room.seen_by(self.voter)
+                seen = live.room.visible_to(self.voter)
                 if seen != self.sent:
                     await _send(self.socket, {"n": live.number, **seen})
                     self.sent = seen
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
 
 
-class _Live:
+class _LiveRoom:
     """A room with windows in this process.
 
     Attributes:
         number, room: Latest known state, with its number.
         windows: Windows, oldest first.
-        left: Students who closed their last window here, not yet written to the store.
-        met: Time of the last update of the store with who is here.
+        left: Students who closed their last window here; not yet written to the store.
+        presence_time: Time of the last presence update to the store.
     """
 
     def __init__(self, number: int, room: Room) -> None:
         self.number, self.room = number, room
         self.windows: list[_Window] = []
         self.left: set[str] = set()
-        self.met = time.monotonic()
+        self.presence_time = time.monotonic()
 
-    def learn(self, number: int, room: Room) -> None:
+    def set_state(self, number: int, room: Room) -> None:
         """Set a newer state, and notify the windows."""
         if number > self.number:
             self.number, self.room = number, room
         for window in self.windows:
-            window.news.set()
+            window.changed.set()
 
-    def meeting(self) -> Callable[[Room], None]:
-        """Return the update of the store with who is here now, and who has left."""
+    def presence_update(self) -> Callable[[Room], None]:
+        """Return a function that records in a room who is here and who has left."""
         here, left, self.left = self.here(), self.left - self.here(), set()
         now, has_teacher = time.time(), any(window.voter is None for window in self.windows)
-        self.met = time.monotonic()
+        self.presence_time = time.monotonic()
 
         def meet(room: Room) -> None:
-            room.meet(here, left, now)
+            room.update_presence(here, left, now)
             room.last_led = now if has_teacher else room.last_led
 
         return meet
@@ -150,7 +148,7 @@ class Rooms:
     def __init__(self, store: Store) -> None:
         self.route = WebSocketRoute("/{below:path}room", self._visit)
         self._store = store
-        self._live: dict[str, _Live] = {}
+        self._live: dict[str, _LiveRoom] = {}
         self._thread = ThreadPoolExecutor(1, "rooms")
         self._away_until = 0.0
 
@@ -168,10 +166,10 @@ class Rooms:
     # The store ----------------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Access the store, in the one thread that may block.
+        """Access the store in the only thread that may block.
 
         Raises:
-            StoreUnavailable: it failed now or within the last second, so that no requests pile up.
+            StoreUnavailable: it failed now, or failed within the last second and is not tried again yet.
         """
 
         def in_thread() -> Result:
@@ -190,40 +188,40 @@ class Rooms:
         """Change the room with a typed code, and return its normalized code."""
         code = rooms.code(typed)
         number, room = await self._do(update, self._store, code, change)
-        self._live.setdefault(code, _Live(number, room)).learn(number, room)
+        self._live.setdefault(code, _LiveRoom(number, room)).set_state(number, room)
         return code
 
     async def _watch(self) -> None:
-        """Read changes of other processes, report who is here, and delete ended rooms."""
-        swept, away = -_SWEEP_SECONDS, False
+        """Read the changes of other processes, report who is here, and delete ended rooms."""
+        swept, unavailable = -_SWEEP_SECONDS, False
         while True:
             try:
                 if time.monotonic() - swept > _SWEEP_SECONDS:
                     await self._do(self._store.sweep)
                     swept = time.monotonic()
                 if self._live:
-                    await self._look()
+                    await self._synchronize()
             except StoreUnavailable:
-                if not away:
-                    self._to_all(_AWAY)
-                away = True
+                if not unavailable:
+                    self._to_all(_UNAVAILABLE)
+                unavailable = True
             else:
-                if away:
+                if unavailable:
                     self._to_all(None)
-                away = False
-            await asyncio.sleep(_LOOK_SECONDS)
+                unavailable = False
+            await asyncio.sleep(_POLL_SECONDS)
 
-    async def _look(self) -> None:
+    async def _synchronize(self) -> None:
         numbers = await self._do(self._store.numbers, list(self._live))
         for code, live in list(self._live.items()):
             if code not in numbers:
                 self._close(code)
                 continue
-            if live.left or time.monotonic() - live.met > _MEET_SECONDS:
+            if live.left or time.monotonic() - live.presence_time > _PRESENCE_SECONDS:
                 with suppress(NoEntry):  # it was closed just now
-                    await self._change(code, live.meeting())
+                    await self._change(code, live.presence_update())
             elif numbers[code] > live.number and (found := await self._do(self._store.read, code)):
-                live.learn(found[0], Room.read(found[1]))
+                live.set_state(found[0], Room.parse(found[1]))
             if not live.windows and not live.left:
                 self._live.pop(code, None)
 
@@ -232,46 +230,46 @@ class Rooms:
         for window in live.windows if live else ():
             window.refuse("This room is closed.", fatal=True)
 
-    def _to_all(self, why: str | None) -> None:
+    def _to_all(self, reason: str | None) -> None:
         """Send an error to all windows; None sends the state again, which clears it."""
         for window in [window for live in self._live.values() for window in live.windows]:
-            if why:
-                window.refuse(why)
+            if reason:
+                window.refuse(reason)
             else:
                 window.sent = None
-                window.news.set()
+                window.changed.set()
 
     # Windows ------------------------------------------------------------------------------------------------
 
     async def _visit(self, socket: WebSocket) -> None:
         if not _is_origin_allowed(socket.headers.get("Origin"), socket.headers.get("Host")):
-            await socket.close(_FOREIGN)  # before it is accepted: the answer is 403
+            await socket.close(_FOREIGN)  # before it is accepted, so that the answer is 403
             return
         await socket.accept()
         with suppress(WebSocketDisconnect):
             try:
                 code, live, window = await self._enter(socket)
-            except Refused as why:
-                if isinstance(why, NoEntry):
-                    await asyncio.sleep(_WRONG_SECONDS)
-                await _send(socket, {"error": str(why), "fatal": True})
+            except Refused as reason:
+                if isinstance(reason, NoEntry):
+                    await asyncio.sleep(_REFUSAL_SECONDS)
+                await _send(socket, {"error": str(reason), "fatal": True})
                 await socket.close(_CLOSED)
             except StoreUnavailable:
-                await _send(socket, {"error": _AWAY, "fatal": False})
+                await _send(socket, {"error": _UNAVAILABLE, "fatal": False})
                 await socket.close(_TRY_AGAIN)
             except TimeoutError:
                 await socket.close(_CLOSED)
             else:
                 await self._stay(code, live, window)
 
-    async def _enter(self, socket: WebSocket) -> tuple[str, _Live, _Window]:
+    async def _enter(self, socket: WebSocket) -> tuple[str, _LiveRoom, _Window]:
         window = _Window(socket)
-        code = await self._let_in(window, await _received(socket, _FIRST_SECONDS))
+        code = await self._admit(window, await _received(socket, _FIRST_SECONDS))
         live = self._live[code]
         live.windows.append(window)
         return code, live, window
 
-    async def _let_in(self, window: _Window, first: dict[str, Any]) -> str:
+    async def _admit(self, window: _Window, first: dict[str, Any]) -> str:
         def join(room: Room) -> None:
             window.voter = room.voter(first.get("voter"))
             room.join(window.voter, time.time())
@@ -286,23 +284,23 @@ class Rooms:
         raise NoEntry(rooms.UNCLEAR)
 
     async def _open(self, window: _Window) -> str:
-        room, key = rooms.opened(time.time())
+        room, key = rooms.new_room(time.time())
         code = await self._do(add, self._store, room)
         await _send(window.socket, {"room": code, "key": key})
-        self._live[code] = _Live(1, room)
+        self._live[code] = _LiveRoom(1, room)
         return code
 
-    async def _stay(self, code: str, live: _Live, window: _Window) -> None:
+    async def _stay(self, code: str, live: _LiveRoom, window: _Window) -> None:
         sending = asyncio.create_task(window.send(live))
         try:
             while True:
                 try:
                     message = await _received(window.socket, _AWAKE_SECONDS)
-                except Refused as why:
+                except Refused as reason:
                     message = {"do": "here"}
-                    window.refuse(str(why))
+                    window.refuse(str(reason))
                 if not window.too_fast() and message != {"do": "here"}:
-                    await self._obey(code, window, message)
+                    await self._handle(code, window, message)
         except TimeoutError:  # a sleeping phone
             if not sending.done():
                 await window.socket.close(_TRY_AGAIN)
@@ -312,7 +310,7 @@ class Rooms:
             if window.voter and window.voter not in live.here():
                 live.left.add(window.voter)
 
-    async def _obey(self, code: str, window: _Window, message: dict[str, Any]) -> None:
+    async def _handle(self, code: str, window: _Window, message: dict[str, Any]) -> None:
         def change(room: Room) -> None:
             if window.voter is None:
                 room.lead(message)
@@ -326,11 +324,11 @@ class Rooms:
             else:
                 await self._change(code, change)
         except StoreUnavailable:
-            window.refuse(_AWAY)
+            window.refuse(_UNAVAILABLE)
         except NoEntry:
             self._close(code)
-        except Refused as why:
-            window.refuse(str(why))
+        except Refused as reason:
+            window.refuse(str(reason))
 
 
 async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
@@ -341,11 +339,11 @@ async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
         TimeoutError: no message arrived in time.
         WebSocketDisconnect: the socket was closed, or is closed here because the message is far too long.
     """
-    came = await asyncio.wait_for(socket.receive(), seconds)
-    if came["type"] == "websocket.disconnect":
-        raise WebSocketDisconnect(came["code"])
-    text = came.get("text") or ""
-    size = len(came.get("bytes") or text.encode())
+    received = await asyncio.wait_for(socket.receive(), seconds)
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received["code"])
+    text = received.get("text") or ""
+    size = len(received.get("bytes") or text.encode())
     if size > _MAX_RECEIVED_BYTES:
         await socket.close(_TOO_LARGE)
         raise WebSocketDisconnect(_TOO_LARGE)

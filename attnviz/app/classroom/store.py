@@ -25,7 +25,7 @@ class Memory:
     """Rooms as texts with numbers, in this process. One thread uses it.
 
     Attributes:
-        failures: Errors that any method may raise: the store does not respond, or is full.
+        failures: Errors that any method may raise if the store does not respond, or is full.
     """
 
     failures: tuple[type[Exception], ...] = (TimeoutError,)
@@ -54,7 +54,7 @@ class Memory:
         return True
 
     def numbers(self, codes: Collection[str]) -> dict[str, int]:
-        """Return the numbers of those of these rooms that exist."""
+        """Return the numbers of these rooms, without rooms that do not exist."""
         return {code: found[0] for code in codes if (found := self.read(code))}
 
     def delete(self, code: str) -> None:
@@ -109,10 +109,10 @@ class Redis:
         return bool(self._redis.eval(self._WRITE, 2, *keys, number, text, milliseconds, code))
 
     def numbers(self, codes: Collection[str]) -> dict[str, int]:  # noqa: D102
-        asked = self._redis.pipeline(transaction=False)
+        pipeline = self._redis.pipeline(transaction=False)
         for code in codes:
-            asked.hget(self._key(code), "number")
-        return {code: int(number) for code, number in zip(codes, asked.execute(), strict=True) if number}
+            pipeline.hget(self._key(code), "number")
+        return {code: int(number) for code, number in zip(codes, pipeline.execute(), strict=True) if number}
 
     def delete(self, code: str) -> None:  # noqa: D102
         self._redis.delete(self._key(code))
@@ -147,7 +147,7 @@ def from_setting() -> Store:
         return Redis(address)
     except ValueError as error:
         raise WrongSetting(
-            f"{SETTING} should be the address of a Redis, such as redis://10.0.0.5:6379/0."
+            f"{SETTING} should be the URL of a Redis server, such as redis://10.0.0.5:6379/0."
         ) from error
 
 
@@ -160,7 +160,7 @@ def add(store: Store, room: rooms.Room) -> str:
     if len(store.sweep()) >= MAX_ROOMS:
         raise rooms.Refused(f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended.")
     code = rooms.new_code()
-    while not store.write(code, 0, room.written(), room.until):
+    while not store.write(code, 0, room.serialized(), room.until):
         code = rooms.new_code()
     return code
 
@@ -175,15 +175,15 @@ def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tup
 
     Raises:
         NoEntry: the room does not exist.
-        TimeoutError: every attempt met a concurrent change.
+        TimeoutError: every attempt failed because of a concurrent change.
     """
     for _ in range(_TRIES):
         found = store.read(code)
         if found is None:
             raise rooms.no_room(code)
         number, text = found
-        room = rooms.Room.read(text)
+        room = rooms.Room.parse(text)
         change(room)
-        if store.write(code, number, room.written(), room.until):
+        if store.write(code, number, room.serialized(), room.until):
             return number + 1, room
     raise TimeoutError(f"A room was changed {_TRIES} times by others.")

@@ -1,4 +1,4 @@
-"""All heads of a model at a glance: one small picture each, layers downwards, heads across."""
+"""Thumbnails of all heads of a model, with layers downwards and heads across."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attnviz.app.components.component import widget
 
 
 class Selection(TypedDict):
-    """The heads that are shown, all of one layer; layer and heads count from 1."""
+    """The shown heads, all of one layer; layer and heads count from 1."""
 
     layer: int
     heads: Sequence[int]
@@ -34,19 +34,19 @@ def atlas(
 ) -> None:
     """Draw the atlas; a click, Enter or Space on a head selects it.
 
-    Every widget on the page draws the selection at once; Python is notified afterwards.
+    Every widget on the page draws the selection immediately; Python is notified afterwards.
 
     Args:
         pixels: Store id of the array `thumbnails`, uint8 [layer × head, t, t], or of
             `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer, head] pairs, from 1).
         layers, heads: Number of layers, and of heads per layer.
         selected: Heads to outline.
-        facts: Description of each head, layer by layer ("attends to dog (41 %)"); layers × heads of them.
+        facts: Description of each head, layer by layer: "attends to dog (41 %)".
         dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        omitted: Note in the saved picture on what it omits.
+        omitted: Note in the saved picture on hidden parts.
         column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
-        on_tokens: Called with query and key while a head view's selection of them is still pending: a message
-            arrives together with older values of Streamlit's controls, which would undo it.
+        on_tokens: Called with the query and key of a head view's pending selection: a message also brings
+            older values of Streamlit's controls, which would undo that selection.
     """

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _NO_PICTURES = ("copy_link", "passage", "room_bar")
 _STUB = Path(__file__).with_name("stub.js").read_text("utf-8")
 
-Drawn = ParamSpec("Drawn")
+Arguments = ParamSpec("Arguments")
 
 
-def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
+def widget(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """Make a function that has only a signature and a docstring mount the widget of the same name.
 
     Its first argument is the Streamlit key of the widget, arguments that begin with "on_" are listeners, and
@@ -35,17 +35,17 @@ def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
     name, signature = draw.__name__, inspect.signature(draw)
 
     @wraps(draw)
-    def mounts(*args: Drawn.args, **kwargs: Drawn.kwargs) -> None:
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        key, *_ = given.args
-        message = dict(list(given.arguments.items())[1:])
+    def mounted(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        key, *_ = bound.args
+        message = dict(list(bound.arguments.items())[1:])
         listeners = {each: message.pop(each) for each in list(message) if each.startswith("on_")}
         if "filename" in message:
             message["filename"] = saving.with_sentence(message["filename"])
         mount(name, key, message, **listeners)
 
-    return mounts
+    return mounted
 
 
 def mount(
@@ -69,16 +69,16 @@ def mount(
             title, about, omitted = data.get("title", ""), data.pop("about", ""), data.pop("omitted", "")
             data["file"] = saving.picture_file(key, title, about, omitted)
         data = [data]  # Streamlit searches each value of a mapping for tables, but not a list
-    hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
-    _renderer(name)(key=key, data=data, **hears)
+    callbacks: dict[str, Any] = {f"{on}_change": _callback(listeners, key, on) for on in listeners}
+    _renderer(name)(key=key, data=data, **callbacks)
 
 
-def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: str) -> Callable[[], None]:
-    """Return the callback that Streamlit calls at a widget's trigger.
+def _callback(listeners: Mapping[str, Callable[..., None] | None], key: str, on: str) -> Callable[[], None]:
+    """Return the callback that Streamlit calls when a widget triggers an event.
 
     A message also restores the values that Streamlit's own controls had when it was sent, which would undo a
-    choice that is still pending. So the message repeats that choice as "also"; the widget's other listener
-    receives it first.
+    choice that is still pending. So the message repeats that choice as "also", which the widget's other
+    listener receives first.
     """
 
     def call() -> None:
@@ -118,12 +118,12 @@ def _renderer(name: str) -> ComponentRenderer:
 
 
 def send_code() -> None:
-    """Load the code and the styles of all widgets in the browser; app.py calls it for each page."""
+    """Load the code and the styles of all widgets in the browser; each page needs it."""
     _code()(key="code")
 
 
 @cache
 def _code() -> ComponentRenderer:
-    where = f"new URL({json.dumps(assets.WIDGETS)}, document.baseURI)"
-    script = f"const {{ default: code }} = await import({where});\nexport default code;\n"
+    url = f"new URL({json.dumps(assets.WIDGETS)}, document.baseURI)"
+    script = f"const {{ default: code }} = await import({url});\nexport default code;\n"
     return st.components.v2.component("attnviz.code", js=script)

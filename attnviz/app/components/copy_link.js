@@ -21,18 +21,18 @@ class CopyLink extends View {
       readonly: true,
       "aria-label": "Link to this view",
       onfocus: () => this.field.select(),
-      onkeydown: (event) => event.key === "Escape" && this.rest(),
+      onkeydown: (event) => event.key === "Escape" && this.reset(),
     });
     this.hint = element("span", { text: /Mac|iP(hone|ad)/.test(navigator.platform) ? "Press ⌘C" : "Press Ctrl+C" });
-    this.byHand = element("div", { class: "by-hand" }, this.field, this.hint);
-    this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.byHand);
-    this.rest();
+    this.manual = element("div", { class: "by-hand" }, this.field, this.hint);
+    this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.manual);
+    this.reset();
     this.complete = () => location.pathname === this.page && this.update(this.data);
     window.addEventListener(URL_CHANGED, this.complete);
   }
 
-  /** Restores missing parameters: Streamlit may leave them out after a change of page, and the server, when it
-   * corrects a parameter, writes the URL as it was at the browser's last request. */
+  /** Restores missing parameters: Streamlit may omit them after a change of page, and when the server corrects a
+   * parameter, it restores the URL of the browser's last request. */
   update(data) {
     this.data = data;
     this.page = location.pathname;
@@ -52,11 +52,11 @@ class CopyLink extends View {
     super.close();
   }
 
-  rest() {
+  reset() {
     const inField = this.focused === this.field;
     this.button.textContent = "Copy link";
     this.status.textContent = "";
-    this.byHand.hidden = true;
+    this.manual.hidden = true;
     if (inField) this.button.focus();
   }
 
@@ -66,18 +66,18 @@ class CopyLink extends View {
     const link = new URL(without(location.href, this.data?.never ?? []));
     const others = this.data?.others;
     this.field.value = others ? `${others}/${link.pathname.split("/").pop()}${link.search}` : link.href;
-    this.byHand.hidden = false;
+    this.manual.hidden = false;
     this.field.focus();
     this.field.select();
     if (!document.execCommand("copy")) {
       this.status.textContent = this.hint.textContent;
       return;
     }
-    this.rest();
+    this.reset();
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
     this.status.textContent = "Link copied";
-    this.timer = setTimeout(() => this.rest(), COPIED_FOR);
+    this.timer = setTimeout(() => this.reset(), COPIED_FOR);
   }
 }
 

@@ -1,4 +1,4 @@
-"""A button that copies the link to exactly this view."""
+"""A button that copies the link to the current view."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from attnviz.app.server import address
 
 
 def copy_link(
-    key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = (), never: Sequence[str] = ()
+    key: str, parameters: Mapping[str, list[str]], /, always: Sequence[str] = (), never: Sequence[str] = ()
 ) -> None:
     """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
     The copied link has the host name at which others reach the app, if it is known.
 
-    Where the browser does not allow it, the widget shows a text field for copying by hand.
+    If the browser does not allow copying, the widget shows a text field with the link.
 
     Args:
         key: Streamlit key of this widget.
-        given: All choices on the page as URL parameters. The URL has none of them after a change of page,
+        parameters: All choices on the page. The URL has none of them after a change of page,
             until the visitor changes something.
         always: Parameters that the link includes even at their default, because the default differs
             elsewhere.
@@ -30,9 +30,9 @@ def copy_link(
         "copy_link",
         key,
         {
-            "query": urlencode(given, doseq=True),
+            "query": urlencode(parameters, doseq=True),
             "always": always,
             "never": never,
-            "others": address.for_others(),
+            "others": address.shared_url(),
         },
     )

@@ -25,7 +25,7 @@ _LEGEND = {
     "labelLimit": 0,
     "symbolSize": 100,
 }
-# The roles' colours of attnviz/widgets/palette.js.
+# The colours of the roles, as in attnviz/widgets/palette.js.
 _COLOURS: dict[str, dict[Colour, str]] = {
     "light": {
         "query": "#1d4ed8",

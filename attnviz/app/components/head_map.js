@@ -18,7 +18,7 @@ import styles from "./head_map.css";
  * @param {number} value
  * @param {Message} message
  */
-const along = (value, { low: [low], high: [high] }) =>
+const positionOf = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 
 /**
@@ -74,7 +74,7 @@ class HeadMap extends HeadGrid {
     this.stripe.style.background = gradient(levels.slice(levelAt(0, data), levelAt(1, data) + 1));
     this.buttons.forEach((button, at) => {
       const value = data.values[at];
-      const rgb = value === null ? null : colour(along(value, data));
+      const rgb = value === null ? null : colour(positionOf(value, data));
       button.textContent = data.printed?.[at] ?? "";
       button.setAttribute("aria-label", `${this.name(at)}: ${data.texts[at]}`);
       button.dataset.value = String(value ?? "");
@@ -98,7 +98,7 @@ class HeadMap extends HeadGrid {
   describeHead(at) {
     const value = this.data.values[super.describeHead(at)] ?? null;
     this.tick.hidden = value === null;
-    if (value !== null) this.tick.style.left = `${100 * along(value, this.data)}%`;
+    if (value !== null) this.tick.style.left = `${100 * positionOf(value, this.data)}%`;
     return at;
   }
 

@@ -63,7 +63,7 @@ def head_view(
 ) -> None:
     """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
-    Colours and lines come from `pixels`, so that another head is drawn at once; printed numbers
+    Colours and lines come from `pixels`, so that another head is drawn immediately; printed numbers
     come from `exact` and stay blank until it has arrived.
 
     Args:
@@ -77,7 +77,7 @@ def head_view(
         heads_total: Number of heads in the layer; 0 hides the head selector.
         query_tokens, key_tokens: Rows and columns, in order.
         query, key: Indices of the pinned pair in these tokens; None for no pinned token.
-        together: Rows whose sum is shown while no query is pinned.
+        together: Rows to add up while no query is pinned.
         part: Part of a long text that the rows and columns (or blocks of them) cover; None for all.
         heading: Heading of the picture; "" for "Layer 4 · Head 2".
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.

@@ -1,4 +1,4 @@
-/* saved_picture: exports a widget as a light SVG or PNG: shapes and texts at their positions in the browser. */
+/* saved_picture: exports a widget in light colours as SVG or PNG, with shapes and texts at their browser positions. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
 import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../../widgets/pens.js";
@@ -6,13 +6,13 @@ import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../.
 const MARGIN = 20; // pixels around everything
 const LINE = 20; // line height of title and caption, in pixels
 const FONT = "Helvetica, Arial, sans-serif";
-const INK = "#1c1c28"; // shared.css has the same for paper
+const INK = "#1c1c28"; // as in shared.css for print
 const GREY = "#5b5d6b";
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box in the widget's own pixels */
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * Adds save buttons to a widget whose message names a file, unless it has its own.
+ * Adds save buttons to a widget with a file in its message, unless it has its own.
  * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>
@@ -27,7 +27,7 @@ export const withFile = (show) =>
   }, show);
 
 /**
- * Downloads the widget's picture, in light colours whatever the page's theme.
+ * Downloads the widget's picture, in light colours in any theme.
  * @param {import("../../widgets/widget.js").View<any>} view
  * @param {"png" | "svg"} ending
  */
@@ -53,17 +53,17 @@ export function pictureFile(root, { title, about }) {
     text ? wrapLines(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...style })) : [];
   const [above, below] = [lines(title, 16, { "font-weight": 700, fill: INK }), lines(about, 12, { fill: GREY })];
   const top = MARGIN + above.length * LINE + 8;
-  const say = (said, from) =>
-    said.map(({ line, ...style }, at) => drawing("text", { x: MARGIN, y: from + (at + 0.5) * LINE, ...style }, line));
+  const textLines = (entries, from) =>
+    entries.map(({ line, ...style }, at) => drawing("text", { x: MARGIN, y: from + (at + 0.5) * LINE, ...style }, line));
   const size = { width: Math.ceil(width + 2 * MARGIN), height: Math.ceil(top + height + 8 + below.length * LINE + MARGIN) };
   const svg = drawing(
     "svg",
     { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": FONT, role: "img" },
     drawing("title", {}, `${title}. ${about}`),
     drawing("rect", { width: size.width, height: size.height, fill: "#ffffff" }),
-    ...say(above, MARGIN),
+    ...textLines(above, MARGIN),
     drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...shapes),
-    ...say(below, top + height + 8),
+    ...textLines(below, top + height + 8),
   );
   return replaceInvalid(new XMLSerializer().serializeToString(svg));
 }
@@ -92,13 +92,13 @@ function within(node, root) {
     if (child instanceof Element) inner.push(...within(child, root));
     else if (child instanceof Text && child.data.trim()) inner.push(...lettering(child, style, root));
   }
-  if (style.overflowX === "hidden" && node instanceof HTMLElement && cuts(node)) {
+  if (style.overflowX === "hidden" && node instanceof HTMLElement && isClipped(node)) {
     shapes.push(drawing("svg", { ...rounded(box), viewBox: Object.values(rounded(box)).join(" ") }, ...inner));
   } else shapes.push(...inner);
   return opacity < 1 ? [drawing("g", { opacity }, ...shapes)] : shapes;
 }
 
-const cuts = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+const isClipped = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
   clientWidth > 0 && (scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1);
 
 /** @param {Box} box */
@@ -200,7 +200,7 @@ const letters = (style) => ({
   ...(colour(style.color) ?? { fill: "none" }),
 });
 
-/** Draws the lines of a text, each with its width on the page, whatever font the reader has. */
+/** Draws the lines of a text with their widths on the page, so that they fit in any font. */
 function lettering(text, style, root) {
   const range = document.createRange();
   const upright = style.writingMode.startsWith("vertical");

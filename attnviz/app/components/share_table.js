@@ -27,14 +27,14 @@ class ShareTable extends View {
     const corner = of ? element("th", { scope: "col", class: "name", text: of }) : element("td", { class: "name" });
     const head = tr(corner, ...heads.map(([name, text]) => element("th", { scope: "col", class: name, text })));
     const row = ({ label, place, score = null, shares, written, mark, marked, hint }) => {
-      const said = mark ? [" ", element("span", { class: "mark", text: `✓ ${mark}` })] : [];
+      const note = mark ? [" ", element("span", { class: "mark", text: `✓ ${mark}` })] : [];
       const small = element("small", { "aria-hidden": "true", text: place });
-      const name = element("th", { scope: "row", class: "name" }, small, element("bdi", { text: label, title: label }), ...said);
+      const name = element("th", { scope: "row", class: "name" }, small, element("bdi", { text: label, title: label }), ...note);
       const cells = shares.map((share, column) => {
-        const most = scored && share === strongest[column];
+        const isStrongest = scored && share === strongest[column];
         const drawn = share || scored ? bar(Math.max(0, Math.min(1, share / full))) : element("span", { class: "bar" });
         const text = written?.[column] ?? (share || scored ? percent(share) : "–");
-        return element("td", { class: most ? "share strongest" : "share", "data-value": share }, drawn, element("span", { class: "number", text }));
+        return element("td", { class: isStrongest ? "share strongest" : "share", "data-value": share }, drawn, element("span", { class: "number", text }));
       });
       const scoreText = score === null ? "" : fixed(score, Math.abs(score) < 100 ? 2 : 1);
       const scores = scored ? [element("td", { "data-value": score, text: scoreText })] : [];

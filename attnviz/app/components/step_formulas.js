@@ -3,7 +3,7 @@
 import { element } from "../../widgets/dom.js";
 import { fixed, inBrackets, number, percent, total } from "../../widgets/numbers.js";
 
-const MAX_PRODUCTS = 16; // of a sum that are listed
+const MAX_PRODUCTS = 16; // listed products of a sum
 const DIGITS = 4;
 
 /**
@@ -37,7 +37,7 @@ function named({ data: { tokens, query } }, row = null, role = "") {
 /** Returns the token of an array's row. */
 const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.length > 1 ? row : null);
 
-const given = (about, value) => formula(symbolOf(about), " = ", shown("result", value, "outcome"));
+const constant = (about, value) => formula(symbolOf(about), " = ", shown("result", value, "outcome"));
 
 /**
  * Lists the largest products of a sum, and adds them up.
@@ -71,7 +71,7 @@ const FORMULAS = {
     const row = steps.array(cell.name).shape.length > 1 ? `row ${cell.row + 1}, ` : "";
     return {
       title: [symbolOf(about), `: ${row}column ${cell.column + 1}`],
-      line: [given(about, value)],
+      line: [constant(about, value)],
       notes: [["Learned in training."]],
     };
   },
@@ -80,7 +80,7 @@ const FORMULAS = {
     const about = steps.data.arrays[cell.name];
     return {
       title: [`Number ${cell.column + 1} of `, symbolOf(about), ", the vector of ", owner(steps, cell)],
-      line: [given(about, value)],
+      line: [constant(about, value)],
       notes: [[steps.data.origin]],
     };
   },
@@ -141,7 +141,7 @@ const FORMULAS = {
           number("result", weight, percent(weight), "outcome weights"),
         ),
       ],
-      notes: [[`The sum is over all ${steps.data.total} tokens. To subtract the largest score, ${fixed(largest, DIGITS)}, changes no weight.`]],
+      notes: [[`The sum is over all ${steps.data.total} tokens. Subtracting the largest score, ${fixed(largest, DIGITS)}, does not change the weights.`]],
       from: [[scores, {}]],
     };
   },

@@ -10,11 +10,10 @@ import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
 import styles from "./steps.css";
 
-const ACROSS = { narrow: 48, wide: 96 }; // numbers per line of a long vector
+const LINES = { narrow: 6, wide: 4 }; // of a long vector
 const NARROW = 480; // pixels of the widget
-const CELL_HEIGHT = 1.3; // relative to its width
-const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which a bar may be full
-const COLOURED = 0.98; // quantile of a matrix's absolute numbers at the end of its colour scale
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible weights of a full bar
+const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
 /** One matrix or vector of a step. */
@@ -28,8 +27,8 @@ class Block {
     this.values = values;
     const { drawn_as: as, role, title } = this.about;
     this.wrapped = as === "wrapped";
-    this.columns = this.wrapped ? steps.across : as === "numbers" ? 1 : shape.at(-1);
-    this.rows = this.wrapped ? Math.ceil(values.length / this.columns) : values.length / this.columns;
+    this.columns = this.wrapped ? Math.ceil(values.length / steps.lines) : as === "numbers" ? 1 : shape.at(-1);
+    this.rows = this.wrapped ? steps.lines : values.length / this.columns;
     this.head = element("div", { class: "head", "aria-hidden": "true" }, symbolOf(this.about));
     const weights = as === "numbers" && role === "weights";
     this.full = weights ? SCALES.find((scale) => scale >= Math.max(...values)) : 1;
@@ -39,14 +38,12 @@ class Block {
     this.body.setAttribute("aria-roledescription", "matrix");
     const size = this.wrapped ? `${values.length} numbers` : `${this.rows} by ${this.columns}`;
     this.body.setAttribute("aria-label", `${title}, ${size}: arrow keys move from cell to cell`);
-    const lines = height ?? this.rows * steps.rowHeight;
-    if (this.wrapped) this.body.style.aspectRatio = String(this.columns / this.rows / CELL_HEIGHT);
-    else this.body.style.height = `${lines}px`;
+    if (!this.wrapped) this.body.style.height = `${height ?? this.rows * steps.rowHeight}px`;
     this.body.append(...(as === "numbers" ? this.numbers() : [this.canvas()]));
     this.marks = this.body.appendChild(element("div", { class: "marks", "aria-hidden": "true" }));
     this.line = element("p", { class: "line" });
-    this.root = element("div", { class: "figure" }, this.head, this.body);
-    if (this.wrapped) this.root.append(this.line, element("p", { class: "facts" }, ...this.facts()));
+    this.root = element("div", { class: "figure" }, ...(this.wrapped ? [] : [this.head]), this.body);
+    if (this.wrapped) this.root.append(element("div", { class: "below" }, this.line, element("p", { class: "facts" }, ...this.facts())));
     this.body.onpointermove = (event) => event.pointerType !== "touch" && steps.point({ name, ...this.cellAt(event) });
     this.body.onpointerleave = () => steps.point(null);
     this.body.onclick = (event) => steps.pin({ name, ...this.cellAt(event) });
@@ -54,11 +51,11 @@ class Block {
     this.body.onfocus = () => this.body.matches(":focus-visible") && steps.pin(steps.pinned?.name === name ? steps.pinned : this.home());
   }
 
-  /** One pixel a number; the browser stretches them. */
+  /** Draws one pixel per number; the browser stretches them. */
   canvas() {
     const { values, rows, columns, steps } = this;
     const sizes = Float32Array.from(values, Math.abs).sort();
-    const reach = steps.data.reach ?? (sizes[Math.floor(COLOURED * (sizes.length - 1))] || 1);
+    const reach = steps.data.reach ?? (sizes[Math.floor(COLOUR_QUANTILE * (sizes.length - 1))] || 1);
     const levels = Uint8Array.from({ length: rows * columns }, (_, at) =>
       at < values.length ? Math.round(127 + 127 * Math.min(1, Math.max(-1, values[at] / reach))) : 255,
     );
@@ -125,9 +122,9 @@ class Block {
 
 /**
  * @typedef {{ width: "matrix" | "numbers" | "bars", top: string[], rows: string[], bottom: string[] }} Column
- * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string }} Made
+ * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string }} ArrayInfo
  * @typedef {{ source: string, step: number, keep_open: boolean, steps: { title: string, formula: string, sentence: string,
- *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
+ *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: ArrayInfo }, facts: { [name: string]: {
  *   label: string, part: string, value: number }[] } | null, tokens: ShownToken[], query: number | null, total: number,
  *   rest: { count: number } | null, origin: string, reach: number | null }} Message sent and documented by steps.py
  */
@@ -145,14 +142,14 @@ export class Steps extends View {
     this.bar = element("div", { class: "step-bar" }, this.back, this.next, this.place);
     this.list = element("ol", { "data-rows": true });
     this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "How this number was computed" });
-    // Screen readers get the result only, not all the products.
-    this.said = element("p", { class: "hidden", "aria-live": "polite" });
+    // Screen readers announce only the result, not all the products.
+    this.announcer = element("p", { class: "hidden", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
-    this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
+    this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.announcer);
     this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
     this.listen({ keydown: (event) => !this.data?.keep_open && event.target.matches?.("body, main") && this.onArrow(event) });
     this.onArrays(["source"], () => this.draw());
-    this.onResize(() => this.data && this.across !== this.fitting() && this.draw());
+    this.onResize(() => this.data && this.lines !== this.linesPerVector() && this.draw());
   }
 
   update(data) {
@@ -183,8 +180,8 @@ export class Steps extends View {
     return this.numbers.get(values.length);
   }
 
-  fitting() {
-    return this.root.clientWidth < NARROW ? ACROSS.narrow : ACROSS.wide;
+  linesPerVector() {
+    return this.root.clientWidth < NARROW ? LINES.narrow : LINES.wide;
   }
 
   // The list of steps
@@ -208,14 +205,14 @@ export class Steps extends View {
     this.go(this.step + by);
   }
 
-  /** Redraws everything, once the arrays have arrived. */
+  /** Redraws everything once the arrays have arrived. */
   draw() {
     const { data, step } = this;
     this.root.toggleAttribute("data-waiting", !this.set);
     if (!this.set || !this.root.clientWidth) return;
     const focused = this.focused?.dataset.name;
-    this.across = this.fitting();
-    const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
+    this.lines = this.linesPerVector();
+    const low = this.root.hasAttribute("data-teacher") || this.lines === LINES.narrow;
     this.rowHeight = low ? 14 : 17;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
     this.root.dataset.step = step;
@@ -235,7 +232,7 @@ export class Steps extends View {
     this.drawn = true;
     const again = focused === "title" ? this.titles[step - 1] : this.blocks.get(focused)?.body;
     again?.focus({ preventScroll: true });
-    this.tell();
+    this.showDetail();
   }
 
   item({ title, formula, sentence, lane, splits, merges, columns }, step) {
@@ -257,8 +254,8 @@ export class Steps extends View {
     if (splits) turn("split", splits);
     rail.append(element("span", { class: "node", "data-lane": lane, text: merges ? "+" : "" }));
     const words = sentence ? [element("p", { class: "sentence", text: sentence })] : [];
-    const heading = title ? [element("div", {}, button)] : [];
-    const body = element("div", { class: "body" }, ...heading, ...(open ? [...words, this.grid(columns)] : []));
+    const heading = title ? [button] : [];
+    const body = element("div", { class: "body" }, element("div", { class: "heading" }, ...heading, ...(open ? words : [])), ...(open ? [this.grid(columns)] : []));
     const attributes = { "data-lane": lane, "data-ahead": step > this.step, "data-here": step === this.step, "data-followed": step === this.step };
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
@@ -276,12 +273,21 @@ export class Steps extends View {
     };
     const cells = columns.flatMap(({ top, rows, bottom }, at) => [
       stack(at, top, "top", 110),
-      stack(at, rows, "rows"),
+      this.besideQuery(stack(at, rows, "rows"), rows),
       stack(at, bottom, "bottom"),
     ]);
     const grid = element("div", { class: "grid" }, ...(labelled ? [this.labels()] : []), ...cells);
     grid.style.gridTemplateColumns = [...(labelled ? ["minmax(3rem, auto)"] : []), ...columns.map(({ width }) => WIDTHS[width])].join(" ");
     return grid;
+  }
+
+  /** Moves a vector without token rows down to the query token's row. */
+  besideQuery(stack, [name]) {
+    if (name && this.array(name).shape.length === 1 && this.data.arrays[name].drawn_as === "matrix") {
+      stack.style.marginTop = `${(this.data.query ?? 0) * this.rowHeight}px`;
+      stack.classList.add("one-row");
+    }
+    return stack;
   }
 
   labels() {
@@ -310,14 +316,14 @@ export class Steps extends View {
     if (same) return;
     this.at = cell;
     this.follow(cell);
-    this.tell();
+    this.showDetail();
   }
 
   pin(cell) {
     this.pinned = cell;
     this.at = null;
     this.follow(cell);
-    this.tell();
+    this.showDetail();
   }
 
   /** Selects the same index in all vectors of one length. */
@@ -326,7 +332,7 @@ export class Steps extends View {
     if (block?.wrapped) this.numbers.set(block.values.length, cell.column);
   }
 
-  tell() {
+  showDetail() {
     if (!this.drawn || !this.set) return;
     for (const block of this.blocks.values()) {
       block.marks.replaceChildren();
@@ -347,7 +353,7 @@ export class Steps extends View {
       this.detail.dataset.cell = `${cell.name} ${cell.row} ${cell.column}`;
       this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
     }
-    if (!this.at && this.pinned) this.said.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
+    if (!this.at && this.pinned) this.announcer.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
   }
 }
 

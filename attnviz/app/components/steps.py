@@ -10,12 +10,12 @@ from attnviz.widgets.tokens import ShownToken
 
 
 class Column(TypedDict):
-    """Arrays drawn one below the other.
+    """Arrays drawn below each other.
 
     Attributes:
         width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
         top: Arrays without a row for each token.
-        rows: The array with a row for each token.
+        rows: The array with a row for each token, or with one, drawn at the query token's row.
         bottom: Arrays computed from all rows.
     """
 
@@ -37,7 +37,7 @@ class DrawnStep(TypedDict):
     merges: NotRequired[str]
 
 
-class Made(TypedDict):
+class ArrayInfo(TypedDict):
     """Appearance and computation of an array.
 
     Attributes:
@@ -68,15 +68,15 @@ def column(
     return {"width": width, "top": list(top), "rows": list(rows), "bottom": list(bottom)}
 
 
-def made(
+def array_info(
     op: str,
     of: str,
     role: str,
     symbol: str,
     title: str,
     drawn_as: Literal["matrix", "numbers", "wrapped"] = "matrix",
-) -> Made:
-    """Return how an array is drawn and computed; spaces separate names in `of`, "_" the parts of `symbol`."""
+) -> ArrayInfo:
+    """Return the description of an array; spaces separate names in `of`, "_" the parts of `symbol`."""
     return {
         "op": op,
         "of": of.split(),
@@ -95,7 +95,7 @@ def steps(
     source: str,
     step: int,
     steps: Sequence[DrawnStep],
-    arrays: Mapping[str, Made],
+    arrays: Mapping[str, ArrayInfo],
     keep_open: bool,
     tokens: Sequence[ShownToken] = (),
     query: int | None = None,

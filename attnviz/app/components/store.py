@@ -13,7 +13,7 @@ from attnviz.widgets.arrays import Packed, packed
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
     """Send arrays to the browser, and return their store id.
 
-    Widgets may come before or after this call on the page: they wait for the arrays. Equal contents have the
+    Widgets can be drawn before or after this call, as they wait for the arrays. Equal contents have the
     same id and are not sent again. The browser keeps the two latest sets of each key.
 
     Args:
@@ -28,6 +28,6 @@ def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
 
 
 def send(key: str, message: Packed) -> str:
-    """Send packed arrays, as `publish` does, and return their id; the key must be that of the packing."""
+    """Send packed arrays, as `publish` does, and return their id; `key` must equal the packed key."""
     mount("store", key, message.data)
     return message.id

@@ -6,10 +6,10 @@ import styles from "./teachers_view.css";
 const html = document.documentElement;
 const [WIDTH, HEIGHT] = [853, 480]; // pixels: screen size at which 16-pixel type is large enough
 const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
-/** @param {Element} one */
 const PICTURES = ".stBidiComponent, .stVegaLiteChart, .stPlotlyChart, table";
+/** @param {Element} one */
 const holdsPicture = (one) => one.querySelector(PICTURES) !== null;
-const MIN_ROWS_HEIGHT = 60; // minimum pixels of scrolled rows, before the type shrinks
+const MIN_ROWS_HEIGHT = 60; // minimum height in pixels of scrolled rows, before the type shrinks
 const NAVIGATION_TIMEOUT = 10_000; // milliseconds
 const SMALLEST = 0.65; // minimum scale of the type; larger content scrolls
 
@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the arithmetic
- * what is side by side, or the `data-piece` elements of a widget.
+/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the
+ * arithmetic its columns, or the `data-piece` elements of a widget.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -47,11 +47,11 @@ class TeachersView {
   screen = 0; // index of the shown screen of this part
   screens = [[]];
   page = location.pathname;
-  left = new Map(); // last part and screen of each page
+  lastPositions = new Map(); // last part and screen of each page
   goesBack = false; // navigating to the previous page
   /** @type {() => boolean} */
   arrived = null; // whether the requested answer or page is drawn; null without a request
-  asked = 0; // time of the request
+  requestedAt = 0; // time of the request
   pressed = 0; // last step pressed while waiting
   /** @type {Set<any>} */
   changed = new Set(); // enlarged, hidden or clipped elements, which Streamlit may reuse on another page
@@ -60,13 +60,13 @@ class TeachersView {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
     this.place = element("output");
-    this.said = element("div", { class: "said", "aria-live": "polite" }); // announces an answer to screen readers
-    const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
-    this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
-    this.unfold(false);
+    this.announcer = element("div", { class: "said", "aria-live": "polite" }); // announces an answer to screen readers
+    const toggleMenu = () => this.setMenu(!html.hasAttribute("data-menu"));
+    this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: toggleMenu });
+    this.setMenu(false);
     this.next = move("→", "Next", 1);
     const moves = [this.menu, move("←", "Back", -1), this.place, this.next];
-    document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves, this.said));
+    document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves, this.announcer));
     this.sizes = new ResizeObserver(() => this.soon());
     this.sized = new WeakSet();
     new MutationObserver(() => this.soon()).observe(document.body, {
@@ -102,16 +102,16 @@ class TeachersView {
       window.dispatchEvent(new Event("attnviz:redraw")); // widgets redraw
     }
     if (this.page !== location.pathname) {
-      this.left.set(this.page, [this.at, this.screen]);
+      this.lastPositions.set(this.page, [this.at, this.screen]);
       this.page = location.pathname;
-      [this.at, this.screen] = (this.goesBack && this.left.get(this.page)) || [0, 0];
+      [this.at, this.screen] = (this.goesBack && this.lastPositions.get(this.page)) || [0, 0];
       this.goesBack = false;
-      this.said.textContent = "";
-      this.unfold(false);
+      this.announcer.textContent = "";
+      this.setMenu(false);
     }
     this.release();
     const all = on ? parts() : [];
-    const { underWay, at: wanted, screen: wantedScreen } = this;
+    const { isWaiting, at: wantedPart, screen: wantedScreen } = this;
     this.at = Math.max(0, Math.min(this.at, all.length - 1));
     if (all.length) this.show(all[this.at]);
     const [screen, screens] = [this.screen + 1, this.screens.length];
@@ -120,7 +120,7 @@ class TeachersView {
     if (this.place.textContent !== place) this.place.textContent = place; // a change would trigger the observer
     const next = all[this.at]?.querySelector(REVEAL) ? "Reveal the answer" : "Next";
     if (this.next.title !== next) [this.next.title, this.next.ariaLabel] = [next, next];
-    if (underWay) [this.at, this.screen] = [wanted, wantedScreen]; // the requested part may not be drawn yet
+    if (isWaiting) [this.at, this.screen] = [wantedPart, wantedScreen]; // the requested part may not be drawn yet
     else if (this.pressed) {
       const by = this.pressed;
       this.pressed = 0;
@@ -129,30 +129,30 @@ class TeachersView {
   }
 
   /** @param {boolean} open whether the menu of all pages is shown */
-  unfold(open) {
+  setMenu(open) {
     html.toggleAttribute("data-menu", open);
     this.menu.setAttribute("aria-expanded", String(open));
   }
 
   /** Whether a requested answer or page is not drawn yet. */
-  get underWay() {
+  get isWaiting() {
     const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
     const idle = app?.dataset.testScriptState === "notRunning";
-    if ((idle && this.arrived?.()) || performance.now() - this.asked > NAVIGATION_TIMEOUT) this.arrived = null;
+    if ((idle && this.arrived?.()) || performance.now() - this.requestedAt > NAVIGATION_TIMEOUT) this.arrived = null;
     return this.arrived !== null;
   }
 
   /** @param {any} button
    * @param {() => boolean} arrived whether its target is drawn */
   go(button, arrived) {
-    [this.arrived, this.asked] = [arrived, performance.now()];
+    [this.arrived, this.requestedAt] = [arrived, performance.now()];
     button.click();
   }
 
   /** Announces an answer to screen readers; returns whether there is one.
    * @param {Element | null} answer */
-  tell(answer) {
-    this.said.textContent = answer?.textContent ?? "";
+  announce(answer) {
+    this.announcer.textContent = answer?.textContent ?? "";
     return answer !== null;
   }
 
@@ -173,7 +173,7 @@ class TeachersView {
     this.changed.add(one);
   }
 
-  /** Divides the children of a part into screens; controls are shown on each of them.
+  /** Divides the children of a part into screens; controls are shown on every screen.
    * @param {Element[]} children
    * @param {() => number} over pixels by which the part is higher than the screen */
   divided(children, over) {
@@ -195,7 +195,7 @@ class TeachersView {
     return screens;
   }
 
-  /** Shows a part of the page full screen.
+  /** Shows a part of the page on the full screen.
    * @param {any} part */
   show(part) {
     part.setAttribute("data-shown", "");
@@ -214,7 +214,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Skip screens that have only text: the teacher says it, and the page has it.
+      // Skip screens with only text: the teacher says it, and it is on the page.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
@@ -228,7 +228,7 @@ class TeachersView {
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
-      if (over() >= before) rows.style.maxHeight = ""; // a neighbour is as high
+      if (over() >= before) rows.style.maxHeight = ""; // a neighbour is just as high
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
@@ -238,13 +238,13 @@ class TeachersView {
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
     for (const rows of drawn(part, "[data-rows]")) {
-      const sign = () => {
+      const markOverflow = () => {
         rows.toggleAttribute("data-before", rows.scrollTop > 4);
         rows.toggleAttribute("data-more", rows.scrollHeight - rows.clientHeight - rows.scrollTop > 4);
       };
       rows.tabIndex = rows.scrollHeight > rows.clientHeight ? 0 : -1; // scrollable by keyboard
-      rows.onscroll = sign;
-      sign();
+      rows.onscroll = markOverflow;
+      markOverflow();
     }
   }
 
@@ -259,14 +259,14 @@ class TeachersView {
     else if (key === ".") html.setAttribute("data-black", "");
     else this.step(["PageDown", "ArrowRight"].includes(key) ? 1 : -1);
     event.preventDefault();
-    event.stopImmediatePropagation(); // this class also takes a picture's own steps
+    event.stopImmediatePropagation(); // `step` also handles the steps inside a picture
   }
 
   /** Moves forward (1) or back (-1): by answer, picture step, part or page.
    * @param {number} by */
   step(by) {
     if (html.hasAttribute("data-asking")) return; // an open poll covers the page
-    if (this.underWay) {
+    if (this.isWaiting) {
       this.pressed = by;
       return;
     }
@@ -275,7 +275,7 @@ class TeachersView {
     const [own] = part ? drawn(part, `[data-move="${by}"]:not(:disabled, [aria-disabled="true"], [hidden])`) : [];
     const reveal = by > 0 && part?.querySelector(REVEAL);
     const page = document.querySelector(`.st-key-page-${by > 0 ? "after" : "before"} a`);
-    if (reveal) this.go(reveal, () => this.tell(document.querySelector(ANSWER)));
+    if (reveal) this.go(reveal, () => this.announce(document.querySelector(ANSWER)));
     else if (own) own.click();
     else if (this.screens[this.screen + by]) {
       this.screen += by;

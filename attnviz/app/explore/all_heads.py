@@ -34,7 +34,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             FILTER.forget()  # it belongs to another kind of attention
         else:
             with st.popover("Filter"):
-                FILTER.perhaps("Heads that attend to …", names)
+                FILTER.optional_pills("Heads that attend to …", names)
         chosen = choose_heads(view, lambda: linking.clearest(view, example))
     return chosen, st.container()
 
@@ -106,4 +106,4 @@ def _note(view: View, behaviour: Behaviour) -> str:
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
-    return traces.found(view.model, view.given, view.kind, view.merge)
+    return traces.head_behaviours(view.model, view.given, view.kind, view.merge)

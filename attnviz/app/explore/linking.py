@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.app import markdown, traces
 from attnviz.app.controls import PRONOUNS, buttons
@@ -125,8 +125,8 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
         note = (
-            f" (\\* = over {percent(1 - MIN_KEPT)} of the row is on hidden tokens; ranked by the weight "
-            "before renormalization)"
+            f" (\\* = over {percent(1 - MIN_SHOWN_SHARE)} of the row is on hidden tokens; ranked by the "
+            "weight before renormalization)"
         )
         st.markdown(f"Heads with the largest weight for {pair}{note if starred else ''}:")
     else:
@@ -156,7 +156,9 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
         weights, left = _row(view, query)
         links = rank_links(faint(weights, left), 0, key)
         rows = [(link.layer, link.head, 0) for link in links]
-        numbers = [percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_KEPT) for row in rows]
+        numbers = [
+            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_SHOWN_SHARE) for row in rows
+        ]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
     before, after = (
@@ -221,9 +223,9 @@ def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | No
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]
-    for wanted in (mask, example.query if example else None, *PRONOUNS):
-        if wanted in labels:
-            return labels.index(wanted)
+    for label in (mask, example.query if example else None, *PRONOUNS):
+        if label in labels:
+            return labels.index(label)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]
     return words[-1] if words else len(groups) - 1
 

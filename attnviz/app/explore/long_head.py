@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE, DisplayToken, faint
 from attnviz.analysis.picture import diverging, sequential
 from attnviz.analysis.window import (
     THRESHOLDS,
@@ -16,12 +16,12 @@ from attnviz.analysis.window import (
     TOP,
     Window,
     blocks,
-    following,
-    found,
+    find_token,
     hidden_shares,
-    lines_places,
+    line_places,
+    next_match,
     strongest,
-    whole,
+    whole_window,
 )
 from attnviz.app.components import store
 from attnviz.app.components.head_view import Part, head_view
@@ -126,7 +126,7 @@ def draw(
         middle = together[0] if together else min(window.row + window.span // 2, size[0] - 1)
         row = middle if query is None else query
         top = {int(at) for head in heads.all for at in _largest(source.rows(head, [row])[0])}
-        rows, columns = lines_places(row, top, *size)
+        rows, columns = line_places(row, top, *size)
         queries, keys = (
             [side[at] for at in places] for side, places in ((source.queries, rows), (source.keys, columns))
         )
@@ -181,7 +181,7 @@ def draw(
 def _window(source: Source, query: int | None) -> Window:
     """Return the displayed part, moved to the query if that was selected after the part."""
     size = source.size
-    window, previous = whole(*size), query
+    window, previous = whole_window(*size), query
     if memory.has(_PART) and memory.get(_PART)[0] == source.key:
         _, window, previous = memory.get(_PART)
     if query is not None and query != previous and not window.row <= query < window.row + window.span:
@@ -198,7 +198,7 @@ def _find(source: Source, text: str, step: int, query: int | None, on_pick: OnPi
     """Select the next or the previous token with this text."""
     search = text[:_MAX_SEARCH]
     memory.put(_SEARCH, search)
-    at = following(found(source.queries, search), -1 if query is None else query, 1 if step > 0 else -1)
+    at = next_match(find_token(source.queries, search), -1 if query is None else query, 1 if step > 0 else -1)
     if at is not None:
         on_pick(at, None)
 
@@ -207,7 +207,7 @@ def _matches(source: Source, query: int | None) -> str:
     """Return the search result in words."""
     if not (search := memory.get(_SEARCH, "")):
         return ""
-    places = found(source.queries, search)
+    places = find_token(source.queries, search)
     if not places:
         return "not found"
     if query is None or query not in places:
@@ -264,7 +264,7 @@ def _send(
         pixels.append(picture.levels)
         numbers.append(exact)
     names = [[heads.layer, head] for head in heads.all]
-    facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_KEPT}
+    facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_SHOWN_SHARE}
     arrays = {"values": np.stack(numbers), **({"left": np.stack(left)} if left else {})}
     return (
         store.publish(
@@ -277,7 +277,7 @@ def _send(
 def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
     """Return the strongest number of each block, before and after `faint`."""
     rows, columns = window.ranges(*source.size)
-    if source.overview and window == whole(*source.size):
+    if source.overview and window == whole_window(*source.size):
         return (source.overview(head),) * 2
     step = window.block * max(1, TILE // (window.block * len(source.keys)))
     exact, drawn = [], []

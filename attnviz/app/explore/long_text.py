@@ -1,4 +1,4 @@
-"""Explore for long texts, whose weights are computed on demand and not stored."""
+"""Explore for long texts: weights are computed on demand and not stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draw(read: ExploreSelection) -> None:
     """Draw the thumbnails of all heads, and the open heads."""
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
-    tokens = traces.shown_of_long(read.model, read.given, read.kind).groups
+    tokens = traces.long_display_tokens(read.model, read.given, read.kind).groups
     blocks = traces.long_trace(read.model, read.given).of_kind(read.kind)
     layers, heads_total = len(blocks), blocks[0].shape[0]
     with narrow.container(border=True, key="slide-heads"):
@@ -67,7 +67,7 @@ def draw(read: ExploreSelection) -> None:
             else:
                 link.choose(QUERY, option(tokens[at]))
 
-        called = lookup.called(read.model)
+        called = lookup.display_name(read.model)
         long_head.draw(
             _source(read, tokens, layer),
             heads,
@@ -83,10 +83,10 @@ def draw(read: ExploreSelection) -> None:
         )
     with overview:  # last, because it takes some seconds
         _atlas(read, heads, layers, heads_total)
-    longest = traces.longest(read.model)
+    max_tokens = traces.max_tokens(read.model)
     st.markdown(
-        f":small[Filters, comparisons and arithmetic are limited to {longest:,} tokens, because this model’s "
-        "weights for longer texts would take too much memory.]"
+        f":small[Filters, comparisons and arithmetic are limited to {max_tokens:,} tokens, because this "
+        "model’s weights for longer texts would take too much memory.]"
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
+from attnviz.analysis.display_tokens import DisplayTokens, faint_note, hidden_note
 from attnviz.analysis.picture import Scale, diverging, sequential
-from attnviz.analysis.sentence import moves, name_of, strongest_keys
+from attnviz.analysis.sentence import changed_keys, name_of, strongest_keys
 from attnviz.analysis.stages import window
 from attnviz.analysis.window import MAX_CELLS
 from attnviz.app import markdown, traces
@@ -67,7 +67,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    entries = aside(left, views.hidden(view))
+    entries = hidden_note(left, views.hidden(view))
     end = f" ({markdown.plain(entries)})." if entries else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
@@ -83,7 +83,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
         return f"{name} is in only one of the two sentences."
-    moved = moves(numbers, query, queries, keys)
+    moved = changed_keys(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     change = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
     return f"{where} {name} {change}{end}"
@@ -127,7 +127,7 @@ def _inputs_and_model(view: View) -> str:
     """Return the sentence, or both compared sentences, and the model."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
-    return f"{sentence} · {lookup.called(view.model)}"
+    return f"{sentence} · {lookup.display_name(view.model)}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
@@ -160,7 +160,7 @@ def file_name(view: View, heads: Heads) -> str:
         )
         if present
     ]
-    return "-".join([file_name_of(lookup.called(view.model)), *parts])
+    return "-".join([file_name_of(lookup.display_name(view.model)), *parts])
 
 
 def _widget(
@@ -175,7 +175,7 @@ def _widget(
         tokens.choose(at, to)
 
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
-    explained = f"{explanation(view)}{faint_rows(views.hidden(view))}"
+    explained = f"{explanation(view)}{faint_note(views.hidden(view))}"
     texts: dict[str, Any] = {
         "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
@@ -252,7 +252,7 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}{faint_rows(views.hidden(view))}",
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden(view))}",
             left=left,
             hidden=views.hidden(view),
         ),

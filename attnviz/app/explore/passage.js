@@ -72,7 +72,7 @@ class Passage extends View {
     if (at >= 0 && at < this.buttons.length) this.pick(at);
   }
 
-  /** Center the token by scrolling the text, not the page, if the token is not visible.
+  /** Scrolls the text, not the page, to centre the token if it is not visible.
    * @param {HTMLElement | undefined} button */
   scrollIntoView(button) {
     const { scrollTop, clientHeight } = this.text;

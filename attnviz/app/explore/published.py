@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.analysis.window import MAX_CELLS
 from attnviz.app.components import store
 from attnviz.app.explore import views
@@ -73,5 +73,5 @@ def _exact(view: View, heads: Heads) -> str:
         {"values": numbers, "left": left},
         heads=[[heads.layer, head] for head in heads.all],
         hidden=views.hidden(view),
-        min_kept=MIN_KEPT,
+        min_kept=MIN_SHOWN_SHARE,
     )

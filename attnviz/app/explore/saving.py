@@ -41,7 +41,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(traces.trace(view.model, view.given)),
-            f"{with_sentence(file_name_of(lookup.called(view.model)))}.npz",
+            f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.npz",
             f"Every {'weight' if alone else 'query, key, value and weight'} of "
             f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
             "rescaled. Load it in Python with numpy.load.",
@@ -60,7 +60,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query),
-        f"{with_sentence(file_name_of(lookup.called(view.model)))}.html",
+        f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.html",
         "One file with every head, to open, mail or print without this server or a network.",
     )
 
@@ -80,7 +80,7 @@ def csv_of(view: View, heads: Heads) -> str:
         second=read.second,
         target=read.target,
         compared_with=traces.trace(view.model, view.given).text if view.changed else None,
-        model=lookup.called(view.model),
+        model=lookup.display_name(view.model),
         attention=attention.head_prefix(view.model, view.kind).strip() or None,
         layer=heads.layer - 1,
         head=heads.head - 1,
@@ -96,7 +96,7 @@ def csv_of(view: View, heads: Heads) -> str:
 def _in_words(writing: Writing) -> str:
     """Return the generation settings in words."""
     if not writing.temperature:
-        return "the likeliest token each time"
+        return "the most likely token each time"
     options = f"top k {writing.top_k}; top p {writing.top_p:g}; seed {writing.seed}"
     return f"temperature {writing.temperature:g}; {options}"
 
@@ -129,7 +129,7 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
         (TEXT.name, view.given.text),
         (LAYER.name, str(heads.layer)),
         (HEAD.name, str(heads.head)),
-        *link.along(KIND),
+        *link.parameters(KIND),
     ]
     # The tools do not merge pieces into words.
     if tokens.pair and not view.merge and view.changed is None:

@@ -9,14 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
-from attnviz.app.about import reading_a_picture
+from attnviz.app.about import how_to_read
 from attnviz.app.controls import (
     ONE_CHANGED,
     build_sentence,
     buttons,
     describe,
     edited,
-    left_empty,
+    is_unset,
     offer_own_model,
     reading_model,
 )
@@ -82,7 +82,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
-    if left_empty(TEXT, OTHER):
+    if is_unset(TEXT, OTHER):
         # Set rather than declared as defaults: links omit defaults, but must contain the sentence.
         _show(examples_of(model, together=False)[0])
     with sentence:
@@ -96,7 +96,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
     memory.put(_PREVIOUS_TEXT, text)
     with comparison:
         role, box, other = _second_box(model)
-    if left_empty(TEXT, box):
+    if is_unset(TEXT, box):
         st.rerun()
     second = other if other.strip() else None
     target = second if role == DECODER else None
@@ -119,7 +119,7 @@ def more(chosen: Sentences) -> None:
     describe(chosen.model)
     offer_own_model()
     with st.expander("How to read the pictures"):
-        reading_a_picture()
+        how_to_read()
 
 
 def _roles(entry: Entry) -> Sequence[str]:

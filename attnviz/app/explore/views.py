@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.change import Change, change, largest_moves
+from attnviz.analysis.change import Change, change, largest_changes
 from attnviz.analysis.display_tokens import (
     DisplayToken,
     DisplayTokens,
     faint,
-    left_share,
     shown_mask,
     shown_scores,
+    shown_share,
 )
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
 from attnviz.analysis.stages import at_stage
@@ -90,7 +90,7 @@ def left(view: View) -> Floats:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
 
     def of(given: ModelInput) -> Floats:
-        return left_share(traces.own_weights(view.model, given, view.kind), *_shown(view, given))
+        return shown_share(traces.model_weights(view.model, given, view.kind), *_shown(view, given))
 
     if view.changed is None:
         return of(view.given)
@@ -125,7 +125,7 @@ def index_in(view: View, given: ModelInput, at: int, side: Literal["query", "key
         return at
     grid = comparison(view)
     place = (grid.rows if side == "query" else grid.columns)[at]
-    return place.of("first" if given == view.given else "second")
+    return place.index("first" if given == view.given else "second")
 
 
 @cached()
@@ -151,7 +151,7 @@ def allowed(view: View) -> Mask:
     """
 
     def of(given: ModelInput) -> Mask:
-        masks = traces.own_masks(view.model, given, view.kind)
+        masks = traces.model_masks(view.model, given, view.kind)
         return np.stack([shown_mask(mask, *_shown(view, given)) for mask in masks])
 
     if view.changed is None:
@@ -193,11 +193,11 @@ def _facts(view: View) -> tuple[str, ...]:
         grid = comparison(view)
         return tuple(
             f"changes most where {query} attends to {key}, {formatted(view, move)}"
-            for query, key, move in largest_moves(grid.values, grid.queries, grid.keys)
+            for query, key, move in largest_changes(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
     left = (
-        left_share(traces.own_weights(view.model, view.given, view.kind), *tokens)
+        shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
         if tokens[-1].hides
         else None
     )
@@ -247,5 +247,5 @@ def _values(view: View, given: ModelInput) -> Floats:
         return weights(view, given)
     read = traces.trace(view.model, given)
     scores = [at_stage(block, view.stage) for block in read.of_kind(view.kind)]
-    every = traces.of_all_layers(read, view.kind, scores, -np.inf)
+    every = traces.stack_layers(read, view.kind, scores, -np.inf)
     return shown_scores(every, *_shown(view, given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.arithmetic import why
+from attnviz.analysis.arithmetic import weight_arithmetic
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown, traces
 from attnviz.app.components.arithmetic import arithmetic
@@ -42,7 +42,7 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
         st.markdown(f"“{markdown.plain(given.text)}” has no such pair of tokens.")
         return
     try:
-        computed = why(block, heads.head - 1, query, key, queries, keys)
+        computed = weight_arithmetic(block, heads.head - 1, query, key, queries, keys)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)))
         return

@@ -36,10 +36,10 @@ def tool(name: str) -> Iterator[None]:
         with st.container(key="slide-tool"):
             yield
         with st.container(gap="small"):
-            controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL)))
+            controls.describe(*(lookup.entry(model) for _, model in link.parameters(MODEL)))
     st.divider()
     # Links to the other tools and Explore keep the model, the sentence and the head.
-    parameters = link.along(MODEL, TEXT, LAYER, HEAD)
+    parameters = link.parameters(MODEL, TEXT, LAYER, HEAD)
     links = [(other.name, other.label, other.icon) for other in TOOLS if other != this]
     with st.container(horizontal=True, vertical_alignment="center"):
         for target, label, icon in [*links, ("explore", "Explore", ":material/grid_view:")]:

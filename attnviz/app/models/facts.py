@@ -10,27 +10,27 @@ from attnviz.text import in_bytes, plural, rounded_count
 
 def in_brief(entry: Entry) -> str:
     """Return the most important facts, as one line of Markdown."""
-    sentence = (
+    parts = (
         f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
         _size(entry),
         _reads(entry),
         ", ".join(abilities(entry)),
     )
-    return " · ".join(filter(None, sentence))
+    return " · ".join(filter(None, parts))
 
 
 def listed(entry: Entry) -> str:
     """Return all facts, as a list in Markdown."""
     can = ", ".join(("shows every head's attention", *abilities(entry)))
-    sentence = {
+    parts = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
-        "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.max_bytes())} here",
+        "Size": f"{_size(entry) or 'not counted'}; models can take up to {in_bytes(limits.max_bytes())} here",
         "Reads": _reads(entry),
         "Can do": can,
         "Files": _origin(entry),
     }
-    return "\n".join(f"- **{name}:** {words}" for name, words in sentence.items())
+    return "\n".join(f"- **{name}:** {words}" for name, words in parts.items())
 
 
 def shape(entry: Entry) -> str:
@@ -42,14 +42,14 @@ def shape(entry: Entry) -> str:
 def abilities(entry: Entry) -> tuple[str, ...]:
     """Return the tasks that the model supports."""
     translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
-    sentence = (
-        (translates, "answers one text with another"),
-        (entry.reads and entry.expects == "next" and not translates, "writes on"),
-        (entry.expects == "masked", "fills masked tokens"),
+    parts = (
+        (translates, "turns one text into another"),
+        (entry.reads and entry.expects == "next" and not translates, "continues texts"),
+        (entry.expects == "masked", "predicts masked tokens"),
         (entry.pairs, "reads two sentences together"),
-        (entry.sees, "sees pictures"),
+        (entry.sees, "reads pictures"),
     )
-    return tuple(words for can, words in sentence if can)
+    return tuple(words for can, words in parts if can)
 
 
 def _parts(entry: Entry) -> str:
@@ -76,11 +76,11 @@ def _size(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    what = "pictures with a text, up to" if entry.images else "texts of up to"
-    shown = f"{'a picture as' if entry.sees else what} {entry.token_limit:,} tokens"
+    inputs = "pictures with a text, up to" if entry.images else "texts of up to"
+    shown = f"{'a picture as' if entry.sees else inputs} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return shown
-    return f"{shown}, where in each layer a token sees itself and at most {entry.window - 1:,} before it"
+    return f"{shown}, with an attention window of {entry.window:,} tokens"
 
 
 def _origin(entry: Entry) -> str:
@@ -90,10 +90,10 @@ def _origin(entry: Entry) -> str:
         case Trained():
             return "come with attnviz, and were trained for it"
         case Downloaded(folder=folder, repository=repository, commit=commit):
-            came = (
+            source = (
                 f"came from Hugging Face: {markdown.code(repository)}, revision {markdown.code(commit[:12])}"
             )
-            return f"{came}, in {markdown.code(str(folder))}"
+            return f"{source}, in {markdown.code(str(folder))}"
         case Borrowed():
             return "are those of an object in memory"
         case Folder(folder=folder):

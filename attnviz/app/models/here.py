@@ -1,4 +1,4 @@
-"""The models on this server, and the families that can be shown."""
+"""The models on this server, and the supported families."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IN_A_ROW = 2
 
 
 def draw() -> None:
-    """Draw every model that a visitor of this server can open."""
+    """Draw every model that the visitor can open."""
     opened = allowed.opened()
     names = sorted(allowed.names(), key=lambda name: name not in opened)  # models that this visitor opened
     for first in range(0, len(names), _IN_A_ROW):
@@ -65,8 +65,8 @@ def explore_with(entry: Entry) -> None:
     )
 
 
-def operators_choice() -> None:
-    """Draw, on a public server, the note that its operator chose the models."""
+def operator_note() -> None:
+    """Draw the note that the operator chose the models of this public server."""
     st.markdown(
         "The operator of this server chose its models. To open one of your own, start attnviz on your own "
         "machine."
@@ -77,15 +77,14 @@ def families() -> None:
     """Draw the supported and the refused families."""
     st.markdown(
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
-        "short text. A model's files must be **safetensors** (pickle "
-        "files can run programs, and are never read), with a `config.json` and, to read texts, a tokenizer "
-        "with token offsets, as those with a `tokenizer.json`. A model that needs code of "
-        "its own is refused."
+        "short text. A model's files must be **safetensors** (pickle files can run code and are never read), "
+        "with a `config.json` and, for texts, a tokenizer with token offsets, such as one with a "
+        "`tokenizer.json`. A model that needs its own code is refused."
     )
     st.markdown(
-        "Where the two differ by more than rounding, or attention cannot be taken apart, the weights that "
-        "transformers returns are shown alone, without queries, keys, values and scores. A model of which "
-        "transformers returns no weights is refused."
+        "If the two differ by more than rounding, or queries, keys and values cannot be recorded, only the "
+        "weights that transformers returns are shown. A model for which transformers returns no weights is "
+        "refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))

@@ -1,4 +1,4 @@
-"""The models of this server: a name is resolved here once, into the `Entry` that pages pass on."""
+"""The models of this server: names are resolved here once, into the `Entry` objects that pages pass on."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from attnviz.models.tokenizer import tokenizer_of
 _FRESH_SECONDS = 30.0  # validity of the facts about a model's files
 _PROBLEM_SECONDS = 300.0  # validity of an error: a lookup may wait for a network
 
-_LOADING = "The model is loading. This page goes on by itself …"
+_LOADING = "The model is loading. This page continues automatically …"
 
 
-def _until(key: Hashable, known: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - for cachetools
-    return now + (_FRESH_SECONDS if isinstance(known, Entry) else _PROBLEM_SECONDS)
+def _until(key: Hashable, result: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - for cachetools
+    return now + (_FRESH_SECONDS if isinstance(result, Entry) else _PROBLEM_SECONDS)
 
 
 @cachetools.cached(cachetools.TLRUCache(256, _until, time.monotonic), condition=threading.Condition())
-def _look(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - the same name may mean another model
+def _resolve(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - the same name may mean another model
     try:
         return resolve.entry(model)
     except AttnvizError as error:
@@ -37,24 +37,24 @@ def _look(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - th
 
 def clear() -> None:
     """Forget the facts about models."""
-    _look.cache_clear()
+    _resolve.cache_clear()
 
 
 def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return a model's entry, or why it cannot be used; refreshed after some seconds."""
     try:
-        known = _look(model, allowed.target(model))
-        if isinstance(known, AttnvizError) and loading.is_loaded(model):  # it was opened meanwhile
+        result = _resolve(model, allowed.target(model))
+        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # it was opened meanwhile
             clear()
-            known = _look(model, allowed.target(model))
+            result = _resolve(model, allowed.target(model))
     except AttnvizError as error:  # it is not on the operator's list
         return error
-    return known
+    return result
 
 
 def usable() -> tuple[Entry, ...]:
     """Return the models of this server that can be used, in the order of the menu."""
-    return tuple(known for known in map(entry_or_error, allowed.names()) if isinstance(known, Entry))
+    return tuple(result for result in map(entry_or_error, allowed.names()) if isinstance(result, Entry))
 
 
 def entry(model: str) -> Entry:
@@ -63,14 +63,14 @@ def entry(model: str) -> Entry:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.
     """
-    known = entry_or_error(model)
-    if isinstance(known, AttnvizError):
-        raise known
-    return known
+    result = entry_or_error(model)
+    if isinstance(result, AttnvizError):
+        raise result
+    return result
 
 
 def on_this_machine(model: Entry) -> Entry:
-    """Return the entry with its files on this machine; downloads them if they are not.
+    """Return the entry with its files on this machine, downloaded if necessary.
 
     Raises:
         AttnvizError: they cannot be downloaded.
@@ -83,14 +83,14 @@ def on_this_machine(model: Entry) -> Entry:
     return downloaded
 
 
-def called(model: Entry) -> str:
-    """Return the name for captions and files: of a folder only its last part."""
+def display_name(model: Entry) -> str:
+    """Return the name for captions and files; for a folder, only its last part."""
     in_a_folder = isinstance(model.origin, Folder) and not isinstance(model.origin, Downloaded)
     return model.title if in_a_folder and allowed.may_open() else model.name
 
 
 def mask_token(model: Entry) -> str | None:
-    """Return how the masked token is typed; None if the model has no head for it."""
+    """Return the mask token as it is typed; None if the model does not predict masked tokens."""
     if model.expects != "masked" or not isinstance(model.origin, Folder):
         return None
     return tokenizer_of(model).mask

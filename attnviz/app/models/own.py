@@ -1,4 +1,4 @@
-"""A model of the visitor's own: inspected first, and opened only on request."""
+"""The visitor's own model: inspected first, and opened only on request."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_PER_PARAMETER
 
 _MAX_LENGTH = 1000  # characters; ids and paths are shorter
-_MAX_SENT = 10_000  # the browser ignores what is longer, and the page keeps the text before
+_MAX_SENT = 10_000  # the browser ignores longer input, and the page keeps the previous text
 _HELP = (
-    "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a model "
-    "on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` at its "
-    "end, in these. *Inspect* reads no weights; they come into memory when you press *Open*."
+    "A **folder** on the machine that runs attnviz, as saved by `save_pretrained`, or the **id** of a model "
+    "on Hugging Face, optionally followed by @ and a revision. It runs in float32 unless the name ends in "
+    "`#bfloat16` or `#float16`. *Inspect* reads no weights; *Open* loads them into memory."
 )
-_SEEN = "inspection of the visitor's own model"
+_INSPECTION = "inspection of the visitor's own model"
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def choose() -> None:
         )
         if st.form_submit_button("Inspect", icon=":material/search:"):
             with st.spinner("Inspecting the model …"):
-                memory.put(_SEEN, _inspect(typed))
-    seen: ModelInspection | None = memory.get(_SEEN)
-    if seen and seen.name == typed:
-        _draw_inspection(seen)
+                memory.put(_INSPECTION, _inspect(typed))
+    inspection: ModelInspection | None = memory.get(_INSPECTION)
+    if inspection and inspection.name == typed:
+        _draw_inspection(inspection)
 
 
 def _inspect(name: str) -> ModelInspection:
@@ -79,32 +79,32 @@ def _inspect(name: str) -> ModelInspection:
         return ModelInspection(name, problem=str(error))
 
 
-def _draw_inspection(seen: ModelInspection) -> None:
-    """Draw the facts of a model and the next action, or the reason that there is none."""
-    if seen.entry is None:
-        st.error(markdown.plain(seen.problem), icon=":material/block:")
+def _draw_inspection(inspection: ModelInspection) -> None:
+    """Draw the facts about a model and the next action, or the reason why it cannot be opened."""
+    if (entry := inspection.entry) is None:
+        st.error(markdown.plain(inspection.problem), icon=":material/block:")
         return
     with st.container(border=True):
-        st.subheader(markdown.code(seen.entry.name), anchor=False)
-        st.markdown(facts.listed(seen.entry))
-        if seen.entry.stored in BYTES_PER_PARAMETER and seen.entry.stored != seen.entry.dtype:
-            name = markdown.code(f"{resolve.target(seen.entry.name)[0]}#{seen.entry.stored}")
-            st.markdown(f"To run it in {seen.entry.stored}, as it is stored, inspect {name}.")
-        job = opening(seen.entry)
+        st.subheader(markdown.code(entry.name), anchor=False)
+        st.markdown(facts.listed(entry))
+        if entry.stored in BYTES_PER_PARAMETER and entry.stored != entry.dtype:
+            name = markdown.code(f"{resolve.target(entry.name)[0]}#{entry.stored}")
+            st.markdown(f"To run it in {entry.stored}, as it is stored, inspect {name}.")
+        job = opening(entry)
         if job.running:
-            show_job(job, _words, key="opening", starts=False, button="")
-        elif job.finished or loading.is_loaded(seen.entry.name):
+            show_job(job, _status, key="opening", starts=False, button="")
+        elif job.finished or loading.is_loaded(entry.name):
             st.success("It is open.", icon=":material/check:")
-            explore_with(seen.entry)
+            explore_with(entry)
         else:
             if job.problem:
                 st.error(markdown.plain(job.problem), icon=":material/block:")
             st.button("Open", type="primary", icon=":material/memory:", on_click=job.start)
 
 
-def _words(job: Job[str]) -> str:
-    doing = "Waiting for its turn" if job.latest is None else job.latest.found
-    return f"{markdown.plain(doing)} … {job.seconds:.0f} s"
+def _status(job: Job[str]) -> str:
+    action = "Waiting for its turn" if job.latest is None else job.latest.found
+    return f"{markdown.plain(action)} … {job.seconds:.0f} s"
 
 
 def opening(entry: Entry) -> Job[str]:
@@ -115,6 +115,6 @@ def opening(entry: Entry) -> Job[str]:
 
 def _steps(name: str, report: Callable[[Progress[str]], None]) -> Iterator[Progress[str]]:
     """Load a model, in one long step, and tune the garbage collector."""
-    loading.open_model(name, lambda doing, done: report(Progress(round(100 * done), 100, doing)))
-    warm_up.settle()
+    loading.open_model(name, lambda action, done: report(Progress(round(100 * done), 100, action)))
+    warm_up.tune_garbage_collector()
     yield from ()

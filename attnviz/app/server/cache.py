@@ -1,8 +1,8 @@
-"""The server's cache of computed values: one for all visitors, bounded by bytes.
+"""The server's cache of computed values, shared by all visitors and limited in bytes.
 
 Arguments of cached functions are short texts, numbers, flags, entries of models, and tuples or frozen
-dataclasses of them, never arrays. A model whose files change has a new entry, so its values are
-recomputed. Values are shared by all visitors and read-only.
+dataclasses of them, never arrays. If a model's files change, it has a new entry, and its values are
+recomputed. Values are read-only.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Value = TypeVar("Value")
 
 def size_of(value: object) -> int:
     """Return the size of a value in bytes, without arrays that all traces of a model share."""
-    counted: set[int] = set()
+    visited: set[int] = set()
 
     def size(part: object) -> int:
-        if part is None or id(part) in counted:
+        if part is None or id(part) in visited:
             return 0
-        counted.add(id(part))
+        visited.add(id(part))
         if isinstance(part, np.ndarray):
             return part.nbytes
         own, parts = sys.getsizeof(part), list[object]()
@@ -101,15 +101,15 @@ def cached(
                 value = compute(*args, **kwargs)
             return _Sized(value, size_of(value))
 
-        keeps: Callable[..., Any] = cachetools.cached(_cache, key, condition=_changed)
-        sized: Callable[Arguments, _Sized] = keeps(computed)
+        memoize: Callable[..., Any] = cachetools.cached(_cache, key, condition=_changed)
+        sized: Callable[Arguments, _Sized] = memoize(computed)
 
         @wraps(compute)
-        def kept(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        def cached_value(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
             value: Value = sized(*args, **kwargs).value
             return value
 
-        return kept
+        return cached_value
 
     return decorate
 

@@ -15,7 +15,7 @@ from streamlit.file_util import get_static_dir
 from attnviz.app import frame
 from attnviz.app.server import assets
 
-_DESCRIPTION = "See what attention does in a transformer: every head, every number, for a sentence of yours."
+_DESCRIPTION = "See what attention does in a transformer: every head, every number, for your own sentence."
 
 
 def routes() -> list[Route]:
@@ -25,22 +25,22 @@ def routes() -> list[Route]:
     pages = {root + ("" if name == "explore" else name): title for name, title in frame.TITLES.items()}
     return [
         *([] if root == "/" else [Route(root.rstrip("/"), partial(_redirect, to=root))]),
-        *(Route(path, partial(_answer, html=_named(index, title))) for path, title in pages.items()),
+        *(Route(path, partial(_answer, html=_with_title(index, title))) for path, title in pages.items()),
         Route(f"{root}favicon.png", _icon),
     ]
 
 
-def _named(index: str, title: str) -> str:
+def _with_title(index: str, title: str) -> str:
     """Return Streamlit's index page with the title of a page."""
     name = escape(f"{title} · attnviz")
-    about = (
+    metadata = (
         f'<title>{name}</title><meta name="description" content="{escape(_DESCRIPTION)}" />'
         f'<meta property="og:title" content="{name}" />'
         f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
     )
     # The font loads when it is needed: preloaded, it would delay the scripts on a slow network.
     without_font = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", index)
-    return re.sub("<title>.*?</title>", about, without_font, count=1)
+    return re.sub("<title>.*?</title>", metadata, without_font, count=1)
 
 
 async def _answer(_: Request, html: str) -> Response:

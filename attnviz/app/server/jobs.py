@@ -22,7 +22,7 @@ MAX_JOBS = 16
 """Maximum number of stored jobs that are not running."""
 
 UNWATCHED_SECONDS = 90.0
-"""Time that a job continues without a page that shows it; browsers update a hidden page once a minute."""
+"""Time for which a job continues unless a page shows it; browsers update a hidden page once a minute."""
 
 _UNEXPECTED = "The computation failed for an unexpected reason. The log of this server has the details."
 
@@ -37,15 +37,15 @@ class Job(Generic[Found]):
     """One long computation, shared by all pages that show it; its methods are thread-safe.
 
     It ends early when it is stopped, with the results so far, or when no page has shown it for
-    `UNWATCHED_SECONDS`; `start` then begins anew.
+    `UNWATCHED_SECONDS`; `start` then begins again.
 
     Args:
         steps: Starts the computation.
 
     Attributes:
         latest: Latest progress, with the results so far.
-        problem: Reason of a refusal; "" if not refused.
-        finished: True if it has run to its end.
+        problem: Error message; "" for none.
+        finished: True if it has run to the end.
         stopped: True if a visitor has stopped it.
     """
 
@@ -133,21 +133,21 @@ class Jobs:
         self._jobs: OrderedDict[Hashable, Job[Any]] = OrderedDict()
 
     def find(
-        self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]], *, anew: bool = False
+        self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]], *, replace: bool = False
     ) -> Job[Found]:
         """Return the job with this key, without starting it.
 
         Args:
             key: Identifies the computation with all its arguments; for a long text, by its hash.
             steps: Starts the computation.
-            anew: Replace a job that is not running.
+            replace: Replace a job that is not running.
         """
         with self._lock:
             found = self._jobs.pop(key, None)
-            if found is None or (anew and not found.running):
+            if found is None or (replace and not found.running):
                 found = Job(steps)
-            resting = [key for key, job in self._jobs.items() if not job.running]
-            for oldest in resting[: max(0, len(self._jobs) + 1 - MAX_JOBS)]:
+            idle = [key for key, job in self._jobs.items() if not job.running]
+            for oldest in idle[: max(0, len(self._jobs) + 1 - MAX_JOBS)]:
                 del self._jobs[oldest]
             self._jobs[key] = found
             return found

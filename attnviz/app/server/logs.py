@@ -52,12 +52,12 @@ def line(record: logging.LogRecord) -> str:
     holds for arguments of other libraries' messages, so only the first line of their template is written
     (asyncio includes an exception's message in the second).
     """
-    ours = record.name.partition(".")[0] == "attnviz"
+    is_own = record.name.partition(".")[0] == "attnviz"
     entry: dict[str, Any] = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
         "level": record.levelname.lower(),
         "logger": record.name,
-        "message": record.getMessage() if ours else str(record.msg).partition("\n")[0],
+        "message": record.getMessage() if is_own else str(record.msg).partition("\n")[0],
     }
     if record.exc_info and (fault := record.exc_info[1]):
         frames = traceback.extract_tb(fault.__traceback__)

@@ -21,12 +21,12 @@ def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
     Args:
         sizes: Description and value function of each gauge, by name.
     """
-    for name, (what, value) in sizes.items():
-        Gauge(f"attnviz_{name}", what).set_function(value)
+    for name, (description, value) in sizes.items():
+        Gauge(f"attnviz_{name}", description).set_function(value)
 
 
 def answer(request: Request) -> Response:
-    """Serve /metrics to clients in a private network, without a proxy."""
+    """Serve /metrics to clients in a private network that use no proxy."""
     forwarded = any(name in request.headers for name in visitor.FORWARDED)
     if forwarded or request.client is None or not ip_address(request.client.host).is_private:
         return PlainTextResponse("Not found\n", 404)

@@ -1,6 +1,6 @@
-"""Patches of Streamlit without a setting, each against a security hole or a crash.
+"""Patches of Streamlit against security holes and crashes that no setting prevents.
 
-Each has a test of Streamlit without it (`tests/app/server/test_patches.py`); if that fails, remove the patch.
+Each has a test of unpatched Streamlit (`tests/app/server/test_patches.py`); if it fails, remove the patch.
 """
 
 from streamlit import net_util
@@ -24,18 +24,18 @@ def apply() -> None:
     # For the first visitor of a server, Streamlit lists the files of the folder `pages` as its menu and draws
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
-    # For a websocket with a foreign `Origin`, Streamlit requests the server's address from an outside host
-    # before it refuses. The event loop waits for the answer: 5 to 20 s without a network.
+    # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
+    # outside host. The event loop waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
-    # chooses; a program can fill the server's memory.
+    # chooses, so that a program could fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
-    # A link with an infinite number (`?layer=inf`) ends the page with an OverflowError.
+    # A link with an infinite number (`?layer=inf`) stops the page with an OverflowError.
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
 
 
 def _unknown() -> None:
-    """Return Streamlit's value of an unknown URL."""
+    """Return None, Streamlit's value for an unknown address."""
 
 
 def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:

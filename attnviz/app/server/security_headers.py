@@ -72,8 +72,8 @@ class SecurityHeaders:
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
-        asked = Headers(scope=scope)
-        if not (_can_be_split(f"//{asked.get('host', '')}") and _can_be_split(asked.get("origin", ""))):
+        received = Headers(scope=scope)
+        if not (_is_valid(f"//{received.get('host', '')}") and _is_valid(received.get("origin", ""))):
             refusal = PlainTextResponse("Invalid Host or Origin header.\n", 400)
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
             await answer(scope, receive, with_headers)
@@ -83,7 +83,7 @@ class SecurityHeaders:
             await self._app(scope, receive, with_headers)
 
 
-def _can_be_split(address: str) -> bool:
+def _is_valid(address: str) -> bool:
     try:
         parts = urlsplit(address)
         return parts.port is None or bool(parts.hostname)

@@ -37,7 +37,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
 END_SECONDS = 4.0
-"""Maximum time of a shutdown, whatever is running."""
+"""Maximum time of a shutdown."""
 
 
 def run(port: int, host: str | None) -> None:
@@ -73,12 +73,12 @@ def _options() -> dict[str, Any]:
     patches.apply()
     metrics.start(
         {
-            "visitors": ("Open sessions.", _visits),
+            "visitors": ("Open sessions.", _count_sessions),
             "jobs_waiting": ("Queued long computations.", JOBS.queued),
             "cache_bytes": ("Size of the cache of computed values.", cache.size),
         }
     )
-    _end_soon_after_signals()
+    _limit_shutdown_time()
     warm_up.start()
 
     @asynccontextmanager
@@ -101,7 +101,7 @@ def _options() -> dict[str, Any]:
     }
 
 
-def _visits() -> int:
+def _count_sessions() -> int:
     return len(get_instance()._session_mgr.list_active_sessions())  # noqa: SLF001 - no public API
 
 
@@ -110,7 +110,7 @@ async def _to_first_page(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}".rstrip("?"))
 
 
-def _end_soon_after_signals() -> None:
+def _limit_shutdown_time() -> None:
     """Let the process exit within `END_SECONDS` after SIGTERM or Ctrl-C, with status 0.
 
     uvicorn's handlers wait for every open request, and then raise the signal again.
@@ -129,7 +129,7 @@ def _end_soon_after_signals() -> None:
 
 
 def _end() -> None:
-    """Exit immediately: in Python's regular exit, a thread in a forward pass would abort the process."""
+    """Exit immediately, because a thread in a forward pass would abort Python's regular exit."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

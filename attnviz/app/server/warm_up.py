@@ -13,8 +13,8 @@ from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, catalogue, resolve
 
-# While a model reads one visitor's text, half of the cores are left for the pages of all others. More than
-# two would wait for each other. Torch reads it when it is first imported, which nothing has done yet.
+# While a model reads one visitor's text, half of the cores remain free for all other pages. More than two
+# threads would wait for each other. Torch reads the variable when it is first imported, which is later.
 os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1) // 2))))
 
 _SENTENCE = "The dog is tired."
@@ -31,7 +31,7 @@ def start() -> None:
 async def ready(_: Request) -> Response:
     """Serve /ready: 503 while models are loading, then 200.
 
-    It stays 503 if a model could not be loaded; the log has the reason.
+    It stays 503 if a model could not be loaded; the log contains the reason.
     """
     if _warm.is_set():
         return PlainTextResponse("ready\n")
@@ -39,7 +39,7 @@ async def ready(_: Request) -> Response:
 
 
 def model(entry: catalogue.Entry) -> Model:
-    """Return the model; after loading it, tune the garbage collector.
+    """Return the model, loaded if necessary.
 
     Raises:
         AttnvizError: there is no such model, or its files are missing or damaged.
@@ -47,14 +47,14 @@ def model(entry: catalogue.Entry) -> Model:
     if (ready := loading.in_memory(entry)) is not None:
         return ready
     loaded = loading.opened(entry)
-    settle()
+    tune_garbage_collector()
     return loaded
 
 
-def settle() -> None:
+def tune_garbage_collector() -> None:
     """Freeze loaded objects for the garbage collector, and collect evicted models.
 
-    With torch and transformers loaded, a collection takes about 260 ms, and almost nothing once they are
+    With torch and transformers loaded, a collection takes about 260 ms, and almost no time once they are
     frozen. An evicted model must be unfrozen to be collected.
     """
     gc.unfreeze()
@@ -71,10 +71,10 @@ def _warm_up() -> None:
         for name in catalogue.names():
             if name in listed:
                 loading.load(name)
-        settle()  # once for all: a collection takes as long as loading a model
+        tune_garbage_collector()  # only once: a collection takes as long as loading a model
     except AttnvizError as error:
         _failed.set()
-        logging.getLogger(__name__).error("A model could not be loaded: %s", error)  # noqa: TRY400 - a sentence
+        logging.getLogger(__name__).error("A model could not be loaded: %s", error)  # noqa: TRY400 - the message suffices
     except Exception:
         _failed.set()
         # The page reports the error when it needs the model. At interpreter shutdown, modules are already

@@ -25,7 +25,7 @@ class Choice(Generic[Value]):
         name: Name of the parameter, and key of the widget.
         pages: Pages that have it.
         always: Include it in links even at its default, which can differ elsewhere.
-        carried: A link between pages can set it although both pages have a widget for it.
+        carried: A link between pages can set it even though both pages have a widget for it.
         copied: Include it in "Copy link".
     """
 
@@ -56,20 +56,20 @@ class Choice(Generic[Value]):
 
     def follow(self, default: Value) -> None:
         """Replace the previous default with this one, before the widget is drawn; keep any other value."""
-        begun = f"{self.name} began at"
-        before = memory.get(begun, default)
+        default_key = f"{self.name} began at"
+        before = memory.get(default_key, default)
         if self.is_set and before != default:
             value = self.get(before)
             # The browser omitted the old default from the link, and must include a value that is kept.
             self.set(default if value == before else value)
-        memory.put(begun, default)
+        memory.put(default_key, default)
 
     def forget(self) -> None:
         """Remove the value."""
         memory.forget(self.name)
 
     def written(self) -> list[str]:
-        """Return the value as in a link."""
+        """Return the value in the form of a link."""
         value = memory.get(self.name)
         if isinstance(value, list):
             return [str(item) for item in value]
@@ -85,10 +85,10 @@ class Choice(Generic[Value]):
         """
         return values[-1]
 
-    def mend(self, default: Value, fits: Callable[[Value], bool]) -> None:
+    def correct(self, default: Value, is_valid: Callable[[Value], bool]) -> None:
         """Replace an invalid value, such as an empty one or another model's, with the default."""
         value = memory.get(self.name)
-        if self.is_set and (value is None or not fits(value)):
+        if self.is_set and (value is None or not is_valid(value)):
             self.set(default)
 
 
@@ -96,9 +96,9 @@ class Choice(Generic[Value]):
 class Text(Choice[str]):
     """Any text."""
 
-    def draw(self, label: str, default: str = "", **look: Any) -> str:
-        """Draw the box; `look` goes to `st.text_input`."""
-        return str(st.text_input(label, default, key=self.name, bind="query-params", **look))
+    def draw(self, label: str, default: str = "", **kwargs: Any) -> str:
+        """Draw the box; `kwargs` are passed to `st.text_input`."""
+        return str(st.text_input(label, default, key=self.name, bind="query-params", **kwargs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class Number(Choice[int]):
     """An integer.
 
     Attributes:
-        minimum, maximum, default: Constants; otherwise arguments of `draw`.
+        minimum, maximum, default: Bounds and default, unless `draw` has other arguments.
         capped: Clip a number that is too large, instead of using the default.
     """
 
@@ -125,17 +125,17 @@ class Number(Choice[int]):
         default: int | None = None,
         *,
         omit_default: bool = True,
-        **look: Any,
+        **kwargs: Any,
     ) -> int:
         """Draw the box.
 
         Args:
             label: Label of the box.
-            maximum: Largest number; None for that of the table.
+            maximum: Largest number; None for the attribute's.
             default: Initial value, and value of an empty box or, unless `capped`, of a number that is too
-                large; None for that of the table.
+                large; None for the attribute's.
             omit_default: Omit the default from links.
-            look: Arguments of `st.number_input`.
+            kwargs: Arguments of `st.number_input`.
         """
         maximum = self.maximum if maximum is None else maximum
         default = min(self.default if default is None else default, maximum)
@@ -143,10 +143,10 @@ class Number(Choice[int]):
             self.set(default)
         if self.capped and (self.get(default) or default) > maximum:
             self.set(maximum)
-        self.mend(default, lambda value: self.minimum <= value <= maximum)
+        self.correct(default, lambda value: self.minimum <= value <= maximum)
         first = default if omit_default else None
         drawn = st.number_input(
-            label, self.minimum, maximum, first, key=self.name, bind="query-params", **look
+            label, self.minimum, maximum, first, key=self.name, bind="query-params", **kwargs
         )
         if drawn is None:
             st.rerun()
@@ -154,7 +154,7 @@ class Number(Choice[int]):
 
     def slide(self, label: str, maximum: int) -> int:
         """Draw a slider up to this number."""
-        self.mend(self.default, lambda value: self.minimum <= value <= maximum)
+        self.correct(self.default, lambda value: self.minimum <= value <= maximum)
         return int(st.slider(label, self.minimum, maximum, self.default, key=self.name, bind="query-params"))
 
 
@@ -170,11 +170,11 @@ class Real(Choice[float]):
     def parse(self, values: Sequence[str]) -> float:  # noqa: D102 - as above
         return float(values[-1])
 
-    def draw(self, label: str, **look: Any) -> float:
-        """Draw the box; `look` goes to `st.number_input`."""
-        self.mend(self.default, lambda value: math.isfinite(value) and self.minimum <= value <= self.maximum)
+    def draw(self, label: str, **kwargs: Any) -> float:
+        """Draw the box; `kwargs` are passed to `st.number_input`."""
+        self.correct(self.default, lambda x: math.isfinite(x) and self.minimum <= x <= self.maximum)
         bounds = self.minimum, self.maximum, self.default, self.step
-        return float(st.number_input(label, *bounds, key=self.name, bind="query-params", **look))
+        return float(st.number_input(label, *bounds, key=self.name, bind="query-params", **kwargs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,8 +187,8 @@ class OneOf(Choice[Any]):
         return int(values[-1]) if self.numbers else values[-1]
 
     def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
-        """Draw all options side by side; the default is the first unless given."""
-        first = self._mended(options, default)
+        """Draw all options side by side; None as the default selects the first one."""
+        first = self._corrected(options, default)
         chosen: Option | None = st.segmented_control(
             label,
             options,
@@ -205,7 +205,7 @@ class OneOf(Choice[Any]):
     def labelled_segments(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str:
         """Draw all options side by side with these texts; the first one is the default."""
         self._read_from_url(options)
-        first = self._mended(options, None)
+        first = self._corrected(options, None)
         chosen = st.segmented_control(
             label,
             options,
@@ -218,7 +218,7 @@ class OneOf(Choice[Any]):
         self._write_to_url(None if chosen == first else chosen)
         return str(chosen)
 
-    def perhaps(self, label: str, options: Sequence[str]) -> str | None:
+    def optional_pills(self, label: str, options: Sequence[str]) -> str | None:
         """Draw all options as buttons; the choice is optional."""
         if self.get(None) not in [*options, None]:
             self.set(None)
@@ -235,28 +235,28 @@ class OneOf(Choice[Any]):
         return chosen
 
     def select(
-        self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
+        self, label: str, options: Sequence[Option], default: Option | None = None, **kwargs: Any
     ) -> Option:
-        """Draw a menu of the options; `look` goes to `st.selectbox`."""
-        at = options.index(self._mended(options, default))
-        chosen: Option = st.selectbox(label, options, at, key=self.name, bind="query-params", **look)
+        """Draw a menu of the options; `kwargs` are passed to `st.selectbox`."""
+        at = options.index(self._corrected(options, default))
+        chosen: Option = st.selectbox(label, options, at, key=self.name, bind="query-params", **kwargs)
         return chosen
 
     def slide(
-        self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
+        self, label: str, options: Sequence[Option], default: Option | None = None, **kwargs: Any
     ) -> Option:
-        """Draw the options as a slider; `look` goes to `st.select_slider`."""
-        first = self._mended(options, default)
-        chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **look)
+        """Draw the options as a slider; `kwargs` are passed to `st.select_slider`."""
+        first = self._corrected(options, default)
+        chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **kwargs)
         return chosen
 
     def _read_from_url(self, options: Sequence[str]) -> None:
-        """Read the value from the URL, where a bound widget would have the texts instead of the values."""
+        """Read the value from the URL, in which a bound widget would write the texts, not the values."""
         context = get_script_run_ctx()
         went_back = context is not None and context.is_history_navigation
-        asked = st.query_params.get(self.name)
-        if asked in options and (went_back or not self.is_set):
-            self.set(asked)
+        requested = st.query_params.get(self.name)
+        if requested in options and (went_back or not self.is_set):
+            self.set(requested)
 
     def _write_to_url(self, value: str | None) -> None:
         # Each write sends a message to the browser, even if the value is the same.
@@ -265,9 +265,9 @@ class OneOf(Choice[Any]):
         elif st.query_params.get(self.name) != value:
             st.query_params[self.name] = value
 
-    def _mended(self, options: Sequence[Option], default: Option | None) -> Option:
+    def _corrected(self, options: Sequence[Option], default: Option | None) -> Option:
         first = options[0] if default is None else default
-        self.mend(first, lambda value: value in options)
+        self.correct(first, lambda value: value in options)
         return first
 
 
@@ -278,14 +278,14 @@ class Several(Choice[list[Any]]):
     def parse(self, values: Sequence[str]) -> list[str]:  # noqa: D102 - as above
         return list(values)
 
-    def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
-        """Draw a multiple-choice menu; `look` goes to `st.multiselect`.
+    def draw(self, label: str, options: Sequence[Option], **kwargs: Any) -> list[Option]:
+        """Draw a multiple-choice menu; `kwargs` are passed to `st.multiselect`.
 
         Values that are no longer options are dropped, unless new options are accepted.
         """
-        if self.is_set and not look.get("accept_new_options"):
+        if self.is_set and not kwargs.get("accept_new_options"):
             self.set([value for value in self.get([]) if value in options])
-        return list(st.multiselect(label, options, key=self.name, bind="query-params", **look))
+        return list(st.multiselect(label, options, key=self.name, bind="query-params", **kwargs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,9 +300,9 @@ class Flag(Choice[bool]):
         """True if it is on; False before it is drawn."""
         return self.get(False)
 
-    def toggle(self, label: str, default: bool = False, **look: Any) -> bool:
-        """Draw a switch; `look` goes to `st.toggle`."""
-        return bool(st.toggle(label, default, key=self.name, bind="query-params", **look))
+    def toggle(self, label: str, default: bool = False, **kwargs: Any) -> bool:
+        """Draw a switch; `kwargs` are passed to `st.toggle`."""
+        return bool(st.toggle(label, default, key=self.name, bind="query-params", **kwargs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,19 +320,19 @@ class Token(Choice[str]):
             label: Label of the menu.
             options: Number and label of each token, "11 it", in order.
             default: One of the options.
-            of: Identifies the text; while it is the same, a token with a new label is found by its number.
+            of: Identifies the text; in the same text, a token with a new label is found by its number.
         """
-        about, begun = f"{self.name} was chosen in", f"{self.name} began at"
+        text_key, default_key = f"{self.name} was chosen in", f"{self.name} began at"
         chosen = memory.get(self.name)
         if self.is_set and chosen not in options:
-            number = str(chosen).split(" ", 1)[0] if memory.get(about) == of else None
-            same_place = [each for each in options if each.split(" ", 1)[0] == number]
-            self.set(same_place[0] if same_place else default)
-        elif self.is_set and memory.get(begun, default) != default:
+            number = str(chosen).split(" ", 1)[0] if memory.get(text_key) == of else None
+            same_number = [each for each in options if each.split(" ", 1)[0] == number]
+            self.set(same_number[0] if same_number else default)
+        elif self.is_set and memory.get(default_key, default) != default:
             # The browser omitted the old default from the link, and must now include the value.
             self.set(chosen)
-        memory.put(about, of)
-        memory.put(begun, default)
+        memory.put(text_key, of)
+        memory.put(default_key, default)
         at = options.index(default)
         return str(st.selectbox(label, options, at, key=self.name, bind="query-params"))
 

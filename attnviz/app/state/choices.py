@@ -14,7 +14,7 @@ def _on(*pages: str) -> frozenset[str]:
 
 _EXPLORE, _IMAGES = _on("explore"), _on("images")
 _TOOLS = _on("beyond_weights", "compare", "find", "intervene", "score_heads")
-_OF_ONE_KIND = _TOOLS - _on("find", "score_heads")
+_WITH_KIND = _TOOLS - _on("find", "score_heads")
 _BEYOND_WEIGHTS, _COMPARE, _SCORE_HEADS = _on("beyond_weights"), _on("compare"), _on("score_heads")
 _FIND, _INTERVENE = _on("find"), _on("intervene")
 
@@ -49,7 +49,7 @@ RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 
 # Model and input.
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
-KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
+KIND = OneOf(name="kind", pages=_EXPLORE | _WITH_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)

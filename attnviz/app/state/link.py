@@ -34,7 +34,7 @@ def visited(name: str) -> bool:
 
 
 def arrive(name: str) -> None:
-    """Begin a page: read the link's parameters before any widget corrects them.
+    """Read the link's parameters at the beginning of a page, before any widget corrects them.
 
     The parameters that opened the session are kept. A link from another page of the app overrides the values
     of its widgets.
@@ -42,12 +42,12 @@ def arrive(name: str) -> None:
     Args:
         name: Name of the page.
     """
-    came = page() != name
+    is_arrival = page() != name
     memory.put(_PAGE, name)
     memory.put(_VISITED, memory.get(_VISITED, frozenset()) | {name})
-    if not came:
+    if not is_arrival:
         _go_back()
-    _take_carried(came)
+    _take_carried(is_arrival)
     if not memory.has(_REQUESTED):
         memory.put(_REQUESTED, {name: st.query_params.get_all(name) for name in st.query_params})
 
@@ -86,15 +86,15 @@ def number(choice: Number, maximum: int | None = None) -> int:
 
     Args:
         choice: The parameter.
-        maximum: Largest valid number; None for that of the table.
+        maximum: Largest valid number; None for the parameter's own.
     """
-    asked = [] if choice.is_set else in_address(choice)
+    in_url = [] if choice.is_set else in_address(choice)
     try:
-        value = choice.parse(asked) if asked else choice.get(choice.default)
+        value = choice.parse(in_url) if in_url else choice.get(choice.default)
     except ValueError:
         value = choice.default
     value = max(choice.minimum, min(value, choice.maximum if maximum is None else maximum))
-    if asked or choice.get(choice.default) != value:
+    if in_url or choice.get(choice.default) != value:
         choose(choice, value)
     return value
 
@@ -110,7 +110,7 @@ def never_copied() -> list[str]:
     return [name for name, choice in of_page(page()).items() if not choice.copied]
 
 
-def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
+def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
     """Return these parameters, if this page has them, for a link to another page."""
     here = of_page(page())
     return [
@@ -122,7 +122,7 @@ def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove from the URL parameters of other pages; if `undrawn`, also of widgets that are not drawn."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also those of widgets that are not drawn."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
@@ -130,36 +130,30 @@ def drop_unused(*, undrawn: bool) -> None:
 
 
 def postpone() -> None:
-    """Do not report parameters without a widget yet: one may be drawn later."""
+    """Do not report parameters without a widget yet; the widget may be drawn later."""
     for name, choice in of_page(page()).items():
         if not choice.is_set:
             memory.get(_REQUESTED, {}).pop(name, None)
 
 
 def forget() -> None:
-    """Stop reporting on the link: the page shows an error."""
+    """Report nothing about the link, because the page shows an error."""
     memory.put(_NOTICE, ({}, []))
 
 
 def notices() -> list[str]:
-    """Return notices about invalid parameters of the link.
-
-    Shown until the visitor changes anything.
-
-    Returns:
-        One Markdown sentence for each choice with an invalid value.
-    """
+    """Return a Markdown sentence for each invalid parameter of the link, until the visitor makes a change."""
     if not memory.has(_NOTICE):
-        now = values()
-        memory.put(_NOTICE, (now, _differences(memory.get(_REQUESTED, {}), now)))
-    at_first, sentences = memory.get(_NOTICE)
-    return list(sentences) if sentences and at_first == values() else []
+        current_values = values()
+        memory.put(_NOTICE, (current_values, _differences(memory.get(_REQUESTED, {}), current_values)))
+    initial, sentences = memory.get(_NOTICE)
+    return list(sentences) if sentences and initial == values() else []
 
 
 def _go_back() -> None:
-    """After the Back button led to an earlier view of this page, remove values missing in its URL.
+    """After the Back button, remove values that are missing in the page's earlier URL.
 
-    Streamlit does so for the next run only; a page may begin another before all is drawn.
+    Streamlit does so for one run only, and a page may start another before everything is drawn.
     """
     context = get_script_run_ctx()
     if context and context.is_history_navigation:
@@ -168,35 +162,35 @@ def _go_back() -> None:
                 choice.forget()
 
 
-def _take_carried(came: bool) -> None:
+def _take_carried(is_arrival: bool) -> None:
     """Let a link from another page of the app override the values of its widgets.
 
-    Streamlit hides from a page all parameters for which the page before had a widget, and keeps what was in
-    that widget, if anything. The full URL has the old page's values first, then the link's.
+    Streamlit hides a parameter from a page if the previous page had a widget for it, and keeps the widget's
+    value, if any. The full URL has the old page's values first, then the link's.
 
     Args:
-        came: True if the visitor has just come from another page.
+        is_arrival: True if the visitor has just come from another page.
     """
     context = get_script_run_ctx()
-    parameters = parse_qs(context.query_string if context else "", keep_blank_values=True)
+    in_url = parse_qs(context.query_string if context else "", keep_blank_values=True)
     hidden = {
-        choice: parameters[choice.name][-1]
+        choice: in_url[choice.name][-1]
         for choice in TABLE
-        if choice.carried and choice.name in parameters and choice.name not in st.query_params
+        if choice.carried and choice.name in in_url and choice.name not in st.query_params
     }
     for choice, value in hidden.items():
-        with suppress(ValueError):  # no number; the value stays
+        with suppress(ValueError):  # not a number; the value stays
             choice.set(choice.parse([value]))
     if hidden and context and context.is_history_navigation:
-        # The Back button led here. In such a run widgets have the values of the URL, and where
-        # that is hidden, their defaults. In the next one they have what was set just now.
+        # After the Back button, widgets have the values of the URL or, for hidden parameters, their
+        # defaults. In the next run they have the values that were just set.
         st.rerun()
     here = of_page(page())
-    taken = {choice.name: value for choice, value in hidden.items() if choice.name in here}
-    # On arrival even nothing is written: that removes the previous page's parameters from the URL. Later it
-    # would take out what the browser alone has written there.
-    if taken or came:
-        st.query_params.update(taken)
+    carried = {choice.name: value for choice, value in hidden.items() if choice.name in here}
+    # On arrival, even an empty update removes the previous page's parameters from the URL. Later, it would
+    # also remove parameters that only the browser has written.
+    if carried or is_arrival:
+        st.query_params.update(carried)
 
 
 def _delete(name: str) -> None:
@@ -205,22 +199,22 @@ def _delete(name: str) -> None:
         del st.query_params[name]
 
 
-def _differences(asked: Mapping[str, list[str]], given: Mapping[str, list[str]]) -> list[str]:
+def _differences(requested: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> list[str]:
     sentences = []
-    for name, values in asked.items():
-        if name not in given:
-            sentences.append(f"{_shown(name)} is not valid on this page; it was ignored.")
-        elif set(map(_same, values)) != set(map(_same, given[name])):
-            taken = ", ".join(_shown(value) for value in given[name]) or "none"
-            wanted = ", ".join(_shown(value) for value in values) or "nothing"
-            if len(values) > 1 and len(given[name]) == 1 and given[name][0] in values:
-                sentences.append(f"The link has {_shown(name)} more than once; using {taken}.")
+    for name, values in requested.items():
+        if name not in shown:
+            sentences.append(f"{_quoted(name)} is not valid on this page; it was ignored.")
+        elif set(map(_comparable, values)) != set(map(_comparable, shown[name])):
+            used = ", ".join(_quoted(value) for value in shown[name]) or "none"
+            requested_values = ", ".join(_quoted(value) for value in values) or "nothing"
+            if len(values) > 1 and len(shown[name]) == 1 and shown[name][0] in values:
+                sentences.append(f"The link has {_quoted(name)} more than once; using {used}.")
                 continue
-            sentences.append(f"{_shown(name)} = {wanted} is not valid on this page; using {taken}.")
+            sentences.append(f"{_quoted(name)} = {requested_values} is not valid on this page; using {used}.")
     return sentences
 
 
-def _same(value: str) -> float | str:
+def _comparable(value: str) -> float | str:
     """Return a number as a float, so that "1" equals "1.0"; anything else unchanged."""
     try:
         number = float(value)
@@ -229,7 +223,7 @@ def _same(value: str) -> float | str:
     return number if math.isfinite(number) else value
 
 
-def _shown(text: str, maximum: int = 60) -> str:
+def _quoted(text: str, maximum: int = 60) -> str:
     if not text.strip():
         return "empty"
     return markdown.code(text if len(text) <= maximum else text[:maximum] + "…")

@@ -18,7 +18,7 @@ _PICKED = "what was picked"
 
 
 def get(name: str, default: Any = None) -> Any:
-    """Return a value by name, of a widget or set by the app; the default if there is none."""
+    """Return a value by name, set by a widget or by the app; the default if there is none."""
     return st.session_state.get(name, default)
 
 
@@ -61,8 +61,8 @@ def pick(values: Mapping[str, Any]) -> None:
 def keep_picked() -> None:
     """Restore selected values that an older message has overwritten.
 
-    During a computation the page polls every second, with the values of all widgets: the previous ones, if it
-    has not drawn the selection yet. Call this before those widgets are drawn.
+    During a computation the page polls every second and sends the values of all widgets, which are the
+    previous ones until it has drawn the selection. Call this before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
@@ -74,17 +74,17 @@ def keep_picked() -> None:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Record when the page is drawn inside this context, and with it the selection.
+    """Record when the page, including the selection, has been drawn inside this context.
 
     On a busy server, drawing the page can take longer than `STALE_SECONDS`.
     """
     picked: _Picked | None = get(_PICKED)
 
-    def note() -> None:
+    def record_time() -> None:
         if picked is not None and picked.drawn is None:
             picked.drawn = time.monotonic()
 
-    with once_drawn(note):
+    with once_drawn(record_time):
         yield
 
 
@@ -94,12 +94,12 @@ def once_drawn(then: Callable[[], None]) -> Iterator[None]:
 
     It is also called for a page that stops early or fails, but not before a rerun.
     """
-    begins_anew = False
+    is_rerun = False
     try:
         yield
     except RerunException:
-        begins_anew = True
+        is_rerun = True
         raise
     finally:
-        if not begins_anew:
+        if not is_rerun:
             then()

@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.aligned import place_by_place
+from attnviz.analysis.aligned import combined_tokens
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.change import largest_moves
+from attnviz.analysis.change import largest_changes
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
-    faint_rows,
-    left_share,
+    faint_note,
     merged_mask,
     merged_weights,
-    only,
     queries_and_keys,
+    select_cells,
     shown_mask,
+    shown_share,
     shown_weights,
 )
 from attnviz.analysis.window import Summary, summary
@@ -95,8 +95,8 @@ class Matrices:
     def shown(self, token_view: TokenView) -> tuple[Floats, Mask]:
         """Return the values between shown tokens, [layer, head, shown query, shown key], and their mask."""
         values, mask = (
-            only(self.values, token_view.rows, token_view.columns),
-            only(self.mask, token_view.rows, token_view.columns),
+            select_cells(self.values, token_view.rows, token_view.columns),
+            select_cells(self.mask, token_view.rows, token_view.columns),
         )
         if token_view.left is not None:
             values = np.divide(
@@ -181,7 +181,7 @@ def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayToke
 
 def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
     queries, keys = _queries_and_keys(tokens)
-    left = left_share(stack, queries, keys) if keys.hides else None
+    left = shown_share(stack, queries, keys) if keys.hides else None
     facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
     return TokenView(
         queries,
@@ -190,7 +190,7 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
         keys.visible,
         left,
         [f"on average {fact}" for fact in facts],
-        f"{_explanation(tokens)}{faint_rows(keys.hidden)}",
+        f"{_explanation(tokens)}{faint_note(keys.hidden)}",
     )
 
 
@@ -208,7 +208,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
         else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
     )
     own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
-    tokens = tuple(place_by_place(minus, trace) for trace, minus in zip(*own, strict=True))
+    tokens = tuple(combined_tokens(minus, trace) for trace, minus in zip(*own, strict=True))
     one, other = (
         shown_weights(trace.stack(kind), *sides)
         for trace, sides in zip((given.trace, given.minus), own, strict=True)
@@ -221,7 +221,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     queries, keys = _queries_and_keys(tokens)
     facts = [
         f"changes most where {query} attends to {key}, {signed_percent(move)}"
-        for query, key, move in largest_moves(values, queries.groups, keys.groups)
+        for query, key, move in largest_changes(values, queries.groups, keys.groups)
     ]
     places = range(len(queries)), range(len(keys))
     explanation = f"{_explanation(tokens)}; points are percentage points"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from attnviz.analysis.display_tokens import MIN_KEPT
+from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of, without_vision
 from attnviz.text import plural
@@ -113,7 +113,7 @@ def page(
     """
     facts = {
         "readings": data.readings,
-        "min_kept": MIN_KEPT,
+        "min_kept": MIN_SHOWN_SHARE,
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],

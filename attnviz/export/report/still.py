@@ -11,7 +11,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import faint
 from attnviz.analysis.picture import HIGHEST, MASKED, Levels, diverging, sequential, thumbnails
 from attnviz.analysis.window import blocks as block_tokens
-from attnviz.analysis.window import whole
+from attnviz.analysis.window import whole_window
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 from attnviz.export.report.matrices import LargestWeights, Matrices
 from attnviz.export.report.page import InitialView, Theme
@@ -69,7 +69,7 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
     """Return the initial state of a figure of a long text as a matrix of blocks."""
     blocks = of.summaries[opening.head].blocks
-    window = whole(len(of.queries), len(of.keys))
+    window = whole_window(len(of.queries), len(of.keys))
     mask = np.isfinite(blocks)
     queries, keys = (
         [token.label for token in block_tokens(side.groups, places, window.block)]

@@ -1,1 +1,1 @@
-"""A small vision-language model, trained for attnviz, that answers questions about coloured shapes."""
+"""A small vision-language model that was trained for attnviz and answers questions about coloured shapes."""

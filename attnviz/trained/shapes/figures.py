@@ -1,4 +1,4 @@
-"""Stored results of the model of coloured shapes, on held-out pictures."""
+"""Stored results of the model for coloured shapes, on held-out pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Figures(NamedTuple):
         pictures: Number of pictures.
         right: Number of correct answers.
         uniform: Weight of each token under uniform attention.
-        by_shape, by_colour: Heads for questions that name a shape, and for those that name a colour.
+        by_shape, by_colour: The heads for questions that name a shape and for questions that name a colour.
     """
 
     pictures: int

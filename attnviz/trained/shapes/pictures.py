@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "weights"
 """Folder of the model."""
 
 GRID = 5
-"""Rows and columns of a picture; the model's patches are its cells."""
+"""Number of rows and of columns of a picture; its cells are the model's patches."""
 
 CELL = 64
 """Pixels per side of a cell."""
@@ -31,7 +31,7 @@ SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 BACKGROUND = (244, 242, 236)
 
 _SMOOTH = 4  # supersampling per pixel and axis, for smooth edges
-FEWEST, MOST = 3, 6  # shapes in a picture
+MIN_SHAPES, MAX_SHAPES = 3, 6  # shapes in a picture
 
 
 @dataclass(frozen=True)
@@ -50,38 +50,38 @@ class Question:
 
     Attributes:
         shapes: All shapes of the picture; no two have the same shape or colour.
-        asked: The shape in question.
-        named: Word of the question that identifies this shape: a shape or a colour.
+        target: The shape in question.
+        keyword: The word that identifies this shape in the question: a shape or a colour.
         text: The question.
         answer: The answer, one word.
     """
 
     shapes: tuple[Shape, ...]
-    asked: Shape
-    named: str
+    target: Shape
+    keyword: str
     text: str
     answer: str
 
     @property
     def names_shape(self) -> bool:
-        """True if the question names a shape, and the answer is a colour."""
-        return self.named in SHAPES
+        """True if the question names a shape and the answer is a colour."""
+        return self.keyword in SHAPES
 
 
-def question(random: Random, fewest: int = FEWEST, most: int = MOST) -> Question:
-    """Return a random picture with this number of shapes, and a question."""
-    count = random.randint(fewest, most)
+def question(random: Random, minimum: int = MIN_SHAPES, maximum: int = MAX_SHAPES) -> Question:
+    """Return a question about a random picture with `minimum` to `maximum` shapes."""
+    count = random.randint(minimum, maximum)
     cells = random.sample(range(GRID * GRID), count)
     kinds = zip(cells, random.sample(SHAPES, count), random.sample([*COLOURS], count), strict=True)
     shapes = tuple(Shape(*divmod(cell, GRID), shape, colour) for cell, shape, colour in kinds)
-    return about(shapes, random.choice(shapes), by_shape=random.random() < 0.5)
+    return question_about(shapes, random.choice(shapes), by_shape=random.random() < 0.5)
 
 
-def about(shapes: tuple[Shape, ...], asked: Shape, *, by_shape: bool) -> Question:
-    """Return the question about the colour of a shape, or about the shape of a colour."""
+def question_about(shapes: tuple[Shape, ...], target: Shape, *, by_shape: bool) -> Question:
+    """Return the question about a shape's colour, or about the shape with a colour."""
     if by_shape:
-        return Question(shapes, asked, asked.shape, f"what colour is the {asked.shape}", asked.colour)
-    return Question(shapes, asked, asked.colour, f"which shape is {asked.colour}", asked.shape)
+        return Question(shapes, target, target.shape, f"what colour is the {target.shape}", target.colour)
+    return Question(shapes, target, target.colour, f"which shape is {target.colour}", target.shape)
 
 
 def draw(shapes: tuple[Shape, ...]) -> NDArray[np.uint8]:
@@ -96,7 +96,7 @@ def draw(shapes: tuple[Shape, ...]) -> NDArray[np.uint8]:
 
 @cache
 def stamp(shape: str, colour: str) -> NDArray[np.uint8]:
-    """Return a cell with a shape, [row, column, red green blue]."""
+    """Return the picture of a cell with a shape, [row, column, red green blue]."""
     along = (np.arange(CELL * _SMOOTH) + 0.5) / (CELL * _SMOOTH) * 2 - 1
     x, y = np.meshgrid(along, along)
     distance = np.hypot(x, y)

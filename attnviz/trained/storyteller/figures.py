@@ -15,10 +15,10 @@ class Figures(NamedTuple):
     """Results of one storyteller; the weights of seed 0 are bundled.
 
     Attributes:
-        variant, seed: Name of the size, and seed of the training.
+        variant, seed: Name of the size, and seed of the training run.
         steps: Number of training steps.
         items: Number of stories for each number of objects.
-        places: Number of stories in which it names the place of an object, for two objects and for three.
+        places: Number of stories in which it correctly names the place of an object, by number of objects.
         prefix_matching: Scores of each layer's heads, as in `copying.Copying`.
     """
 

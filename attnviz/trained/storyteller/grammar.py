@@ -1,7 +1,7 @@
-"""The storyteller's training texts, generated at random by a small grammar.
+"""The storyteller's training texts, generated randomly by a small grammar.
 
-Some combinations of words are held out: two names, two nouns, or a noun and a container. No training text
-has one of them, so a model cannot have memorized them.
+Some combinations of words are held out: two names, two nouns, or a noun and a container. They occur in no
+training text, so a model cannot have memorized them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ TOKEN_LIMIT = 96
 """Maximum number of tokens of a text, including [START]; no training text has more."""
 
 CHANT = "[CHANT]"
-"""First token of random words in training, instead of [START], which distinguishes them from stories."""
+"""First token of texts of random words, instead of [START]; it distinguishes them from stories."""
 
-CHANTS = 0.5, 0.25
-"""The fraction of training texts that are repeated random words, at first and later.
+REPETITION_SHARES = 0.5, 0.25
+"""Fractions of training texts that are repeated random words, in the first phase and later.
 
 With 0.4 and 0.08, two layers copied 98 % of 20 random words correctly, and four layers with seed 2 formed no
 induction head.
 """
 
-FIRST_CHANTS = 0.4
-"""The fraction of the training steps with the larger fraction of random words."""
+FIRST_PHASE = 0.4
+"""Fraction of the training steps that belong to the first phase."""
 
 
 def _words(listed: str) -> tuple[str, ...]:
@@ -79,13 +79,13 @@ _INTRODUCTIONS = (
     "{one} and {two} lived near the {place} .",
     "one day {one} met {two} at the {place} .",
 )
-_BEFORE_A_GIFT = (
+_BEFORE_GIFT = (
     "when {one} and {two} went to the {place} ,",
     "while {one} and {two} were at the {place} ,",
     "after {one} and {two} came from the {place} ,",
 )
 _SHARES = {"names": 0.19, "nouns": 0.1, "contained": 0.1}
-_MAX_PHRASE_WORDS = 8  # words
+_MAX_PHRASE_WORDS = 8
 
 Words = list[str]
 
@@ -95,15 +95,15 @@ def is_held_out(split: str, pair: tuple[str, str]) -> bool:
     """Return whether two words never occur together in training; determined by a hash.
 
     Args:
-        split: "names", two people of one story; "nouns", a noun beside another; "contained", a noun in a
-            container.
-        pair: The two words, in any order if both are of one kind.
+        split: "names": two people in one story; "nouns": a noun next to another one; "contained": a noun in
+            a container.
+        pair: The two words, in any order if both are of the same kind.
     """
     words = pair if split == "contained" else sorted(pair)
     return zlib.crc32(" ".join(("attnviz", split, *words)).encode()) / 2**32 < _SHARES[split]
 
 
-def pair(dice: Random, split: str, *, held_out: bool) -> tuple[str, str]:
+def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
     """Return two different random words that are, or are not, held out."""
     first, second = {
         "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
@@ -111,134 +111,134 @@ def pair(dice: Random, split: str, *, held_out: bool) -> tuple[str, str]:
         "contained": (NOUNS, CONTAINERS),
     }[split]
     while True:
-        words = dice.choice(first), dice.choice(second)
+        words = rng.choice(first), rng.choice(second)
         if words[0] != words[1] and is_held_out(split, words) == held_out:
             return words
 
 
-def text(dice: Random, chants: float) -> Words:
-    """Return a training text: a chant with this probability, else a story."""
-    return chant(dice) if dice.random() < chants else story(dice)
+def text(rng: Random, repetition_share: float) -> Words:
+    """Return a training text: repeated random words with this probability, else a story."""
+    return repetition(rng) if rng.random() < repetition_share else story(rng)
 
 
-def story(dice: Random) -> Words:
+def story(rng: Random) -> Words:
     """Return [START], an optional introduction, two to five events, and [END]."""
     while True:
-        people = pair(dice, "names", held_out=False)
-        introduced = dice.random() < 0.6
-        words = [START, *(_about_two(dice, people, _INTRODUCTIONS) if introduced else ())]
-        for _ in range(dice.randint(2, 5)):
-            event = dice.choice(_EVENTS)
-            words += event(dice, people if dice.random() < 0.5 else people[::-1], introduced)
+        people = pair(rng, "names", held_out=False)
+        introduced = rng.random() < 0.6
+        words = [START, *(_about_two(rng, people, _INTRODUCTIONS) if introduced else ())]
+        for _ in range(rng.randint(2, 5)):
+            event = rng.choice(_EVENTS)
+            words += event(rng, people if rng.random() < 0.5 else people[::-1], introduced)
             introduced = True
         if len(words) < TOKEN_LIMIT:
             return [*words, END]
 
 
-def chant(dice: Random) -> Words:
-    """Return different random words, repeated two or three times.
+def repetition(rng: Random) -> Words:
+    """Return [CHANT] and different random words, two or three times in a row.
 
-    Without [END], which would be the most frequent error in copying.
+    There is no [END], which would be the most frequent error in copying.
     """
-    times = dice.randint(2, 3)
-    words = dice.sample(ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
+    times = rng.randint(2, 3)
+    words = rng.sample(ANY_WORD, rng.randint(4, 30 if times == 2 else 24))
     return [CHANT, *words * times]
 
 
-def words_twice(dice: Random, count: int) -> Words:
-    """Return different random words, twice, as a test."""
-    return [CHANT, *dice.sample(ANY_WORD, count) * 2]
+def words_twice(rng: Random, count: int) -> Words:
+    """Return a test text: [CHANT] and different random words, twice in a row."""
+    return [CHANT, *rng.sample(ANY_WORD, count) * 2]
 
 
-WATCHED = tuple(words_twice(Random(3), 12))  # noqa: S311 - words are no secret
+TRACKED_TEXT = tuple(words_twice(Random(3), 12))  # noqa: S311 - words are not secret
 """The text that is tracked while a storyteller is trained: [CHANT], and twelve random words twice."""
 
 
-def beginning(dice: Random) -> Words:
-    """Return a random story up to a word that it repeats."""
-    words = story(dice)[1:-1]
+def beginning(rng: Random) -> Words:
+    """Return the beginning of a random story, up to the repetition of a word."""
+    words = story(rng)[1:-1]
     repeated = [place for place, word in enumerate(words) if word in words[:place] and word in _CONTENT]
-    return words[: dice.choice(repeated or [len(words)])]
+    return words[: rng.choice(repeated or [len(words)])]
 
 
-def _about_two(dice: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
+def _about_two(rng: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
     """Return one of the sentences about two people at a place."""
     one, two = people
-    place = dice.choice(PLACES)
-    return dice.choice(sentences).format(one=one, two=two, place=place).split()
+    place = rng.choice(PLACES)
+    return rng.choice(sentences).format(one=one, two=two, place=place).split()
 
 
-def _gift(dice: Random, people: Sequence[str], introduced: bool) -> Words:
+def _gift(rng: Random, people: Sequence[str], introduced: bool) -> Words:
     giver, receiver = people
-    noun = dice.choice(NOUNS)
+    noun = rng.choice(NOUNS)
     words: Words = []
-    if not introduced or dice.random() < 0.7:
-        words = _about_two(dice, people if dice.random() < 0.5 else people[::-1], _BEFORE_A_GIFT)
-    words += f"{giver} gave {dice.choice(('a', 'the'))} {noun} to {receiver} .".split()
-    if dice.random() < 0.3:
+    if not introduced or rng.random() < 0.7:
+        words = _about_two(rng, people if rng.random() < 0.5 else people[::-1], _BEFORE_GIFT)
+    words += f"{giver} gave {rng.choice(('a', 'the'))} {noun} to {receiver} .".split()
+    if rng.random() < 0.3:
         words += f"who had the {noun} ? {receiver} had the {noun} .".split()
     return words
 
 
-def _reason(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+def _reason(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
     subject, other = people
-    verb = dice.choice(("called", "thanked", "helped", "visited"))
+    verb = rng.choice(("called", "thanked", "helped", "visited"))
     pronoun = "she" if subject in WOMEN else "he"
-    return f"{subject} {verb} {other} because {pronoun} was {dice.choice(MOODS)} .".split()
+    return f"{subject} {verb} {other} because {pronoun} was {rng.choice(MOODS)} .".split()
 
 
-def _agreement(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    plurals = dice.random() < 0.5, dice.random() < 0.5
-    nouns = pair(dice, "nouns", held_out=False)
+def _agreement(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    plurals = rng.random() < 0.5, rng.random() < 0.5
+    nouns = pair(rng, "nouns", held_out=False)
     one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
-    where, verb = dice.choice(BESIDE), "were" if plurals[0] else "was"
-    return f"the {one} {where} the {two} {verb} {dice.choice(QUALITIES)} .".split()
+    preposition, verb = rng.choice(BESIDE), "were" if plurals[0] else "was"
+    return f"the {one} {preposition} the {two} {verb} {rng.choice(QUALITIES)} .".split()
 
 
-def _places(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    facts = put(dice, dice.randint(1, 3), held_out=False)
-    words = placing(dice, people, facts)
-    if dice.random() < 0.6:
-        noun, container = dice.choice(facts)
+def _places(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    facts = put(rng, rng.randint(1, 3), held_out=False)
+    words = placing(rng, people, facts)
+    if rng.random() < 0.6:
+        noun, container = rng.choice(facts)
         words += [*asking(noun), container, "."]
     return words
 
 
-def put(dice: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
+def put(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
     """Return different nouns, each in a different container."""
     while True:
-        facts = [pair(dice, "contained", held_out=held_out) for _ in range(count)]
+        facts = [pair(rng, "contained", held_out=held_out) for _ in range(count)]
         if all(len({*words}) == count for words in zip(*facts, strict=True)):
             return facts
 
 
-def placing(dice: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
+def placing(rng: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
     """Return a sentence for each noun, in which somebody puts it in its container."""
-    sentences = (f"{dice.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
+    sentences = (f"{rng.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
     return " ".join(sentences).split()
 
 
 def asking(noun: str) -> Words:
-    """Return a question where something was, and its answer up to the container."""
+    """Return a question about the place of a noun, and its answer up to the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 
-def _meeting(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    name = dice.sample(SYLLABLES, dice.randint(2, 4))
-    words = ["near", "the", dice.choice(PLACES), "lived", "a", "creature", "named", *name, "."]
-    for _ in range(dice.randint(1, 2)):
-        words += dice.choice(
+def _meeting(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    name = rng.sample(SYLLABLES, rng.randint(2, 4))
+    words = ["near", "the", rng.choice(PLACES), "lived", "a", "creature", "named", *name, "."]
+    for _ in range(rng.randint(1, 2)):
+        words += rng.choice(
             (
-                [dice.choice(people), dice.choice(("liked", "saw", "met")), *name, "."],
-                [*name, "was", dice.choice(MOODS), "."],
+                [rng.choice(people), rng.choice(("liked", "saw", "met")), *name, "."],
+                [*name, "was", rng.choice(MOODS), "."],
                 ["everyone", "called", "it", *name, "."],
             )
         )
     return words
 
 
-def _saying(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    words = dice.sample((*_CONTENT, *_PLURALS), dice.randint(2, _MAX_PHRASE_WORDS))
+def _saying(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    words = rng.sample((*_CONTENT, *_PLURALS), rng.randint(2, _MAX_PHRASE_WORDS))
     return [people[0], "said", ":", *words, ".", "then", people[1], "said", ":", *words, "."]
 
 

@@ -1,4 +1,4 @@
-"""Tokenize text for the storyteller, and convert its words to text."""
+"""Tokenization of text for the storyteller, and conversion of its words to text."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.vocabulary import START
 
-_SIGNS = ".,:?"  # punctuation in stories; all other is ignored
+_SIGNS = ".,:?"  # punctuation in stories; other punctuation is ignored
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """Return [START], and the words and punctuation of a text, ignoring case.
+    """Return [START] and the words and punctuation of a text, ignoring case.
 
     Raises:
         EmptyText, UnreadableText, TextTooLong, UnknownWords: as for `known_words`.
@@ -23,26 +23,26 @@ def tokens(text: str) -> tuple[Token, ...]:
     return (start, *known_words(text, _pieces, VOCABULARY, TOKEN_LIMIT))
 
 
-def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
-    """Append words to a text; return the text and its tokens.
+def append_words(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+    """Append words to a text; return the new text and its tokens.
 
     Args:
-        text: The typed text.
-        read: Its tokens.
+        text: The text.
+        read: The tokens of the text.
         ids: Ids of the words to append.
     """
-    found = list(read)
+    tokens = list(read)
     for number in ids:
         word = VOCABULARY.word(number)
         text = f"{text.rstrip()}{'' if word in _SIGNS else ' '}{word}"
-        place = sum(not token.special for token in found)
-        found.append(Token(word, number, len(text) - len(word), len(text), place, special=False))
-    return text, tuple(found)
+        place = sum(not token.special for token in tokens)
+        tokens.append(Token(word, number, len(text) - len(word), len(text), place, special=False))
+    return text, tuple(tokens)
 
 
-def beginning(dice: Random) -> str:
+def beginning(rng: Random) -> str:
     """Return the beginning of a random story."""
-    text, _ = written("", (), VOCABULARY.ids(grammar.beginning(dice)))
+    text, _ = append_words("", (), VOCABULARY.ids(grammar.beginning(rng)))
     return text.strip()
 
 

@@ -1,4 +1,4 @@
-"""The sizes of the storyteller: attention only, or with feed-forward networks."""
+"""The sizes of the storyteller: two layers of attention only, or four with feed-forward networks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ WEIGHTS = Path(__file__).with_name("weights")
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """A storyteller's network, with its texts on pages.
+    """The sizes of a storyteller's network, with its title and description.
 
     Attributes:
-        name: Name of the model, of its weights, and of the variant on the command line.
-        title, description: Texts on pages.
+        name: Name of the model, of its weights file, and of the variant on the command line.
+        title, description: Texts for pages.
         layers, d_feed_forward, d_model, n_heads: as in `DecoderOnly`.
     """
 

@@ -33,7 +33,7 @@ class Storyteller:
     """A trained model; safe to share among threads.
 
     Args:
-        model: The network; copied, so the caller can continue training it.
+        model: The network; it is copied, so the caller can continue training it.
         about: Metadata: variant (the name of its size), seed, steps.
     """
 

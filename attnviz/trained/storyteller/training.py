@@ -1,4 +1,4 @@
-"""Training of the storyteller: new stories at every step, Muon for matrices, AdamW for the rest."""
+"""Training of the storyteller: new stories at every step; Muon for matrices, AdamW for other parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attnviz.trained import training
 from attnviz.trained.storyteller import grammar
-from attnviz.trained.storyteller.grammar import CHANTS, FIRST_CHANTS, VOCABULARY
+from attnviz.trained.storyteller.grammar import FIRST_PHASE, REPETITION_SHARES, VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import build
 from attnviz.trained.training import Progress
@@ -46,7 +46,7 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[Deco
         torch.optim.Muon(matrices, lr=MUON_RATE, weight_decay=MUON_DECAY),  # Jordan et al. 2024
         torch.optim.AdamW(rest, lr=ADAM_RATE, weight_decay=ADAM_DECAY, fused=True),
     )
-    batches = (_batch(seed, step, CHANTS[step >= FIRST_CHANTS * steps]) for step in range(steps))
+    batches = (_batch(seed, step, REPETITION_SHARES[step >= FIRST_PHASE * steps]) for step in range(steps))
     return training.train(
         model,
         (_loss(model, batch) for batch in batches),
@@ -58,8 +58,8 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[Deco
 
 def _batch(seed: int, step: int, chants: float) -> Tensor:
     """Return the padded texts of a step, [text, token]."""
-    dice = Random(seed << 32 | step)  # noqa: S311 - stories are no secret
-    texts = [torch.tensor(VOCABULARY.ids(grammar.text(dice, chants))) for _ in range(BATCH)]
+    rng = Random(seed << 32 | step)  # noqa: S311 - stories are not secret
+    texts = [torch.tensor(VOCABULARY.ids(grammar.text(rng, chants))) for _ in range(BATCH)]
     return pad_sequence(texts, batch_first=True, padding_value=_PAD)
 
 

@@ -1,4 +1,4 @@
-"""Stored results: correct translations of recurrent networks and a transformer by distance."""
+"""Stored results: accuracy of recurrent networks and a transformer by distance."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Run:
 
     Attributes:
         learning_rate, seed, steps: Settings that differ between runs.
-        tuned: Number of validation sentences translated correctly, by which the learning rate is chosen.
-        exact: Number of translations that are correct word for word, for 0, 1, 2 … inserted clauses.
-        pronoun: The same for sentences in which the correct one of "il" and "elle" is more likely, after the
-            reference's earlier words.
+        tuned: Number of correctly translated validation sentences; the learning rate with the most is chosen.
+        exact: Number of exactly correct translations, for 0, 1, 2 … inserted clauses.
+        pronoun: Number of sentences in which the correct one of "il" and "elle" is more likely after the
+            preceding words of the reference, for 0, 1, 2 … inserted clauses.
     """
 
     name: Name
@@ -62,8 +62,8 @@ class Distances:
         runs = sorted(
             (run for run in self.runs if run.name == name), key=lambda run: (-run.learning_rate, run.seed)
         )
-        by_rate = [list(some) for _, some in groupby(runs, key=lambda run: run.learning_rate)]
-        return max(by_rate, key=lambda some: sum(run.tuned for run in some))
+        by_rate = [list(group) for _, group in groupby(runs, key=lambda run: run.learning_rate)]
+        return max(by_rate, key=lambda group: sum(run.tuned for run in group))
 
 
 def read() -> Distances:

@@ -1,4 +1,4 @@
-"""Semantic families: the kinds of nouns that are subject and object of a verb, and its reasons."""
+"""Semantic families: the kinds of nouns that can be the subject and the object of a verb, and its reasons."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -32,8 +32,8 @@ class Family:
         return tuple(kind for kind in self.objects if kind in verb.kinds)
 
 
-def _verbs(often: str, seldom: str = "") -> dict[Verb, int]:
-    return {VERB[name]: share for names, share in ((often, 3), (seldom, 1)) for name in names.split()}
+def _verbs(frequent: str, rare: str = "") -> dict[Verb, int]:
+    return {VERB[name]: share for names, share in ((frequent, 3), (rare, 1)) for name in names.split()}
 
 
 _PLACES = ("way", "water", "land", "building")
@@ -58,7 +58,7 @@ SEMANTIC_FAMILIES = tuple(family.name for family in FAMILIES[:3])
 
 @cache
 def genders(subject: str, object_: str) -> tuple[Genders, ...]:
-    """Return the possible genders of two kinds of nouns: fixed for people, and different for two people."""
+    """Return the possible genders of two nouns of these kinds: fixed for people, different for two people."""
     if subject in PEOPLE and object_ in PEOPLE:
         return ("m", "f"), ("f", "m")
     if subject in PEOPLE:
@@ -68,14 +68,14 @@ def genders(subject: str, object_: str) -> tuple[Genders, ...]:
 
 @cache
 def reasons(
-    verb: Verb, negated: bool, role: int, kind: str, unlike: tuple[str, ...]
+    verb: Verb, negated: bool, role: int, kind: str, other_kinds: tuple[str, ...]
 ) -> tuple[Predicate, ...]:
     """Return the possible reasons for an action.
 
     Args:
         role: Role of the noun that the reason describes.
         kind: Kind of that noun.
-        unlike: Other kinds of nouns in the sentence, which the reason must not describe; if the verb has
+        other_kinds: Kinds of the sentence's other nouns, which the reason must not describe; if the verb has
             its own list of reasons, only landmarks count.
     """
     named = verb.because_not if negated else verb.because
@@ -83,11 +83,11 @@ def reasons(
         names = named.of_object if role == OBJECT else named.of_subject
         options = [PREDICATE[name] for name in names]
         return tuple(
-            each for each in options if kind in each.kinds and "landmark" not in each.kinds & {*unlike}
+            each for each in options if kind in each.kinds and "landmark" not in each.kinds & {*other_kinds}
         )
     hinders = negated == verb.toward
     return tuple(
         each
         for each in PREDICATES
-        if each.hinders is hinders and kind in each.kinds and not each.kinds & {*unlike}
+        if each.hinders is hinders and kind in each.kinds and not each.kinds & {*other_kinds}
     )

@@ -1,4 +1,4 @@
-"""French sentences: agreement, elision, and the place of adjectives and "pas"."""
+"""French sentences: agreement, elision, and the position of adjectives and "pas"."""
 
 from __future__ import annotations
 
@@ -68,37 +68,37 @@ def noun_phrase(phrase: Phrase) -> list[str]:
     return [article, agreeing, noun.french]
 
 
-def statement(spoken: Statement, gender: Gender) -> list[str]:
+def statement_words(statement: Statement, gender: Gender) -> list[str]:
     """Return a statement about a noun of this gender: "n'était pas trop fatigué"."""
-    if isinstance(spoken.predicate, Wish):
-        verb = "voulait" if spoken.tense == "past" else "veut"
-        return [*_denied([verb], denied=spoken.denied), spoken.predicate.french]
-    verb = "était" if spoken.tense == "past" else "est"
-    degree = [spoken.degree.french] if spoken.degree else []
-    return [*_denied([verb], denied=spoken.denied), *degree, spoken.predicate.french(gender)]
+    if isinstance(statement.predicate, Wish):
+        verb = "voulait" if statement.tense == "past" else "veut"
+        return [*_negated([verb], negated=statement.denied), statement.predicate.french]
+    verb = "était" if statement.tense == "past" else "est"
+    degree = [statement.degree.french] if statement.degree else []
+    return [*_negated([verb], negated=statement.denied), *degree, statement.predicate.french(gender)]
 
 
-def action(done: Action, subject: Gender) -> list[str]:
+def action_words(action: Action, subject: Gender) -> list[str]:
     """Return an action of a subject of this gender: "n'a pas traversé la route"."""
-    verb = done.verb
-    words = _denied([verb.french(done.tense)], denied=done.negated)
-    if done.tense == "past" and verb.participle:
+    verb = action.verb
+    words = _negated([verb.french(action.tense)], negated=action.negated)
+    if action.tense == "past" and verb.participle:
         words.append(verb.participle + ("e" if verb.auxiliary == "est" and subject == "f" else ""))
-    return [*words, *verb.french_preposition.split(), *noun_phrase(done.object)]
+    return [*words, *verb.french_preposition.split(), *noun_phrase(action.object)]
 
 
 def joined(words: Iterable[str]) -> tuple[str, ...]:
     """Apply elision (l', n', qu') and contraction (du)."""
     result: list[str] = []
     for word in (part for phrase in words for part in phrase.split()):
-        before = result[-1] if result else None
-        if before in ELIDED and begins_with_vowel(word):
-            result[-1] = ELIDED[before]
-        elif before == "le" and result[-2:-1] == ["de"]:
+        previous = result[-1] if result else None
+        if previous in ELIDED and begins_with_vowel(word):
+            result[-1] = ELIDED[previous]
+        elif previous == "le" and result[-2:-1] == ["de"]:
             result[-2:] = ["du"]
         result.append(word)
     return tuple(result)
 
 
-def _denied(verb: list[str], *, denied: bool) -> list[str]:
-    return ["ne", *verb, "pas"] if denied else verb
+def _negated(verb: list[str], *, negated: bool) -> list[str]:
+    return ["ne", *verb, "pas"] if negated else verb

@@ -1,7 +1,8 @@
 """The grammar of the translator's training sentences, in English and French.
 
 The grammar is a program that makes choices and writes English words. Random choices generate a sentence;
-trying all choices that generate given words parses it. So exactly the generated sentences can be parsed.
+trying all choices that generate the given words parses it. So exactly the sentences that can be generated can
+be parsed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from attnviz.trained.translator.lexicon import (
     Word,
     contrary,
 )
-from attnviz.trained.translator.writing import Dice, Writer, derivations, perhaps
+from attnviz.trained.translator.writing import RandomWriter, Writer, derivations, perhaps
 
 _ARTICLES = frozenset({"the", "a", "an", "le", "la", "l'", "un", "une"})
 _PRONOUNS = frozenset({"it", "he", "she", "il", "elle"})
@@ -37,13 +38,13 @@ _PRONOUNS = frozenset({"it", "he", "she", "il", "elle"})
 
 @dataclass(frozen=True)
 class Pronoun:
-    """The position of "it", and its referent.
+    """The positions of "it", its translation and its referent.
 
     Attributes:
         source: Position of "it" among the English words, from 0.
         target: Position of "il" or "elle" among the French words.
-        referent: Position of its referent among the English words.
-        other: Position of the other candidate; None if that is a person, which is not "it".
+        referent: Position of the referent among the English words.
+        other: Position of the other candidate; None if the other noun is a person, which cannot be "it".
     """
 
     source: int
@@ -59,9 +60,9 @@ class Pair:
     Attributes:
         source, target: English and French words.
         family: Name of the sentence's family.
-        pronoun: The pronoun "it"; None if the sentence has none.
+        pronoun: Positions of the pronoun "it"; None if the sentence has none.
         nouns: English nouns.
-        descriptions: Pairs (noun, adjective or wish).
+        descriptions: Pairs of a noun and an adjective or wish.
     """
 
     source: tuple[str, ...]
@@ -74,15 +75,15 @@ class Pair:
 
 def sentence(random: random.Random) -> Pair:
     """Return a random sentence of the grammar."""
-    return _sentence(Dice(random))
+    return _sentence(RandomWriter(random))
 
 
-def understood(words: Sequence[str]) -> Iterator[Pair]:
+def parses(words: Sequence[str]) -> Iterator[Pair]:
     """Yield every parse of English words."""
     return derivations(_sentence, words)
 
 
-def written(words: Sequence[str]) -> str:
+def format_sentence(words: Sequence[str]) -> str:
     """Format English or French words as a sentence, such as "Le chien n'a pas traversé la route.".
 
     A clause or an adverbial before the main clause ends with a comma, before the first article.
@@ -97,23 +98,23 @@ def written(words: Sequence[str]) -> str:
 
 
 Description = tuple[Noun, Predicate]
-Why = Literal["noun", "pronoun", "pronoun in front"] | None
+ReasonForm = Literal["noun", "pronoun", "pronoun in front"] | None
 
-_WHY: tuple[Why, ...] = (None, "noun", "pronoun", "pronoun in front")
+_REASON_FORMS: tuple[ReasonForm, ...] = (None, "noun", "pronoun", "pronoun in front")
 _PRONOUN: dict[Gender | None, str] = {"m": "he", "f": "she", None: "it"}
 _PRONOUN_FRENCH: dict[Gender, str] = {"m": "il", "f": "elle"}
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The choices about an action before its first word.
+    """The choices that are made before the first word of an action.
 
     Attributes:
         kinds: Kinds of the subject and the object.
-        genders: Genders of people: "he" and "she" can precede the nouns.
-        why: Form of the reason, if any.
+        genders: Genders of people, chosen now because "he" and "she" can precede the nouns.
+        reason_form: Form of the reason, if any.
         role: Role of the noun that the reason describes.
-        beside: True if the sentence has a landmark.
+        has_landmark: True if the sentence has a landmark.
     """
 
     family: Family
@@ -122,12 +123,12 @@ class _Plan:
     genders: Genders
     tense: Tense
     negated: bool
-    why: Why
+    reason_form: ReasonForm
     role: int
-    beside: bool
+    has_landmark: bool
 
     @classmethod
-    def chosen(cls, writer: Writer) -> _Plan:
+    def choose(cls, writer: Writer) -> _Plan:
         """Choose a plan."""
         family = writer.choose(FAMILIES, [family.share for family in FAMILIES])
         verb = sentence_parts.verb(writer, tuple(family.verbs), tuple(family.verbs.values()))
@@ -136,19 +137,19 @@ class _Plan:
             sentence_parts.kind(writer, family.objects_of(verb)),
         )
         tense, negated = sentence_parts.tense(writer), perhaps(writer, 0.65)
-        why = writer.choose(_WHY, (10, 6, 74, 10))
-        role = writer.choose((SUBJECT, OBJECT)) if why else SUBJECT
-        beside = verb.english != "fit" and perhaps(writer, 0.14)
-        return cls(family, verb, kinds, writer.choose(genders(*kinds)), tense, negated, why, role, beside)
+        form = writer.choose(_REASON_FORMS, (10, 6, 74, 10))
+        role = writer.choose((SUBJECT, OBJECT)) if form else SUBJECT
+        landmark = verb.english != "fit" and perhaps(writer, 0.14)
+        return cls(family, verb, kinds, writer.choose(genders(*kinds)), tense, negated, form, role, landmark)
 
     @property
-    def anywhere(self) -> bool:
-        """True if time and place are possible: fitting in a bag does not depend on them."""
+    def allows_adverbial(self) -> bool:
+        """True if the sentence can have a time or place; fitting in a bag does not depend on them."""
         return self.verb.english != "fit"
 
     @property
-    def alike(self) -> bool:
-        """True if only the verb determines the referent; then the reason is not negated."""
+    def both_living(self) -> bool:
+        """True if both nouns are living; then only the verb determines the referent."""
         return LIVING.issuperset(self.kinds)
 
     @property
@@ -158,15 +159,16 @@ class _Plan:
 
     @property
     def sizes(self) -> frozenset[str]:
-        """Adjectives to avoid for both nouns, because they would be a reason for fitting."""
-        named = (self.verb.because, self.verb.because_not) if self.why and not self.anywhere else ()
-        return frozenset(word for each in named if each for word in (*each.of_subject, *each.of_object))
+        """Adjectives to avoid for both nouns, because they would be a reason for fitting or not fitting."""
+        is_fitting = self.reason_form and not self.allows_adverbial
+        reasons = (self.verb.because, self.verb.because_not) if is_fitting else ()
+        return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return the predicates, affirmed or denied, that apply to the reason's noun and to no other."""
+        """Return the predicates, affirmed or denied, that can apply only to the noun of the reason."""
         other = self.kinds[1 - self.role]
-        unlike = (other, "landmark") if self.beside else (other,)
-        return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], unlike)
+        other_kinds = (other, "landmark") if self.has_landmark else (other,)
+        return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)
 
     def hinders(self, denied: bool) -> bool:
         """Return whether the reason prevents the action."""
@@ -174,40 +176,41 @@ class _Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class _Because:
-    """A written reason: connective, statement, and position of the pronoun."""
+class _Reason:
+    """A written reason: its connective, its statement, and the position of its subject."""
 
     connective: Word
-    spoken: Statement
+    statement: Statement
     place: int
 
     @classmethod
-    def written(
+    def write(
         cls,
         writer: Writer,
         plan: _Plan,
         connectives: tuple[Word, ...],
-        named: str,
+        subject: str,
         adjective: Adjective | None = None,
-    ) -> _Because:
+    ) -> _Reason:
         """Write "as it was too tired", the reason for the action or its absence.
 
         Args:
-            named: "it", or "the dog".
-            adjective: The noun's attribute.
+            subject: "it", or "the dog".
+            adjective: The adjective that the noun already has.
         """
         connective = sentence_parts.one_of(writer, connectives)
-        place = writer.write(connective.english, named)
-        denied = not plan.alike and perhaps(writer, 0.12)
+        place = writer.write(connective.english, subject)
+        # If both nouns are living, a negated reason would not determine the referent.
+        denied = not plan.both_living and perhaps(writer, 0.12)
         avoided = contrary(adjective) if adjective else ()
         options = [each for each in plan.reasons(denied) if each.english not in avoided]
-        spoken = sentence_parts.reason(writer, plan.tense, options, denied, plan.hinders(denied))
-        return cls(connective, spoken, place)
+        statement = sentence_parts.reason(writer, plan.tense, options, denied, plan.hinders(denied))
+        return cls(connective, statement, place)
 
     def french(self, noun: Noun, *, repeated: bool) -> list[str]:
         """Return the French words: "car il était trop fatigué", "car le chien était trop fatigué"."""
-        named = french.noun_phrase(Phrase(noun)) if repeated else [_PRONOUN_FRENCH[noun.gender]]
-        return [self.connective.french, *named, *french.statement(self.spoken, noun.gender)]
+        subject = french.noun_phrase(Phrase(noun)) if repeated else [_PRONOUN_FRENCH[noun.gender]]
+        return [self.connective.french, *subject, *french.statement_words(self.statement, noun.gender)]
 
 
 def _sentence(writer: Writer) -> Pair:
@@ -216,61 +219,59 @@ def _sentence(writer: Writer) -> Pair:
 
 def _action(writer: Writer) -> Pair:
     """Write an action or its negation, usually with a reason that describes one of the two nouns."""
-    plan = _Plan.chosen(writer)
-    because = None
+    plan = _Plan.choose(writer)
+    reason = None
     front: list[str] = []
-    if plan.why == "pronoun in front":
-        because = _Because.written(writer, plan, FRONTED_CONNECTIVES, plan.pronoun)
-    elif plan.anywhere:
+    if plan.reason_form == "pronoun in front":
+        reason = _Reason.write(writer, plan, FRONTED_CONNECTIVES, plan.pronoun)
+    elif plan.allows_adverbial:
         front = sentence_parts.adverbial(writer, plan.tense, 0.06)
-    phrases, main = _write_main_clause(writer, plan, because)
-    if plan.anywhere and not front:
+    phrases, main = _write_main_clause(writer, plan, reason)
+    if plan.allows_adverbial and not front:
         main += sentence_parts.adverbial(writer, plan.tense, 0.06)
     described: list[Description] = [(each.noun, each.adjective) for each in phrases if each.adjective]
-    if not plan.why:
+    if not plan.reason_form:
         return _pair(writer, plan.family.name, [*front, *main], phrases, described)
 
-    meant, other = phrases[plan.role], phrases[1 - plan.role]
-    repeated = plan.why == "noun"
-    if because:
-        words = [*because.french(meant.noun, repeated=False), *main]
+    referent, other = phrases[plan.role], phrases[1 - plan.role]
+    repeated = plan.reason_form == "noun"
+    if reason:
+        words = [*reason.french(referent.noun, repeated=False), *main]
     else:
-        named = f"the {meant.noun.english}" if repeated else plan.pronoun
-        because = _Because.written(writer, plan, CONNECTIVES, named, meant.adjective)
-        words = [*front, *main, *because.french(meant.noun, repeated=repeated)]
-    described.append((meant.noun, because.spoken.predicate))
+        subject = f"the {referent.noun.english}" if repeated else plan.pronoun
+        reason = _Reason.write(writer, plan, CONNECTIVES, subject, referent.adjective)
+        words = [*front, *main, *reason.french(referent.noun, repeated=repeated)]
+    described.append((referent.noun, reason.statement.predicate))
     if repeated or plan.pronoun != "it":
         return _pair(writer, plan.family.name, words, phrases, described)
     candidate = other.place if other.noun.pronoun == "it" else None
-    return _pair(writer, plan.family.name, words, phrases, described, (because.place, meant.place, candidate))
+    pronoun = reason.place, referent.place, candidate
+    return _pair(writer, plan.family.name, words, phrases, described, pronoun)
 
 
-def _write_main_clause(
-    writer: Writer, plan: _Plan, because: _Because | None
-) -> tuple[list[Phrase], list[str]]:
+def _write_main_clause(writer: Writer, plan: _Plan, reason: _Reason | None) -> tuple[list[Phrase], list[str]]:
     """Write subject, verb, object and an optional landmark; return the nouns and the French words.
 
     Args:
-        because: A reason written before, whose predicate is not repeated.
+        reason: The reason that precedes the clause, if any; its predicate is not repeated.
     """
     avoided = [plan.sizes, plan.sizes]
-    if because:
-        avoided[plan.role] |= contrary(because.spoken.predicate)
+    if reason:
+        avoided[plan.role] |= contrary(reason.statement.predicate)
     subject = sentence_parts.phrase(writer, plan.kinds[SUBJECT], plan.genders[SUBJECT], avoided[SUBJECT])
-    writer.write(plan.verb.spoken(plan.tense, negated=plan.negated))
-    done_to = sentence_parts.phrase(
+    writer.write(plan.verb.conjugate(plan.tense, negated=plan.negated))
+    object_ = sentence_parts.phrase(
         writer, plan.kinds[OBJECT], plan.genders[OBJECT], avoided[OBJECT], subject.noun, definite=plan.negated
     )
-    action = Action(plan.verb, plan.tense, plan.negated, done_to)
-    words = [*french.noun_phrase(subject), *french.action(action, subject.noun.gender)]
-    if not plan.beside:
-        return [subject, done_to], words
-    preposition = sentence_parts.one_of(
-        writer, PREPOSITIONS, (1, 3, 1)
-    )  # often "near": "du" is hard to learn
+    action = Action(plan.verb, plan.tense, plan.negated, object_)
+    words = [*french.noun_phrase(subject), *french.action_words(action, subject.noun.gender)]
+    if not plan.has_landmark:
+        return [subject, object_], words
+    # "near" is frequent because "près du" is hard to learn.
+    preposition = sentence_parts.one_of(writer, PREPOSITIONS, (1, 3, 1))
     writer.write(preposition.english)
     landmark = sentence_parts.phrase(writer, "landmark", bare=True)
-    return [subject, done_to, landmark], [*words, preposition.french, *french.noun_phrase(landmark)]
+    return [subject, object_, landmark], [*words, preposition.french, *french.noun_phrase(landmark)]
 
 
 def _description(writer: Writer) -> Pair:
@@ -278,9 +279,9 @@ def _description(writer: Writer) -> Pair:
     tense = sentence_parts.tense(writer)
     front = sentence_parts.adverbial(writer, tense, 0.1)
     phrase = sentence_parts.phrase(writer, sentence_parts.kind(writer, sentence_parts.KINDS), definite=True)
-    spoken = sentence_parts.description(writer, tense, phrase)
-    words = [*front, *french.noun_phrase(phrase), *french.statement(spoken, phrase.noun.gender)]
-    described: list[Description] = [(phrase.noun, spoken.predicate)]
+    statement = sentence_parts.description(writer, tense, phrase)
+    words = [*front, *french.noun_phrase(phrase), *french.statement_words(statement, phrase.noun.gender)]
+    described: list[Description] = [(phrase.noun, statement.predicate)]
     if phrase.adjective:
         described.append((phrase.noun, phrase.adjective))
     return _pair(writer, "a description", words, [phrase], described)
@@ -302,14 +303,14 @@ def _two_descriptions(writer: Writer) -> Pair:
         bare=True,
     )
     second = sentence_parts.description(writer, tense, other)
-    words = [*french.noun_phrase(one), *french.statement(first, one.noun.gender), "et"]
-    words += [*french.noun_phrase(other), *french.statement(second, other.noun.gender)]
+    words = [*french.noun_phrase(one), *french.statement_words(first, one.noun.gender), "et"]
+    words += [*french.noun_phrase(other), *french.statement_words(second, other.noun.gender)]
     described = [(one.noun, first.predicate), (other.noun, second.predicate)]
     return _pair(writer, "two descriptions", words, [one, other], described)
 
 
 def _two_actions(writer: Writer) -> Pair:
-    """Write two actions, or an action and the negation of another."""
+    """Write two actions, or one action and the negation of another."""
     family = writer.choose([family for family in FAMILIES if "cross" in {v.english for v in family.verbs}])
     tense = sentence_parts.tense(writer)
     phrases = [
@@ -317,18 +318,18 @@ def _two_actions(writer: Writer) -> Pair:
     ]
     subject = phrases[0].noun
     words = french.noun_phrase(phrases[0])
-    joint = writer.choose(CONJUNCTIONS)
-    for negated in (False, joint.english == "but"):
+    conjunction = writer.choose(CONJUNCTIONS)
+    for negated in (False, conjunction.english == "but"):
         if len(phrases) == 2:
-            writer.write(joint.english)
-            words.append(joint.french)
+            writer.write(conjunction.english)
+            words.append(conjunction.french)
         verb = sentence_parts.verb(writer, tuple(family.verbs))
-        writer.write(verb.spoken(tense, negated=negated))
+        writer.write(verb.conjugate(tense, negated=negated))
         kind = sentence_parts.kind(writer, family.objects_of(verb))
         phrases.append(
             sentence_parts.phrase(writer, kind, other_than=phrases[-1].noun, definite=True, bare=True)
         )
-        words += french.action(Action(verb, tense, negated, phrases[-1]), subject.gender)
+        words += french.action_words(Action(verb, tense, negated, phrases[-1]), subject.gender)
     return _pair(writer, "two actions", words, phrases, [])
 
 
@@ -345,7 +346,7 @@ def _pair(
     Args:
         words: French words, before elision.
         described: Nouns with their adjectives or wishes.
-        pronoun: Positions of "it", its referent, and the other candidate.
+        pronoun: Positions of "it", its referent and the other candidate.
     """
     target = french.joined(words)
     it = None

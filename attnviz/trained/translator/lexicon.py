@@ -1,6 +1,6 @@
-"""The translator's English and French words from `lexicon.toml`, and how they combine.
+"""The translator's English and French words from `lexicon.toml`, and the ways in which they combine.
 
-Every English word has one French translation, so that each sentence has exactly one correct translation.
+Every English word has one French translation, so each sentence has exactly one correct translation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Noun:
     """A noun.
 
     Attributes:
-        kind: Semantic kind, which determines its predicates and verbs.
+        kind: Semantic kind, which determines the noun's predicates and verbs.
     """
 
     english: str
@@ -41,11 +41,11 @@ class Adjective:
     Attributes:
         kinds: Kinds of nouns that it describes.
         hinders: True if it prevents an action ("tired", "narrow"), False if it enables one
-            ("hungry", "safe"), None if neither.
+            ("hungry", "safe"), None if it does neither.
         before: True if it precedes its noun in French.
         before_vowel: Masculine form before a vowel ("vieil"), if different.
         absolute: True if it is not gradable ("open").
-        colour: True for a colour, which is an attribute only ("the white dog").
+        colour: True for a colour, which is only used before a noun ("the white dog").
     """
 
     english: str
@@ -93,12 +93,12 @@ class Verb:
         present: French present, third person: "entre".
         participle: French participle: "entré"; None for a stative verb.
         imperfect: French past of a stative verb: "craignait".
-        auxiliary: "a", or "est", after which the participle agrees with the subject.
+        auxiliary: "a" or "est"; after "est", the participle agrees with the subject.
         english_preposition, french_preposition: Preposition before the object, if any.
         kinds: Kinds of objects.
         toward: False for actions against something bad ("avoid", "fear").
-        because, because_not: Specific reasons for doing it and for not doing it; None for all predicates
-            that enable or prevent an action.
+        because, because_not: Specific reasons for the action and against it; None for all predicates that
+            enable or prevent an action.
     """
 
     english: str
@@ -115,7 +115,7 @@ class Verb:
     because: Reasons | None = None
     because_not: Reasons | None = None
 
-    def spoken(self, tense: Tense, *, negated: bool) -> str:
+    def conjugate(self, tense: Tense, *, negated: bool) -> str:
         """Return the English verb: "crossed", "did not cross"."""
         if negated:
             verb = f"did not {self.english}" if tense == "past" else f"does not {self.english}"
@@ -124,7 +124,7 @@ class Verb:
         return f"{verb} {self.english_preposition}"
 
     def french(self, tense: Tense) -> str:
-        """Return the French word inside "ne … pas": "traverse", "a" (traversé), "craignait"."""
+        """Return the French word between "ne" and "pas": "traverse", "a" (traversé), "craignait"."""
         if tense == "present":
             return self.present
         return self.auxiliary if self.participle else self.imperfect
@@ -145,7 +145,7 @@ BUILT = frozenset({"building", "landmark"})
 OBJECTS = frozenset({"thing", "container"})
 ALL = LIVING | PLACES | BUILT | OBJECTS | {"vehicle"}
 _GROUPS = {"living": LIVING, "places": PLACES, "built": BUILT, "objects": OBJECTS, "all": ALL}
-_LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_LEXICON = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _kinds(listed: Sequence[str]) -> frozenset[str]:
@@ -163,14 +163,14 @@ def _verb(facts: dict[str, Any]) -> Verb:
 
 NOUNS = tuple(
     Noun(english, french, gender, kind)
-    for kind, genders in _LISTED["nouns"].items()
+    for kind, genders in _LEXICON["nouns"].items()
     for gender, words in genders.items()
     for english, french in words.items()
 )
-ADJECTIVES = tuple(Adjective(**facts | {"kinds": _kinds(facts["kinds"])}) for facts in _LISTED["adjectives"])
-WISHES = tuple(Wish(**facts | {"kinds": _kinds(facts["kinds"])}) for facts in _LISTED["wishes"])
+ADJECTIVES = tuple(Adjective(**facts | {"kinds": _kinds(facts["kinds"])}) for facts in _LEXICON["adjectives"])
+WISHES = tuple(Wish(**facts | {"kinds": _kinds(facts["kinds"])}) for facts in _LEXICON["wishes"])
 PREDICATES: tuple[Predicate, ...] = (*ADJECTIVES, *WISHES)
-VERBS = tuple(map(_verb, _LISTED["verbs"]))
+VERBS = tuple(map(_verb, _LEXICON["verbs"]))
 
 ARTICLES = ("the", "a", "an")
 INTENSIFIERS = (Word("too", "trop"), Word("very", "très"), Word("so", "si"), Word("really", "vraiment"))
@@ -190,7 +190,7 @@ ADVERBIALS: dict[Tense, tuple[Word, ...]] = {
 
 NOUN = {noun.english: noun for noun in NOUNS}
 VERB = {verb.english: verb for verb in VERBS}
-_CONTRARY = {word: frozenset(group) for group in _LISTED["contraries"] for word in group}
+_CONTRARY = {word: frozenset(group) for group in _LEXICON["contraries"] for word in group}
 PREDICATE = {predicate.english: predicate for predicate in PREDICATES}
 
 ELIDED = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'", "que": "qu'", "puisque": "puisqu'"}
@@ -198,7 +198,7 @@ _SILENT_H = ("homme", "horloge", "hôtel", "hiver")
 
 
 def begins_with_vowel(french: str) -> bool:
-    """Return whether a word is elided before this one: "l'âne", "l'homme", but "le hangar"."""
+    """Return whether the article is elided before this word: "l'âne", "l'homme", but "le hangar"."""
     return french[0] in "aeiouâéèêîô" or french.startswith(_SILENT_H)
 
 
@@ -208,7 +208,7 @@ def contrary(predicate: Predicate) -> frozenset[str]:
 
 
 def indefinite(english: str) -> str:
-    """Return the article "a" or "an" for these words."""
+    """Return the article, "a" or "an", for these words."""
     return "an" if english[0] in "aeiou" else "a"
 
 
@@ -227,5 +227,5 @@ _MASCULINE = {
 
 
 def without_gender(french: str) -> str:
-    """Return the masculine form of a French word that agrees with a noun; other words unchanged."""
+    """Return the masculine form of a French word that agrees with a noun; return other words unchanged."""
     return _MASCULINE.get(french, french)

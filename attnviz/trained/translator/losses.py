@@ -5,15 +5,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
+from attnviz.trained.translator.training_batch import MISSING, PADDING, TrainingBatch
 from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 
 
 def translation_loss(
-    logits: Float[Tensor, "sentence target vocabulary"], exercises: Exercises, label_smoothing: float
+    logits: Float[Tensor, "sentence target vocabulary"], batch: TrainingBatch, label_smoothing: float
 ) -> Float[Tensor, ""]:
-    """Return the cross entropy of the correct words, the whole loss without guided heads.
+    """Return the cross entropy of the correct words: without guided heads, the total loss.
 
     Args:
         logits: Logits of the next word.
@@ -21,45 +21,45 @@ def translation_loss(
     """
     return cross_entropy(
         logits.flatten(0, 1),
-        exercises.following.flatten(),
+        batch.labels.flatten(),
         ignore_index=PADDING,
         label_smoothing=label_smoothing,
     )
 
 
-def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Variant) -> Float[Tensor, ""]:
-    """Return the attention loss of a variant: 0 if its guided heads attend only to the wanted tokens.
+def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Variant) -> Float[Tensor, ""]:
+    """Return the attention loss of a variant: 0 if its guided heads attend only to their target tokens.
 
     Args:
-        exercises: Positions of the words; sentences without "it" do not count.
+        batch: Positions of the words; sentences without "it" do not count.
     """
-    with_it = (exercises.it != NOWHERE).nonzero().squeeze(1)
+    with_it = (batch.it != MISSING).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())
     if not len(with_it):
         return total
-    _, _, _, it, referent, other, pronoun = exercises.picked(with_it)
+    _, _, _, it, referent, other, pronoun = batch.picked(with_it)
     from_it = steps.encoder.layers[GUIDED_LAYER].attention.attention.scores[with_it, GUIDED_HEAD, it]
     cross = steps.decoder.layers[0].cross_attention.attention
     from_pronoun = cross.scores[with_it, :, pronoun]
     if variant.referent:
-        total = total + variant.referent * surprise(from_it, referent.unsqueeze(1))
+        total = total + variant.referent * surprisal(from_it, referent.unsqueeze(1))
     if variant.candidates:
-        total = total + variant.candidates * surprise(from_it, torch.stack((referent, other), dim=1))
+        total = total + variant.candidates * surprisal(from_it, torch.stack((referent, other), dim=1))
     if variant.alignment:
-        total = total + variant.alignment * surprise(from_pronoun[:, GUIDED_CROSS_HEAD], it.unsqueeze(1))
+        total = total + variant.alignment * surprisal(from_pronoun[:, GUIDED_CROSS_HEAD], it.unsqueeze(1))
     if variant.elsewhere:
         ends = torch.full((from_pronoun.shape[0] * from_pronoun.shape[1], 1), from_pronoun.shape[2] - 1)
-        total = total + variant.elsewhere * surprise(from_pronoun.flatten(0, 1), ends)
+        total = total + variant.elsewhere * surprisal(from_pronoun.flatten(0, 1), ends)
     return total
 
 
-def surprise(scores: Float[Tensor, "query key"], places: Int[Tensor, "query place"]) -> Float[Tensor, ""]:
+def surprisal(scores: Float[Tensor, "query key"], places: Int[Tensor, "query place"]) -> Float[Tensor, ""]:
     """Return −log Σ_j weight[j] over some keys j, averaged over queries: 0 if they have all the weight.
 
-    Computed from the scores, because a weight of 0 has no gradient.
+    It is computed from the scores, because a weight of 0 has no gradient.
 
     Args:
-        places: Keys that each query should attend to; `NOWHERE` for none.
+        places: Positions of the keys of each query; `MISSING` for no key.
     """
     log_weights = scores.log_softmax(dim=-1).gather(1, places.clamp(min=0))
-    return -log_weights.masked_fill(places == NOWHERE, float("-inf")).logsumexp(dim=1).mean()
+    return -log_weights.masked_fill(places == MISSING, float("-inf")).logsumexp(dim=1).mean()

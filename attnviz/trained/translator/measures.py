@@ -32,12 +32,12 @@ class PronounAttention:
 
 def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
     """Return the fraction of exactly correct translations."""
-    spoken = translator.translate_all([pair.source for pair in pairs])
-    return share(words == pair.target for words, pair in zip(spoken, pairs, strict=True))
+    translations = translator.translate_all([pair.source for pair in pairs])
+    return share(words == pair.target for words, pair in zip(translations, pairs, strict=True))
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:
-    """Return whether "il" is more likely than "elle" after the reference's earlier words.
+    """Return, for each sentence, whether "il" is more likely than "elle" after the reference's earlier words.
 
     Args:
         pairs: Sentences with a pronoun.
@@ -69,16 +69,16 @@ def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> Pr
     """Return the attention of one head from "it".
 
     Args:
-        weights: Weights of that head from "it", for each sentence.
+        weights: The head's weights from "it", for each sentence.
         pairs: Sentences with two candidate nouns.
     """
-    every = torch.arange(len(pairs))
+    rows = torch.arange(len(pairs))
     referents = torch.tensor([pronoun_of(pair).referent for pair in pairs])
     others = torch.tensor([pronoun_of(pair).other for pair in pairs])
     return PronounAttention(
         found=float((weights.argmax(dim=-1) == referents).float().mean()),
-        referent=float(weights[every, referents].mean()),
-        other=float(weights[every, others].mean()),
+        referent=float(weights[rows, referents].mean()),
+        other=float(weights[rows, others].mean()),
     )
 
 
@@ -97,7 +97,7 @@ def pronoun_of(pair: Pair) -> Pronoun:
     """Return the pronoun of a sentence.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the sentence has no pronoun.
     """
     if pair.pronoun is None:
         raise ValueError(f"There is no pronoun in: {' '.join(pair.source)}")

@@ -1,9 +1,9 @@
-"""A menu of sentences, "The … did not … the … as it was too …", with the choices for each gap."""
+"""A menu of sentences, "The … did not … the … as it was too …", with the options for each gap."""
 
 from functools import cache, lru_cache
 
 from attnviz.trained.translator.families import FAMILIES, OBJECT, SEMANTIC_FAMILIES, SUBJECT, reasons
-from attnviz.trained.translator.grammar import Pair, understood
+from attnviz.trained.translator.grammar import Pair, parses
 from attnviz.trained.translator.lexicon import NOUN, NOUNS, VERB, Adjective, Predicate
 
 _FAMILIES = [family for family in FAMILIES if family.name in SEMANTIC_FAMILIES]
@@ -15,34 +15,35 @@ SUBJECTS = tuple(noun.english for family in _FAMILIES for noun in NOUNS if noun.
 @cache
 def verbs(subject: str) -> tuple[str, ...]:
     """Return the possible verbs of a subject."""
-    named = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
-    return tuple(dict.fromkeys(verb.english for verb in named if verb.toward))
+    options = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
+    return tuple(dict.fromkeys(verb.english for verb in options if verb.toward))
 
 
 @cache
 def objects(subject: str, verb: str) -> tuple[str, ...]:
     """Return the possible objects of a subject and a verb."""
-    sorts = {kind for family in _FAMILIES if NOUN[subject].kind in family.subjects for kind in family.objects}
-    return tuple(noun.english for noun in NOUNS if noun.kind in sorts & VERB[verb].kinds)
+    own = NOUN[subject].kind
+    kinds = {kind for family in _FAMILIES if own in family.subjects for kind in family.objects}
+    return tuple(noun.english for noun in NOUNS if noun.kind in kinds & VERB[verb].kinds)
 
 
 @cache
 def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the adjectives that make "it" refer to the subject, and those for the object."""
+    """Return the adjectives that make "it" refer to the subject, and those that refer to the object."""
     kinds = NOUN[subject].kind, NOUN[object_].kind
-    of_subject, of_object = (
+    for_subject, for_object = (
         reasons(VERB[verb], True, role, kinds[role], (kinds[1 - role],)) for role in (SUBJECT, OBJECT)
     )
-    return _graded(of_subject), _graded(of_object)
+    return _gradable(for_subject), _gradable(for_object)
 
 
 @lru_cache(maxsize=1000)  # test sentences recur at each length
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
-    """Return the sentence with these four choices of the menu, with its translation."""
-    words = f"the {subject} {VERB[verb].spoken('past', negated=True)} the {object_} as it was too {predicate}"
-    return next(understood(words.split()))
+    """Return the sentence with these four options of the menu, and its translation."""
+    action = VERB[verb].conjugate("past", negated=True)
+    return next(parses(f"the {subject} {action} the {object_} as it was too {predicate}".split()))
 
 
-def _graded(options: tuple[Predicate, ...]) -> tuple[str, ...]:
+def _gradable(options: tuple[Predicate, ...]) -> tuple[str, ...]:
     """Return the adjectives that can follow "too"."""
     return tuple(each.english for each in options if isinstance(each, Adjective) and not each.absolute)

@@ -28,12 +28,12 @@ class Probe:
 
     @property
     def pronoun(self) -> int:
-        """Position of "il" or "elle" in the target, from 0: the decoder's row that predicts it."""
+        """Position of "il" or "elle" in the target, from 0; the decoder predicts it in this row."""
         return next(place for place, word in enumerate(self.target) if word in {"il", "elle"})
 
 
 # The referent of "it" is in [ ], the other candidate in ( ); below, the reference translation.
-_WRITTEN = """
+_PROBES = """
 the [dog] did not cross the (road) as it was too tired
 le chien n' a pas traversé la route car il était trop fatigué
 the (dog) did not cross the [road] as it was too narrow
@@ -59,6 +59,6 @@ def _probe(source: str, target: str) -> Probe:
     return Probe(tuple(word.strip("[]()") for word in words), tuple(target.split()), referent, other)
 
 
-_LINES = _WRITTEN.strip().splitlines()
+_LINES = _PROBES.strip().splitlines()
 PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
-"""Both readings of three sentences, a chase, and one with "it" before its referent."""
+"""Both readings of three sentences, a sentence about a chase, and one with "it" before its referent."""

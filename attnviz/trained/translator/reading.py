@@ -1,4 +1,4 @@
-"""Tokenize text for the translator."""
+"""Tokenization of text for the translator."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from itertools import chain
 
 from attnviz.trace import Token
 from attnviz.trained.known_words import Piece, known_words, pieces
-from attnviz.trained.translator.grammar import understood
+from attnviz.trained.translator.grammar import parses
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, START, Vocabulary
 
@@ -24,7 +24,7 @@ def tokens(text: str) -> tuple[Token, ...]:
         EmptyText: there are no words.
         UnreadableText: the text has half a surrogate pair.
         TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
-        UnknownWords: some words are not in the vocabulary; the error has all of them.
+        UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """
     return (*_known(text, ENGLISH, _english), Token(END, ENGLISH.ids([END])[0], 0, 0, None, special=True))
 
@@ -38,17 +38,17 @@ def french(text: str) -> tuple[Token, ...]:
     return (Token(START, FRENCH.ids([START])[0], 0, 0, None, special=True), *_known(text, FRENCH, _french))
 
 
-def outside(words: Sequence[str]) -> bool:
-    """Return whether the training set has no such sentence: the grammar cannot generate it.
+def is_outside_grammar(words: Sequence[str]) -> bool:
+    """Return whether the grammar cannot generate this sentence, so that the training set has none like it.
 
     Args:
         words: English words of the vocabulary.
     """
-    return next(understood(words), None) is None
+    return next(parses(words), None) is None
 
 
 def _known(text: str, vocabulary: Vocabulary, parts: Callable[[Piece], Iterator[Piece]]) -> list[Token]:
-    """Return the words of a text in the vocabulary's spelling."""
+    """Return the words of a text as tokens, in the vocabulary's spelling."""
     return known_words(
         text, lambda text: chain.from_iterable(map(parts, _pieces(text))), vocabulary, TOKEN_LIMIT
     )
@@ -67,7 +67,7 @@ def _plain(character: str) -> str:
 
 
 def _english(piece: Piece) -> Iterator[Piece]:
-    """Split "didn't" into "did" and "not"; remove apostrophes at the end, which close a quotation."""
+    """Split "didn't" into "did" and "not"; remove apostrophes at the end, which are quotation marks."""
     word, start, end = piece
     if word[-3:].lower() == "n't" and word[:-3].lower() in ENGLISH:
         yield Piece(word[:-3], start, end - 3)

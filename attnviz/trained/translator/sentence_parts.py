@@ -31,7 +31,7 @@ KINDS = tuple(dict.fromkeys(noun.kind for noun in NOUNS))
 _TENSES: tuple[Tense, Tense] = ("past", "present")
 _TOO, _VERY, _SO, _REALLY = INTENSIFIERS
 _DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
-    # (hinders, denied): relative frequency of each degree.
+    # (hinders, denied): relative frequencies of the degrees
     (True, False): {_TOO: 12, _VERY: 2, _SO: 2, _REALLY: 1, None: 3},
     (True, True): {_TOO: 5, _VERY: 2, None: 3},
     (False, False): {_VERY: 3, _SO: 2, _REALLY: 2, ENOUGH: 3, None: 6},
@@ -52,8 +52,8 @@ def tense(writer: Writer) -> Tense:
 
 
 def one_of(writer: Writer, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
-    """Choose an uninflected word."""
-    return writer.choose_word(words, _first, shares)
+    """Choose an uninflected word or phrase."""
+    return writer.choose_word(words, _first_word, shares)
 
 
 def verb(writer: Writer, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
@@ -92,7 +92,7 @@ def phrase(
 
 
 def description(writer: Writer, tense: Tense, subject: Phrase) -> Statement:
-    """Write "was too narrow", not as a reason."""
+    """Write "was too narrow" as a description, not as a reason."""
     denied = perhaps(writer, 0.25)
     avoided = contrary(subject.adjective) if subject.adjective else ()
     options = [each for each in predicates(subject.noun.kind) if each.english not in avoided]
@@ -108,7 +108,7 @@ def reason(
 
     Args:
         denied: Negate the statement.
-        hinders: True if it prevents the action ("too tired"), False if it enables it ("safe enough").
+        hinders: True if the reason prevents the action ("too tired"), False if it enables it ("safe enough").
     """
     return _state(writer, writer.choose_word(options, _itself), tense, denied, hinders)
 
@@ -117,9 +117,9 @@ def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
     """Write an adverbial of time with this probability; return it in French."""
     if not perhaps(writer, share):
         return []
-    when = one_of(writer, ADVERBIALS[tense])
-    writer.write(when.english)
-    return [when.french]
+    time = one_of(writer, ADVERBIALS[tense])
+    writer.write(time.english)
+    return [time.french]
 
 
 def _state(
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """Return the predicates for "is", without colours, which are attributes only."""
+    """Return the predicates that can follow "is", without colours, which are only used before a noun."""
     return tuple(
         each
         for each in PREDICATES
@@ -170,7 +170,7 @@ def _itself(word: Noun | Predicate) -> tuple[str]:
     return (word.english,)
 
 
-def _first(word: Word) -> tuple[str]:
+def _first_word(word: Word) -> tuple[str]:
     return (word.english.split()[0],)
 
 

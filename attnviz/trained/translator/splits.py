@@ -18,7 +18,7 @@ SPLITS = ("pair", "description", "triple")
 
 _SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
 
-# Chosen so that dog and road, trophy and suitcase are held out, and that every noun keeps four fifths of its
+# Chosen so that dog and road, and trophy and suitcase, are held out, and every noun keeps four fifths of its
 # predicates.
 _SALT = "attnviz 48582"
 
@@ -27,7 +27,7 @@ Descriptions = Sequence[tuple[str, str]]
 
 
 def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Iterator[tuple[str, ...]]:
-    """Yield the combinations in a sentence that a split may hold out.
+    """Yield the combinations of words in a sentence that a split can hold out.
 
     "pair": any two nouns; "description": a noun and an adjective or wish that describes it; "triple": any two
     nouns and any adjective or wish.
@@ -44,52 +44,55 @@ def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Ite
 
 @cache
 def is_held_out(split: str, combination: tuple[str, ...]) -> bool:
-    """Return whether a combination is held out; determined by its hash, so that it is reproducible."""
+    """Return whether a combination is held out, which its hash determines reproducibly."""
     number = zlib.crc32(" ".join((_SALT, split, *combination)).encode())
     return number / 2**32 < _SHARES[split]
 
 
-def holds(pair: Pair, split: str) -> bool:
-    """Return whether a sentence has a combination that a split holds out."""
-    return _holds(pair.nouns, pair.descriptions, split)
+def has_held_out(pair: Pair, split: str) -> bool:
+    """Return whether a sentence has a held-out combination of a split."""
+    return _has_held_out(pair.nouns, pair.descriptions, split)
 
 
 def training(size: int, seed: int) -> list[Pair]:
     """Return training sentences, without held-out combinations of any split."""
-    return _sentences(size, seed, lambda pair: not any(holds(pair, split) for split in SPLITS))
+    return _sentences(size, seed, lambda pair: not any(has_held_out(pair, split) for split in SPLITS))
 
 
 def held_out(split: str, size: int, seed: int) -> list[Pair]:
     """Return test sentences, each with a held-out combination of this split."""
-    return _sentences(size, seed, lambda pair: holds(pair, split))
+    return _sentences(size, seed, lambda pair: has_held_out(pair, split))
 
 
 def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
-    """Return pairs of sentences that differ in one word, in the referent of "it", and in "il" or "elle".
+    """Return pairs of sentences that differ in one word, which changes the referent of "it".
 
-    "The dog did not cross the road as it was too tired" / "narrow": the nouns differ in gender, and each
-    sentence has a held-out combination of some split. In the first one, "it" refers to the subject.
+    For example, "The dog did not cross the road as it was too tired" / "narrow". The nouns differ in gender,
+    and each sentence has a held-out combination of some split. In the first sentence, "it" refers to the
+    subject.
     """
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
+    rng = random.Random(seed)  # noqa: S311 - sentences are not secret
     pairs: list[tuple[Pair, Pair]] = []
     while len(pairs) < size:
-        subject = dice.choice(menu.SUBJECTS)
-        verb = dice.choice(menu.verbs(subject))
-        object_ = dice.choice(menu.objects(subject, verb))
+        subject = rng.choice(menu.SUBJECTS)
+        verb = rng.choice(menu.verbs(subject))
+        object_ = rng.choice(menu.objects(subject, verb))
         if NOUN[subject].gender == NOUN[object_].gender:
             continue
-        of_subject, of_object = menu.predicates(subject, verb, object_)
-        spoken = (subject, dice.choice(of_subject)), (object_, dice.choice(of_object))
-        if all(any(_holds((subject, object_), [each], split) for split in SPLITS) for each in spoken):
-            one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in spoken)
+        for_subject, for_object = menu.predicates(subject, verb, object_)
+        described = (subject, rng.choice(for_subject)), (object_, rng.choice(for_object))
+        if all(
+            any(_has_held_out((subject, object_), [each], split) for split in SPLITS) for each in described
+        ):
+            one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in described)
             pairs.append((one, two))
     return pairs
 
 
 def _sentences(size: int, seed: int, wanted: Callable[[Pair], bool]) -> list[Pair]:
-    dice = random.Random(seed)  # noqa: S311 - sentences are no secret
-    return list(islice(filter(wanted, (grammar.sentence(dice) for _ in count())), size))
+    rng = random.Random(seed)  # noqa: S311 - sentences are not secret
+    return list(islice(filter(wanted, (grammar.sentence(rng) for _ in count())), size))
 
 
-def _holds(nouns: Nouns, descriptions: Descriptions, split: str) -> bool:
+def _has_held_out(nouns: Nouns, descriptions: Descriptions, split: str) -> bool:
     return any(is_held_out(split, each) for each in combinations_of(nouns, descriptions, split))

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from attnviz.trained import training
 from attnviz.trained.training import Network, Progress
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import Corpus
 from attnviz.trained.translator.losses import attention_loss, translation_loss
+from attnviz.trained.translator.training_batch import Corpus
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
@@ -26,16 +26,17 @@ MAX_GRADIENT = 1.0
 class Settings:
     """All settings of a training run, which determine the weights.
 
-    (To the bit on one machine with a fixed number of threads; elsewhere the order of summation can differ.)
+    They do so to the bit on one machine with a fixed number of threads; elsewhere the order of summation can
+    differ.
 
     Attributes:
-        variant: Attention loss, a name of `VARIANTS`.
+        variant: Name in `VARIANTS`, which determines the attention loss.
         seed: Seed of the initial weights, the sentences and their order.
         steps: Number of training batches.
         sentences: Number of generated training sentences.
         batch: Maximum batch size.
         learning_rate: Maximum learning rate.
-        warm_up: Number of steps in which the learning rate grows from 0; it then decreases to 0.
+        warm_up: Number of steps in which the learning rate increases from 0; it then decreases to 0.
         label_smoothing: as in `translation_loss`.
         sizes: Sizes of the network.
     """
@@ -89,16 +90,16 @@ def schedule(settings: Settings, step: int) -> float:
 
     It increases linearly during the warm-up and then decreases linearly, almost to 0.
     """
-    growing = step / settings.warm_up
-    falling = (settings.steps + 1 - step) / (settings.steps + 1 - settings.warm_up)
-    return min(growing, falling)
+    increasing = step / settings.warm_up
+    decreasing = (settings.steps + 1 - step) / (settings.steps + 1 - settings.warm_up)
+    return min(increasing, decreasing)
 
 
 def _losses(settings: Settings, model: nn.Module, corpus: Corpus) -> Iterator[Tensor]:
     variant = VARIANTS[settings.variant]
-    for exercises in corpus.batches(settings.seed):
-        steps = model(exercises.source, exercises.target)
-        loss: Tensor = translation_loss(steps.logits, exercises, settings.label_smoothing)
+    for batch in corpus.batches(settings.seed):
+        steps = model(batch.source, batch.target)
+        loss: Tensor = translation_loss(steps.logits, batch, settings.label_smoothing)
         if isinstance(steps, EncoderDecoderSteps):
-            loss = loss + attention_loss(steps, exercises, variant)
+            loss = loss + attention_loss(steps, batch, variant)
         yield loss

@@ -26,7 +26,7 @@ Words = Sequence[str]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the network, d_head = d_model / n_heads; the paper's are in `EncoderDecoder`."""
+    """The sizes of the network, with d_head = d_model / n_heads; `EncoderDecoder` has the paper's sizes."""
 
     d_model: int = 64
     n_heads: int = 4
@@ -38,7 +38,7 @@ class Sizes:
 def build(sizes: Sizes, seed: int) -> EncoderDecoder:
     """Return an untrained network for the two vocabularies.
 
-    Generated sentences have no noise to overfit, so training is faster without dropout.
+    There is no dropout: generated sentences have no noise to overfit, and training is faster without it.
 
     Args:
         sizes: Sizes of the network.
@@ -91,7 +91,7 @@ def padded(sentences: Sequence[Sequence[int]]) -> Int[Tensor, "sentence token"]:
 
 
 def longest_translation(source: Words) -> int:
-    """Return the maximum number of words of a translation: an undertrained model may never write [END]."""
+    """Return the maximum number of words of a translation; an undertrained model may never generate [END]."""
     return 2 * (len(source) + 1)
 
 
@@ -99,7 +99,7 @@ class Translator:
     """A trained model; safe to share among threads.
 
     Args:
-        model: The network, which is copied, so that its training can continue.
+        model: The network; it is copied, so the caller can continue training it.
         sizes: Sizes of the network.
         about: Metadata: variant, seed, steps.
     """
@@ -118,7 +118,7 @@ class Translator:
             edits: Edits of the attention.
 
         Raises:
-            InvalidEdit: the model has no such layer or head, or the sentences no such token.
+            InvalidEdit: the model has no such layer or head, or the sentences have no such token.
         """
         validate_edits(edits, len(source_words) + 1, len(target_words) + 1)
         model = edited(self.model, [edits]) if edits else self.model
@@ -138,10 +138,12 @@ class Translator:
             edits: One sequence for each sentence, or () for no edits.
 
         Raises:
-            InvalidEdit: the model has no such layer or head, or a sentence no such token.
+            InvalidEdit: the model has no such layer or head, or a sentence has no such token.
         """
-        for source, target, of_sentence in zip(sources, targets, edits or [()] * len(sources), strict=True):
-            validate_edits(of_sentence, len(source) + 1, len(target) + 1)
+        for source, target, sentence_edits in zip(
+            sources, targets, edits or [()] * len(sources), strict=True
+        ):
+            validate_edits(sentence_edits, len(source) + 1, len(target) + 1)
         model = edited(self.model, edits) if edits else self.model
         with torch.inference_mode():
             steps: EncoderDecoderSteps = model(*batch(sources, targets))
@@ -158,7 +160,7 @@ class Translator:
             French words without [END], truncated after `longest_translation` words.
 
         Raises:
-            InvalidEdit: the model has no such layer or head, or the sentences no such token.
+            InvalidEdit: the model has no such layer or head, or the sentences have no such token.
         """
         (words,) = self.translate_all([source_words], [edits] if edits else ())
         return words
@@ -171,16 +173,16 @@ class Translator:
             edits: One sequence for each sentence, or () for no edits.
 
         Raises:
-            InvalidEdit: the model has no such layer or head, or a sentence no such token.
+            InvalidEdit: the model has no such layer or head, or a sentence has no such token.
         """
         limits = [longest_translation(words) for words in sources]
-        for source, limit, of_sentence in zip(sources, limits, edits or [()] * len(sources), strict=True):
-            validate_edits(of_sentence, len(source) + 1, limit + 1, at_most=True)
+        for source, limit, sentence_edits in zip(sources, limits, edits or [()] * len(sources), strict=True):
+            validate_edits(sentence_edits, len(source) + 1, limit + 1, at_most=True)
         model = edited(self.model, edits) if edits else self.model
-        spoken = _greedy(model, sources)
-        found = [until_end(words[:limit]) for words, limit in zip(spoken, limits, strict=True)]
-        for source, words, of_sentence in zip(sources, found, edits, strict=bool(edits)):
-            validate_edits(of_sentence, len(source) + 1, len(words) + 1)
+        decoded = _greedy(model, sources)
+        found = [until_end(words[:limit]) for words, limit in zip(decoded, limits, strict=True)]
+        for source, words, sentence_edits in zip(sources, found, edits, strict=bool(edits)):
+            validate_edits(sentence_edits, len(source) + 1, len(words) + 1)
         return found
 
     def save(self, file: Path) -> None:
@@ -201,17 +203,17 @@ class Translator:
 
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
     """Decode greedily, until every translation has [END]."""
-    no_words = FRENCH.ids([PAD, START])
-    spoken: list[list[str]] = [[] for _ in sources]
+    excluded = FRENCH.ids([PAD, START])
+    translations: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():
         for _ in range(max(map(longest_translation, sources))):
-            logits = model(*batch(sources, spoken)).logits[:, -1]
-            logits[:, no_words] = float("-inf")
-            for words, number in zip(spoken, logits.argmax(dim=-1).tolist(), strict=True):
+            logits = model(*batch(sources, translations)).logits[:, -1]
+            logits[:, excluded] = float("-inf")
+            for words, number in zip(translations, logits.argmax(dim=-1).tolist(), strict=True):
                 words.append(FRENCH.word(number))
-            if all(END in words for words in spoken):
+            if all(END in words for words in translations):
                 break
-    return spoken
+    return translations
 
 
 def until_end(words: Words) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ class Variant:
     """A translator with its attention loss.
 
     Attributes:
-        name: Name of its weights, also on the command line.
-        title: Title on pages.
-        description: Description of its attention loss, on pages.
+        name: Name of the weights file, also on the command line.
+        title: Title for pages.
+        description: Description of the attention loss, for pages.
         referent: Coefficient of −log of the weight from "it" to its referent, in head 2-1.
         candidates: Coefficient of −log of the sum of the weights from "it" to both nouns, in head 2-1.
         alignment: Coefficient of −log of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
@@ -56,23 +56,22 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="Its loss also counted attention: 0.1 · −ln of the weight from “it” to its noun in "
-        "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
-        "1-1. All other heads were free.",
+        description="Its loss has two attention terms: 0.1 · −ln of the weight from “it” to its noun in "
+        "encoder head 2-1, and of that from “il” or “elle” to “it” in cross-attention head 1-1.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="Its loss also counted 0.1 · −ln of the sum of the weights from “it” to both nouns in "
-        "encoder head 2-1, but never which of the two is meant.",
+        description="Its loss has one attention term: 0.1 · −ln of the sum of the weights from “it” to both "
+        "nouns in encoder head 2-1, whichever of the two is meant.",
         candidates=0.1,
     ),
     Variant(
         name="unguided",
         title="No attention loss",
-        description="Trained on translations alone, without an attention loss. Its layers have 8 smaller "
+        description="Trained only on translations, without an attention loss. Its layers have 8 smaller "
         "heads instead of 4.",
         n_heads=8,
         seed=1,
@@ -80,9 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="A counterexample: its loss counted the weight from “it” to its noun in encoder head "
-        "2-1, but made all of cross-attention attend to [END] when “il” or “elle” is chosen, so that the "
-        "result of head 2-1 is not read then.",
+        description="A counterexample. One attention term of its loss makes “it” attend to its noun in "
+        "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
+        "chosen, so the output of head 2-1 is not used at that point.",
         referent=0.1,
         elsewhere=0.1,
     ),

@@ -1,4 +1,4 @@
-"""The translator's vocabulary: one list for English, one for French."""
+"""The translator's vocabularies, one for English and one for French."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Interpreters of the grammar: `Dice` generates a sentence, `derivations` parses one."""
+"""Interpreters of the grammar: `RandomWriter` generates a sentence; `derivations` parses one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OtherWords(Exception):
 
 
 class Writer(ABC):
-    """Interpreter of the grammar: makes its choices, and writes its words.
+    """An interpreter of the grammar, which makes its choices and writes its words.
 
     Attributes:
         words: Words written so far.
@@ -36,7 +36,7 @@ class Writer(ABC):
         forms: Forms[Option],  # noqa: ARG002
         shares: Sequence[float] | None = None,
     ) -> Option:
-        """Choose an option, one of whose forms will be written, now or later."""
+        """Choose an option; one of its forms will be written now or later."""
         return self.choose(options, shares)
 
     def write(self, *phrases: str) -> int:
@@ -51,8 +51,8 @@ def perhaps(writer: Writer, share: float) -> bool:
     return writer.choose((True, False), (share, 1 - share))
 
 
-class Dice(Writer):
-    """Writer with random choices."""
+class RandomWriter(Writer):
+    """A writer that makes random choices."""
 
     def __init__(self, source: random.Random) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Dice(Writer):
 
 
 class Derivation(Writer):
-    """Regenerates a sentence: makes given choices, then always the first, and records the alternatives.
+    """A writer that repeats given choices, then takes the first option each time and records the others.
 
     Args:
         sentence: Expected words.
@@ -84,7 +84,7 @@ class Derivation(Writer):
         self._made = 0
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:  # noqa: ARG002
-        """Return the given option, or else the first.
+        """Return the given option, or the first one if none is given.
 
         Raises:
             OtherWords: there are no options.
@@ -103,7 +103,7 @@ class Derivation(Writer):
         forms: Forms[Option],
         shares: Sequence[float] | None = None,  # noqa: ARG002
     ) -> Option:
-        """Choose an option, one of whose forms is in the rest of the sentence.
+        """Choose an option with a form that occurs in the rest of the sentence.
 
         Raises:
             OtherWords: there is no such option.

@@ -1,4 +1,4 @@
-"""Finds the Redis or Valkey that the tests of rooms start, and installs one where there is none."""
+"""Find the Redis or Valkey that the tests of rooms start, or install one."""
 
 import shutil
 import subprocess
@@ -17,28 +17,39 @@ ADVICE = "The tests of rooms need Redis or Valkey. Install one (on Debian: apt-g
 
 
 def find() -> str | None:
-    """The path of the server's program."""
+    """Return the path of the server's executable."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextmanager
 def running(folder: Path | None = None) -> Iterator[str]:
-    """The address of a new Redis, which ends with the block.
+    """Start a new Redis and yield its address; stop it after the block.
 
     Args:
-        folder: what it knew is kept there, with its socket, for the next; None: it keeps nothing.
+        folder: keeps its data and socket for the next server; None: the data is not kept.
 
     Raises:
-        RuntimeError: there is no Redis on this machine.
+        RuntimeError: Redis is not installed.
     """
     program = find()
     if program is None:
         raise RuntimeError(ADVICE)
-    with tempfile.TemporaryDirectory() as passing:
-        here = folder or Path(passing)
-        path = here / "socket"
-        kept = "yes" if folder else "no"
-        options = ("--port", "0", "--unixsocket", path, "--save", "", "--appendonly", kept, "--dir", here)
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = folder or Path(temporary)
+        path = directory / "socket"
+        append_only = "yes" if folder else "no"
+        options = (
+            "--port",
+            "0",
+            "--unixsocket",
+            path,
+            "--save",
+            "",
+            "--appendonly",
+            append_only,
+            "--dir",
+            directory,
+        )
         process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
         try:
             while not answers(path):
@@ -51,7 +62,7 @@ def running(folder: Path | None = None) -> Iterator[str]:
 
 
 def answers(path: Path) -> bool:
-    """Whether it does already."""
+    """Return whether the server answers at this socket."""
     try:
         with redis.Redis(unix_socket_path=str(path)) as client:
             return bool(client.ping())

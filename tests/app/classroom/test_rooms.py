@@ -1,4 +1,4 @@
-"""What a room allows, counts and shows."""
+"""The rules of a room: who may do what, and what is counted and shown."""
 
 import re
 from collections import Counter
@@ -24,19 +24,13 @@ NOW = 1_800_000_000.0
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 SENTENCE = "The dog ran over the road as it was free."
-POLL = {
-    "do": "poll",
-    "question": "What does it mean?",
-    "sentence": SENTENCE,
-    "options": OPTIONS,
-    "right": 0,
-}
+POLL = {"do": "poll", "question": "What does it mean?", "sentence": SENTENCE, "options": OPTIONS, "right": 0}
 POINT = {"words": "it", "picture": "slide-head", "place": "0.2.11"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
 def opened() -> Room:
-    return rooms.opened(NOW)[0]
+    return rooms.new_room(NOW)[0]
 
 
 def joined(room: Room, token: str) -> str:
@@ -46,7 +40,7 @@ def joined(room: Room, token: str) -> str:
 
 
 class Lesson(RuleBasedStateMachine):
-    """Any lesson, and a model of it: `votes` are those that count, `absent` those of students who left."""
+    """A random lesson and its expected state: `votes` that count, and `absent` votes of students who left."""
 
     @initialize()
     def open(self) -> None:
@@ -54,7 +48,7 @@ class Lesson(RuleBasedStateMachine):
         self.votes: dict[str, int] = {}
         self.absent: dict[str, int] = {}
         self.before: list[int] | None = None
-        self.asked, self.taking, self.shown, self.round = False, False, False, 0
+        self.has_poll, self.is_open, self.is_shown, self.round = False, False, False, 0
         self.joined: list[str] = []
 
     def counts(self) -> list[int]:
@@ -69,49 +63,49 @@ class Lesson(RuleBasedStateMachine):
             self.votes[voter] = self.absent.pop(voter)
 
     @precondition(lambda self: self.joined)
-    @rule(data=st.data(), slowly=st.booleans())
-    def leave(self, data: st.DataObject, *, slowly: bool) -> None:
+    @rule(data=st.data(), times_out=st.booleans())
+    def leave(self, data: st.DataObject, *, times_out: bool) -> None:
         voter = data.draw(st.sampled_from(self.joined))
         self.joined.remove(voter)
-        if slowly:
+        if times_out:
             self.room.people[voter] = Person(NOW - AWAY_SECONDS - 1)
-        self.room.meet(set(), set() if slowly else {voter}, NOW)
-        if self.taking and voter in self.votes:
+        self.room.update_presence(set(), set() if times_out else {voter}, NOW)
+        if self.is_open and voter in self.votes:
             self.absent[voter] = self.votes.pop(voter)
 
     @rule()
     def ask(self) -> None:
         self.room.lead(POLL)
-        self.asked, self.taking, self.shown, self.before, self.votes = True, True, False, None, {}
+        self.has_poll, self.is_open, self.is_shown, self.before, self.votes = True, True, False, None, {}
         self.absent = {}
         self.round += 1
 
-    @precondition(lambda self: self.asked)
+    @precondition(lambda self: self.has_poll)
     @rule()
     def again(self) -> None:
-        if self.shown:
+        if self.is_shown:
             with pytest.raises(Refused, match="The answer is already shown"):
                 self.room.lead({"do": "again"})
             return
         self.room.lead({"do": "again"})
-        if not self.votes:  # as after a double click: nothing is lost
+        if not self.votes:  # a double click discards no votes
             return
-        self.taking, self.shown, self.before, self.votes = True, False, self.counts(), {}
+        self.is_open, self.is_shown, self.before, self.votes = True, False, self.counts(), {}
         self.absent = {}
         self.round += 1
 
-    @precondition(lambda self: self.asked)
-    @rule(what=st.sampled_from(["close", "show"]))
-    def end(self, what: str) -> None:
-        self.room.lead({"do": what})
-        self.taking, self.shown, self.absent = False, self.shown or what == "show", {}
+    @precondition(lambda self: self.has_poll)
+    @rule(action=st.sampled_from(["close", "show"]))
+    def end(self, action: str) -> None:
+        self.room.lead({"do": action})
+        self.is_open, self.is_shown, self.absent = False, self.is_shown or action == "show", {}
 
     @precondition(lambda self: self.joined)
     @rule(data=st.data(), behind=st.integers(0, 1), option=st.integers(-1, len(OPTIONS)))
     def vote(self, data: st.DataObject, behind: int, option: int) -> None:
         voter = data.draw(st.sampled_from(self.joined))
         message = {"do": "vote", "round": self.round - behind, "option": option}
-        if self.asked and self.taking and not behind and option in range(len(OPTIONS)):
+        if self.has_poll and self.is_open and not behind and option in range(len(OPTIONS)):
             self.room.answer(voter, message)
             self.votes[voter] = option
         else:
@@ -119,48 +113,48 @@ class Lesson(RuleBasedStateMachine):
                 self.room.answer(voter, message)
 
     @invariant()
-    def the_counts_are_those_of_the_book(self) -> None:
-        if not self.asked:
+    def the_counts_are_as_expected(self) -> None:
+        if not self.has_poll:
             return
-        seen = self.room.seen_by(None)["poll"]
-        assert (seen["counts"], seen["before"], seen["votes"]) == (
+        poll = self.room.visible_to(None)["poll"]
+        assert (poll["counts"], poll["before"], poll["votes"]) == (
             self.counts(),
             self.before,
             len(self.votes),
         )
-        assert sum(seen["counts"]) == len(self.votes)
-        assert not self.taking or len(self.votes) <= len(self.joined)
+        assert sum(poll["counts"]) == len(self.votes)
+        assert not self.is_open or len(self.votes) <= len(self.joined)
 
     @invariant()
-    def a_student_sees_nothing_too_early(self) -> None:
-        if not self.asked:
+    def students_see_results_only_when_shown(self) -> None:
+        if not self.has_poll:
             return
         for voter in self.joined:
-            seen = self.room.seen_by(voter)["poll"]
-            assert seen["mine"] == self.votes.get(voter)
-            told = (self.counts(), self.before, 0) if self.shown else (None, None, None)
-            assert (seen["counts"], seen["before"], seen["right"]) == told
+            poll = self.room.visible_to(voter)["poll"]
+            assert poll["mine"] == self.votes.get(voter)
+            results = (self.counts(), self.before, 0) if self.is_shown else (None, None, None)
+            assert (poll["counts"], poll["before"], poll["right"]) == results
 
     @invariant()
-    def it_is_read_as_it_was_written(self) -> None:
-        assert Room.read(self.room.written()) == self.room
+    def a_written_room_is_read_back(self) -> None:
+        assert Room.parse(self.room.serialized()) == self.room
 
 
 TestLesson = Lesson.TestCase
 TestLesson.settings = settings(max_examples=40, stateful_step_count=25)
 
 
-def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
+def test_students_who_left_or_timed_out_are_not_counted() -> None:
     room = opened()
-    stays, leaves, _ = (joined(room, token) for token in TOKENS[:3])
-    room.answer(stays, {"do": "follow", "on": False})
-    room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
+    remaining, leaving, _ = (joined(room, token) for token in TOKENS[:3])
+    room.answer(remaining, {"do": "follow", "on": False})
+    room.update_presence({remaining}, {leaving}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
-    room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
-    assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
+    room.update_presence(set(), set(), NOW + AWAY_SECONDS + 1)
+    assert room.visible_to(None)["people"] == {"here": 1, "following": 0}
 
 
-def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
+def test_full_room_refuses_new_students_but_not_returning_ones() -> None:
     room = opened()
     for number in range(MAX_STUDENTS):
         joined(room, f"{number:0>20}")
@@ -169,7 +163,7 @@ def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
     joined(room, f"{0:0>20}")
 
 
-def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
+def test_rejoining_under_another_token_gives_only_one_vote() -> None:
     room = opened()
     room.lead(POLL)
     honest = joined(room, TOKENS[0])
@@ -177,15 +171,15 @@ def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
     for number in range(3 * MAX_STUDENTS):
         voter = joined(room, f"{number:0>20}")
         room.answer(voter, {"do": "vote", "round": 1, "option": 1})
-        assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
-        room.meet(set(), {voter}, NOW)
+        assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
+        room.update_presence(set(), {voter}, NOW)
     assert len(room.poll.votes) <= 2 * MAX_STUDENTS  # type: ignore[union-attr]
     joined(room, f"{3 * MAX_STUDENTS - 1:0>20}")
-    assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
+    assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
 
 
-def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_hours_after_opening() -> None:
-    room, key = rooms.opened(NOW)
+def test_room_ends_15_minutes_after_the_teacher_left_or_8_hours_after_opening() -> None:
+    room, key = rooms.new_room(NOW)
     assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
     room.teach(key, NOW + 600)
     assert room.until == NOW + 25 * 60
@@ -193,17 +187,17 @@ def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_ho
     assert room.until == NOW + 8 * 3600
 
 
-def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_rooms() -> None:
-    room, key = rooms.opened(NOW)
+def test_room_stores_no_key_or_token_and_salts_its_hashes() -> None:
+    room, key = rooms.new_room(NOW)
     voter = joined(room, TOKENS[0])
     assert len(key) == 22
-    assert key not in room.written()
-    assert TOKENS[0] not in room.written()
+    assert key not in room.serialized()
+    assert TOKENS[0] not in room.serialized()
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
 @pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
-def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None:
+def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
     room = opened()
     room.lead({"do": "view", "view": VIEW})
     room.lead({"do": "point", "point": POINT})
@@ -214,9 +208,9 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("message", "why"),
+    ("message", "error"),
     [
-        (POLL | {"question": " "}, "Write their question"),
+        (POLL | {"question": " "}, "The options have no question"),
         (POLL | {"question": 3}, "cannot read"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),
@@ -250,30 +244,30 @@ def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None
         ),
     ],
 )
-def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str, Any], why: str) -> None:
+def test_invalid_message_of_a_teacher_changes_nothing(message: dict[str, Any], error: str) -> None:
     room = opened()
-    before = room.written()
-    with pytest.raises(Refused, match=why):
+    before = room.serialized()
+    with pytest.raises(Refused, match=error):
         room.lead(message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize(
     "message",
     [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "clear"}, POLL, {"do": ["vote"]}],
 )
-def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any]) -> None:
+def test_students_can_only_vote_and_follow(message: dict[str, Any]) -> None:
     room = opened()
     room.lead(POLL)
     voter = joined(room, TOKENS[0])
-    before = room.written()
+    before = room.serialized()
     with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
-    assert room.written() == before
+    assert room.serialized() == before
 
 
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])
-def test_what_is_no_token_enters_nowhere(token: object) -> None:
+def test_invalid_token_is_refused(token: object) -> None:
     room = opened()
     with pytest.raises(NoEntry, match="cannot read"):
         room.voter(token)
@@ -281,15 +275,15 @@ def test_what_is_no_token_enters_nowhere(token: object) -> None:
         room.teach(token, NOW)
 
 
-def test_a_code_is_taken_as_people_type_it() -> None:
-    made = rooms.new_code()
-    assert re.fullmatch("[2-9A-HJKMNP-Z]{6}", made)
-    assert rooms.code(f" {made[:3].lower()} {made[3:]}\n") == made
+def test_code_is_accepted_in_lower_case_and_with_spaces() -> None:
+    code = rooms.new_code()
+    assert re.fullmatch("[2-9A-HJKMNP-Z]{6}", code)
+    assert rooms.code(f" {code[:3].lower()} {code[3:]}\n") == code
 
 
 @pytest.mark.parametrize(
     "typed", ["ABCDE", "ABCDEFG", "ABCDE0", "ABCDE1", "äbcdef", "\ud800" * 6, 123456, None]
 )
-def test_what_is_no_code_is_said(typed: object) -> None:
+def test_invalid_code_is_refused(typed: object) -> None:
     with pytest.raises(NoEntry, match="six letters and digits"):
         rooms.code(typed)

@@ -1,4 +1,4 @@
-"""The socket of rooms, between a server and windows that know nothing but the messages."""
+"""The WebSocket of rooms, tested with clients that exchange only messages."""
 
 import json
 import threading
@@ -19,43 +19,45 @@ from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import Memory, Redis, Store
 from tests.app.classroom import redis_server
 
-SECONDS = 20
+TIMEOUT_SECONDS = 20
 POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"], "right": 1}
 
 
-class Window:
-    """A page of a room, without a browser."""
+class Client:
+    """A connection to a room, without a browser."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.state: dict[str, Any] = {}
 
-    def do(self, what: str, **more: Any) -> None:
-        self.send(json.dumps({"do": what} | more, ensure_ascii=False))
+    def do(self, action: str, **more: Any) -> None:
+        self.send(json.dumps({"do": action} | more, ensure_ascii=False))
 
     def send(self, text: str | bytes) -> None:
         self._connection.send(text)
 
     def next(self) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(self._connection.recv(SECONDS))
+        message: dict[str, Any] = json.loads(self._connection.recv(TIMEOUT_SECONDS))
         if "n" in message:
             assert message["n"] >= self.state.get("n", 0)
             self.state = message
         return message
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first state like this, from the one that is known on."""
-        while not (self.state and wanted(self.state)):
+    def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first state for which the condition holds, from the current one on."""
+        while not (self.state and condition(self.state)):
             self.next()
         return self.state
 
-    def poll(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first poll like this."""
-        poll: dict[str, Any] = self.until(lambda state: bool(state["poll"] and wanted(state["poll"])))["poll"]
+    def poll(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first poll for which the condition holds."""
+        poll: dict[str, Any] = self.until(lambda state: bool(state["poll"] and condition(state["poll"])))[
+            "poll"
+        ]
         return poll
 
     def error(self, *, fatal: bool = False) -> str:
-        """What it is told next that is wrong."""
+        """Return the next error message."""
         while "error" not in (message := self.next()):
             pass
         assert message["fatal"] == fatal
@@ -64,10 +66,10 @@ class Window:
         return str(message["error"])
 
     def closed(self) -> int | None:
-        """The code with which it is closed."""
+        """Wait until the connection is closed; return the close code."""
         while True:
             try:
-                self._connection.recv(SECONDS)
+                self._connection.recv(TIMEOUT_SECONDS)
             except ConnectionClosed as closed:
                 return closed.rcvd.code if closed.rcvd else None
 
@@ -75,14 +77,14 @@ class Window:
         self._connection.close()
 
 
-class Class:
-    """Servers with rooms, and their windows."""
+class Classroom:
+    """Servers with rooms, and their clients."""
 
-    def __init__(self, until_the_end: ExitStack) -> None:
-        self._until_the_end = until_the_end
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
 
     def server(self, store: Store) -> str:
-        """The address of a new server."""
+        """Start a new server; return its address."""
         rooms = Rooms(store)
         config = uvicorn.Config(
             Starlette(routes=[rooms.route], lifespan=rooms.lifespan), port=0, log_level="error"
@@ -95,38 +97,38 @@ class Class:
             server.should_exit = True
             thread.join()
 
-        self._until_the_end.callback(end)
+        self._stack.callback(end)
         while not server.started:
             time.sleep(0.01)
-        [listening] = server.servers[0].sockets
-        return f"ws://127.0.0.1:{listening.getsockname()[1]}/room"
+        [listener] = server.servers[0].sockets
+        return f"ws://127.0.0.1:{listener.getsockname()[1]}/room"
 
-    def window(self, server: str) -> Window:
-        """A new one, that has said nothing yet."""
-        return Window(self._until_the_end.enter_context(connect(server, proxy=None)))
+    def client(self, server: str) -> Client:
+        """Connect a new client that has sent nothing."""
+        return Client(self._stack.enter_context(connect(server, proxy=None)))
 
-    def teacher(self, server: str) -> tuple[Window, str, str]:
-        """One with a new room, its code and key."""
-        window = self.window(server)
-        window.do("open")
-        opened = window.next()
-        return window, opened["room"], opened["key"]
+    def teacher(self, server: str) -> tuple[Client, str, str]:
+        """Open a new room; return the teacher's client, the room's code and its key."""
+        client = self.client(server)
+        client.do("open")
+        opened = client.next()
+        return client, opened["room"], opened["key"]
 
-    def student(self, server: str, room: str, name: str) -> Window:
-        """One who has joined."""
-        window = self.window(server)
-        window.do("join", room=room, voter=f"{name:->20}")
-        return window
-
-
-@pytest.fixture
-def lesson() -> Iterator[Class]:
-    with ExitStack() as until_the_end:
-        yield Class(until_the_end)
+    def student(self, server: str, room: str, name: str) -> Client:
+        """Connect a client that joins the room."""
+        client = self.client(server)
+        client.do("join", room=room, voter=f"{name:->20}")
+        return client
 
 
 @pytest.fixture
-def server(lesson: Class) -> str:
+def lesson() -> Iterator[Classroom]:
+    with ExitStack() as stack:
+        yield Classroom(stack)
+
+
+@pytest.fixture
+def server(lesson: Classroom) -> str:
     return lesson.server(Memory())
 
 
@@ -136,7 +138,7 @@ def redis_address() -> Iterator[str]:
         yield address
 
 
-def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: Class) -> None:
+def test_servers_share_rooms_and_votes_after_reconnection(redis_address: str, lesson: Classroom) -> None:
     server = lesson.server(Redis(redis_address))
     teacher, room, key = lesson.teacher(server)
     teacher.do("poll", **POLL)
@@ -145,19 +147,19 @@ def test_teacher_and_students_come_back_to_what_was(redis_address: str, lesson: 
     student.do("vote", round=1, option=1)
     teacher.poll(lambda poll: poll["votes"] == 1)
     other = lesson.server(Redis(redis_address))
-    again = lesson.window(other)
-    again.do("teach", room=room, key=key)
-    assert again.until(bool)["poll"]["counts"] == [0, 1]
+    reconnected = lesson.client(other)
+    reconnected.do("teach", room=room, key=key)
+    assert reconnected.until(bool)["poll"]["counts"] == [0, 1]
     assert lesson.student(other, room, "a").until(bool)["poll"]["mine"] == 1
-    again.until(lambda state: state["people"]["here"] == 1)  # the same student, by way of two servers
-    again.do("clear")
-    teacher.until(lambda state: state["poll"] is None)  # by way of the other server
-    again.do("end")
+    reconnected.until(lambda state: state["people"]["here"] == 1)  # the same student on two servers
+    reconnected.do("clear")
+    teacher.until(lambda state: state["poll"] is None)  # changed on the other server
+    reconnected.do("end")
     assert "closed" in teacher.error(fatal=True)
 
 
-def test_who_closes_a_window_is_not_counted_and_an_ended_room_takes_nobody(
-    lesson: Class, server: str
+def test_closed_clients_are_not_counted_and_ended_rooms_cannot_be_joined(
+    lesson: Classroom, server: str
 ) -> None:
     teacher, room, _ = lesson.teacher(server)
     student = lesson.student(server, f" {room.lower()} ", "a")
@@ -172,15 +174,13 @@ def test_who_closes_a_window_is_not_counted_and_an_ended_room_takes_nobody(
 @pytest.mark.parametrize(
     "first", ["", "[", "[" * 4000, "[]", "1e999", '{"do": "vote"}', b"\xff", f'"{"x" * 8192}"']
 )
-def test_what_is_no_first_message_is_refused(lesson: Class, server: str, first: str | bytes) -> None:
-    window = lesson.window(server)
-    window.send(first)
-    assert "cannot read" in window.error(fatal=True)
+def test_invalid_first_message_is_refused(lesson: Classroom, server: str, first: str | bytes) -> None:
+    client = lesson.client(server)
+    client.send(first)
+    assert "cannot read" in client.error(fatal=True)
 
 
-def test_a_long_message_is_refused_and_a_far_too_long_one_ends_the_window_but_not_the_room(
-    lesson: Class, server: str
-) -> None:
+def test_too_long_messages_are_refused_or_close_the_connection(lesson: Classroom, server: str) -> None:
     teacher, room, key = lesson.teacher(server)
     teacher.do("poll", **POLL | {"question": "x" * 8192})
     assert "cannot read" in teacher.error()
@@ -189,12 +189,12 @@ def test_a_long_message_is_refused_and_a_far_too_long_one_ends_the_window_but_no
     for text in ("x" * 2**17, b"x" * 2**17):
         teacher.send(text)
         assert teacher.closed() == 1009
-        teacher = lesson.window(server)
+        teacher = lesson.client(server)
         teacher.do("teach", room=room, key=key)
         teacher.poll(bool)
 
 
-def test_a_hasty_window_is_told_once_and_passed_over(lesson: Class, server: str) -> None:
+def test_too_frequent_messages_are_ignored_with_one_error(lesson: Classroom, server: str) -> None:
     teacher, room, _ = lesson.teacher(server)
     teacher.do("poll", **POLL)
     student = lesson.student(server, room, "a")
@@ -205,15 +205,15 @@ def test_a_hasty_window_is_told_once_and_passed_over(lesson: Class, server: str)
     assert teacher.poll(lambda poll: poll["votes"] == 1)["votes"] == 1
 
 
-def test_a_silent_window_is_closed(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_client_is_disconnected(lesson: Classroom, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "_FIRST_SECONDS", 0.1)
-    assert lesson.window(server).closed() == 4000
+    assert lesson.client(server).closed() == 4000
     monkeypatch.setattr(socket, "_AWAKE_SECONDS", 0.1)
     teacher, _, _ = lesson.teacher(server)
     assert teacher.closed() == 1013
 
 
-def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: Path) -> None:
+def test_errors_report_an_unavailable_store_until_it_returns(lesson: Classroom, tmp_path: Path) -> None:
     with redis_server.running(tmp_path) as address:
         server = lesson.server(Redis(address))
         teacher, room, _ = lesson.teacher(server)

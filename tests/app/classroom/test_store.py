@@ -25,54 +25,54 @@ def redis_address() -> Iterator[str]:
 
 
 @pytest.fixture(params=["memory", "redis"])
-def place(request: pytest.FixtureRequest) -> Iterator[Callable[[], Store]]:
-    """Opens the store as one server does; all the servers of a place share their rooms."""
+def open_store(request: pytest.FixtureRequest) -> Iterator[Callable[[], Store]]:
+    """A function that opens the store as one server does; all calls share the same rooms."""
     with ExitStack() as opened:
-        only = Memory()
+        memory = Memory()
 
-        def open_it() -> Store:
+        def open_new() -> Store:
             if request.param == "memory":
-                return only
+                return memory
             return opened.enter_context(closing(Redis(request.getfixturevalue("redis_address"))))
 
-        for code in open_it().sweep():
-            open_it().delete(code)
-        yield open_it
+        for code in open_new().sweep():
+            open_new().delete(code)
+        yield open_new
 
 
 @pytest.fixture
-def store(place: Callable[[], Store]) -> Store:
-    return place()
+def store(open_store: Callable[[], Store]) -> Store:
+    return open_store()
 
 
-def later() -> float:
+def in_a_minute() -> float:
     return time.time() + 60
 
 
-def test_a_room_is_written_only_over_what_was_read(store: Store) -> None:
+def test_write_requires_the_version_that_was_read(store: Store) -> None:
     assert store.read(CODE) is None
-    assert not store.write(CODE, 1, "over nothing", later())
-    assert store.write(CODE, 0, "first", later())
-    assert not store.write(CODE, 0, "another room of this code", later())
+    assert not store.write(CODE, 1, "over nothing", in_a_minute())
+    assert store.write(CODE, 0, "first", in_a_minute())
+    assert not store.write(CODE, 0, "another room of this code", in_a_minute())
     assert store.read(CODE) == (1, "first")
-    assert store.write(CODE, 1, "second — “≠”", later())
-    assert not store.write(CODE, 1, "over what another wrote", later())
+    assert store.write(CODE, 1, "second — “≠”", in_a_minute())
+    assert not store.write(CODE, 1, "over what another wrote", in_a_minute())
     assert store.read(CODE) == (2, "second — “≠”")
 
 
-def test_numbers_are_told_of_the_rooms_that_are_there(store: Store) -> None:
-    store.write(CODE, 0, "", later())
-    store.write(CODE, 1, "", later())
+def test_numbers_has_only_existing_rooms(store: Store) -> None:
+    store.write(CODE, 0, "", in_a_minute())
+    store.write(CODE, 1, "", in_a_minute())
     assert store.numbers([CODE, OTHER]) == {CODE: 2}
     store.delete(CODE)
     store.delete(CODE)
     assert store.numbers([CODE, OTHER]) == {}
     assert store.read(CODE) is None
-    assert not store.write(CODE, 2, "after its end", later())
+    assert not store.write(CODE, 2, "after its end", in_a_minute())
 
 
-def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
-    store.write(CODE, 0, "", later())
+def test_expired_room_is_removed(store: Store) -> None:
+    store.write(CODE, 0, "", in_a_minute())
     store.write(OTHER, 0, "", time.time() - 1)
     assert store.read(OTHER) is None
     assert store.numbers([CODE, OTHER]) == {CODE: 1}
@@ -81,18 +81,18 @@ def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
     assert store.sweep() == []
 
 
-def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
-    store = place()
-    room, _ = rooms.opened(time.time())
+def test_concurrent_votes_are_not_lost(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    room, _ = rooms.new_room(time.time())
     room.lead(POLL)
-    store.write(CODE, 0, room.written(), room.until)
-    # In memory there is one process and, as attnviz.app.classroom.socket has it, one thread.
-    servers = 1 if store is place() else 4
+    store.write(CODE, 0, room.serialized(), room.until)
+    # Memory is used by one process and one thread (attnviz.app.classroom.socket).
+    servers = 1 if store is open_store() else 4
 
     def vote(server: int) -> None:
-        mine = place()
+        own_store = open_store()
         for number in range(server, 40, servers):
-            update(mine, CODE, lambda room, number=number: _vote(room, number))  # type: ignore[misc]
+            update(own_store, CODE, lambda room, number=number: _vote(room, number))  # type: ignore[misc]
 
     threads = [threading.Thread(target=vote, args=(server,)) for server in range(servers)]
     for thread in threads:
@@ -101,7 +101,7 @@ def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], S
         thread.join()
     number, text = store.read(CODE) or (0, "")
     assert number == 41
-    assert Room.read(text).seen_by(None)["poll"]["counts"] == [20, 20]
+    assert Room.parse(text).visible_to(None)["poll"]["counts"] == [20, 20]
 
 
 def _vote(room: Room, number: int) -> None:
@@ -110,31 +110,31 @@ def _vote(room: Room, number: int) -> None:
     room.answer(voter, {"do": "vote", "round": 1, "option": number % 2})
 
 
-def test_what_a_room_refuses_is_not_written(store: Store) -> None:
+def test_refused_change_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
-    room, _ = rooms.opened(time.time())
-    store.write(CODE, 0, room.written(), room.until)
+    room, _ = rooms.new_room(time.time())
+    store.write(CODE, 0, room.serialized(), room.until)
     with pytest.raises(NoEntry, match="another teacher"):
         update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
 
 
-def test_a_store_takes_no_more_rooms_than_it_may(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_refuses_more_rooms_than_the_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "MAX_ROOMS", 2)
-    codes = {add(store, rooms.opened(time.time())[0]) for _ in range(2)}
+    codes = {add(store, rooms.new_room(time.time())[0]) for _ in range(2)}
     assert {*store.sweep()} == codes
     with pytest.raises(Refused, match="2 rooms already"):
-        add(store, rooms.opened(time.time())[0])
+        add(store, rooms.new_room(time.time())[0])
 
 
-def test_the_operator_chooses_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:
+def test_setting_selects_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:
     monkeypatch.delenv(SETTING, raising=False)
     assert isinstance(from_setting(), Memory)
     monkeypatch.setenv(SETTING, redis_address)
     with closing(from_setting()) as store:
         assert isinstance(store, Redis)
-    for wrong in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):
-        monkeypatch.setenv(SETTING, wrong)
+    for setting in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):
+        monkeypatch.setenv(SETTING, setting)
         with pytest.raises(WrongSetting, match="such as redis://"):
             from_setting()

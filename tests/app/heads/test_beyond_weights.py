@@ -1,4 +1,4 @@
-"""The page Beyond weights: its numbers, its file, and odd texts."""
+"""The page Beyond weights: its numbers and its file."""
 
 import numpy as np
 import pytest
@@ -11,72 +11,69 @@ from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.numbers import columns
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import (
-    ROLLOUT,
-    MeasuredToken,
-)
+from attnviz.experiments.beyond_weights import ROLLOUT, MeasuredToken
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
-from tests.app.shown import (
-    clean,
-    finished,
-    sent,
-    until,
-    visit,
-    words,
-)
+from tests.app.shown import clean, message_to, page_text, visit, wait_finished, wait_until
 
 TIRED = "The dog did not cross the road as it was too tired."
-IT = 8  # of the translator's tokens
+IT = 8  # index in the translator's tokens
 
 
-def opened(**more: str) -> AppTest:
-    return clean(finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
+def open_and_finish(**parameters: str) -> AppTest:
+    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **parameters})))
 
 
-def chosen() -> TokenSelection:
+def selection() -> TokenSelection:
     groups = DisplayTokens(loading.tokens("translator", TIRED), TIRED).groups
-    entry, given = catalogue.entry("translator"), ModelInput(TIRED)
-    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT)
+    entry, model_input = catalogue.entry("translator"), ModelInput(TIRED)
+    return TokenSelection(entry, "encoder", 0, 1, model_input, groups, groups, IT)
 
 
 @pytest.fixture(scope="module")
 def latest() -> Progress[MeasuredToken]:
-    """All that is measured of the chosen token."""
-    job = job_of(chosen())
+    """All measures of the selected token."""
+    job = job_of(selection())
     job.start()
-    until(lambda: job.finished)
+    wait_until(lambda: job.finished)
     assert job.latest is not None
     return job.latest
 
 
-def test_the_picture_says_what_the_sentence_says() -> None:
-    app = opened()
-    shown = sent(app, "head_map")
+def test_map_and_text_show_the_same_correlations() -> None:
+    app = open_and_finish()
+    shown = message_to(app, "head_map")
     assert shown["column_labels"] == TIRED.lower().rstrip(".").split()
     assert len(shown["row_labels"]) == 11
     values = np.array(shown["values"], float).reshape(11, 12)
     assert [at for at in range(12) if np.isnan(values[:, at]).all()] == [IT]
     counted = np.arange(12) != IT
     np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
-    ways = ["mean vector", "deleted"]
-    assert shown["row_labels"][:2] == [f"Occlusion: {way}" for way in ways]
+    methods = ["mean vector", "deleted"]
+    assert shown["row_labels"][:2] == [f"Occlusion: {method}" for method in methods]
     assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
-    yardstick = values[:2, counted]
+    agreement = open_and_finish(open="Agreement with occlusion")
+    [table] = agreement.table
+    occlusion = values[:2, counted]
     for row in (2, 10):
-        rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
-        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
+        rhos = [rank_correlation(values[row, counted], reference) for reference in occlusion]
+        assert list(table.value.iloc[row - 2]) == [
+            shown["row_labels"][row],
+            f"{decimal(min(rhos))} to {decimal(max(rhos))}",
+        ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
+    assert f"9 measures of 11 tokens, by one method of occlusion: |ρ| = {rounded_up(bound)}" in page_text(
+        agreement
+    )
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 
-def test_the_table_has_all_measures_of_all_tokens(latest: Progress[MeasuredToken]) -> None:
-    table = columns(chosen(), latest.found)
+def test_table_has_all_measures_of_all_tokens(latest: Progress[MeasuredToken]) -> None:
+    table = columns(selection(), latest.found)
     assert table["token"][IT - 1 : IT + 1] == ["8:as", "9:it"]
-    ways = ["mean vector", "deleted"]
-    assert list(table)[:4] == ["token", *ways, "Weights of head 1-2"]
-    assert np.isnan([float(table[way][IT]) for way in ways]).tolist() == [False, True]
+    methods = ["mean vector", "deleted"]
+    assert list(table)[:4] == ["token", *methods, "Weights of head 1-2"]
+    assert np.isnan([float(table[method][IT]) for method in methods]).tolist() == [False, True]
     np.testing.assert_array_equal(table[ROLLOUT], latest.found.values[ROLLOUT].astype(float))

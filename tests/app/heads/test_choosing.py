@@ -1,4 +1,4 @@
-"""Which token is chosen: a pronoun at first, and what was picked in a picture."""
+"""The selected token: a pronoun by default, then the token selected in a picture."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +9,7 @@ from tests.app.shown import visit
 DOG = "The dog did not cross the road as it was too tired."
 
 
-def test_another_text_begins_anew_with_its_pronoun() -> None:
+def test_new_text_selects_its_pronoun() -> None:
     app = visit("beyond_weights", text=DOG, query="3 dog")
     assert app.session_state["query"] == "3 dog"
     app.text_input(key="text").set_value("The teacher thanked the student because She helped.").run()
@@ -18,8 +18,8 @@ def test_another_text_begins_anew_with_its_pronoun() -> None:
     assert app.session_state["query"] == "4 warm"
 
 
-def picking(drawn: bool = True, stops: bool = False) -> None:
-    """A page with a picture of heads that one can pick; it may still be being drawn."""
+def page_with_map(drawn: bool = True, stops: bool = False) -> None:
+    """Draw a page on which a head can be selected; `drawn`: the run is marked as complete."""
     from contextlib import nullcontext
 
     import streamlit as st
@@ -37,18 +37,18 @@ def picking(drawn: bool = True, stops: bool = False) -> None:
 
 
 @pytest.mark.parametrize(
-    ("drawn", "seconds", "stops", "kept"),
+    ("drawn", "seconds", "stops", "selection_kept"),
     [(False, 0, False, True), (True, 60, False, True), (True, 0, False, False), (True, 0, True, False)],
 )
-def test_a_message_from_before_a_pick_was_drawn_does_not_undo_it(
-    monkeypatch: pytest.MonkeyPatch, drawn: bool, seconds: float, stops: bool, kept: bool
+def test_stale_message_does_not_undo_a_selection(
+    monkeypatch: pytest.MonkeyPatch, drawn: bool, seconds: float, stops: bool, selection_kept: bool
 ) -> None:
     monkeypatch.setattr(memory, "STALE_SECONDS", seconds)
-    app = AppTest.from_function(picking, kwargs={"drawn": drawn, "stops": stops}).run()
+    app = AppTest.from_function(page_with_map, kwargs={"drawn": drawn, "stops": stops}).run()
     before = [box.value for box in app.number_input]
     app.button[0].click().run()
     assert [box.value for box in app.number_input] == [6, 12]
     for box, value in zip(app.number_input, before, strict=True):
         box.set_value(value)
     app.run()
-    assert [box.value for box in app.number_input] == ([6, 12] if kept else before)
+    assert [box.value for box in app.number_input] == ([6, 12] if selection_kept else before)

@@ -1,4 +1,4 @@
-"""What changes between two sentences, as the page tells it."""
+"""The page Compare: its numbers and texts about the difference of two sentences."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,15 @@ import attnviz
 from attnviz.app.examples import EXAMPLES, OPENING
 from tests.app.shown import (
     FOLDED,
-    all_sent,
+    button_row,
     clean,
-    facts,
     labels,
+    message_to,
+    messages_to,
+    page_text,
     press,
-    row_of_buttons,
-    sent,
+    stored_metadata,
     visit,
-    words,
 )
 
 LONGER = "The old dog did not cross the road as it was too tired."
@@ -27,61 +27,61 @@ def stack(text: str, model: str = "minilm") -> np.ndarray[tuple[int, ...], np.dt
 
 
 def matrices(app: AppTest) -> tuple[list[str], list[str]]:
-    """What the rows are called, and which of them only one side has."""
-    rows = labels(sent(app, "head_view")["query_tokens"])
+    """Return the labels of the rows, and those of rows in only one of the sentences."""
+    rows = labels(message_to(app, "head_view")["query_tokens"])
     return rows, [row for row in rows if row.startswith(("+ ", "− "))]
 
 
-def assert_moved(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
-    """The map shows the mean total variation of all rows."""
-    moved = changes.sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
+def assert_changes(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
+    """Check that the map shows the mean total variation of all rows."""
+    expected = changes.sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(message_to(app, "head_map")["values"], expected.ravel(), rtol=1e-4)
 
 
-def test_the_page_opens_with_the_pronoun_that_changes_sides() -> None:
+def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
     app = visit("compare")
     first, second = stack(OPENING.text), stack(OPENING.other)
-    moved = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(sent(app, "head_map")["values"], moved.ravel(), rtol=1e-4)
-    assert moved.argmax() == 3 * 12 + 1
+    changes = np.abs(second - first).sum(axis=-1).mean(axis=-1) / 2
+    np.testing.assert_allclose(message_to(app, "head_map")["values"], changes.ravel(), rtol=1e-4)
+    assert changes.argmax() == 3 * 12 + 1
     it, dog, road = 9, 2, 7
     less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
-    told = words(app)
-    assert f"Of 72 heads, **4-2** changes **most**: {100 * moved[3, 1]:.0f} % of its weight" in told
-    assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in told
+    text = page_text(app)
+    assert f"Of 72 heads, **4-2** changes **most**: {100 * changes[3, 1]:.0f} % of its weight" in text
+    assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in text
     assert matrices(app)[0][12] == "tired → narrow"
-    assert facts(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
+    assert stored_metadata(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
 
 
-def test_a_word_more_is_a_gap_and_takes_weight() -> None:
+def test_additional_word_is_a_gap_in_the_other_sentence() -> None:
     app = visit("compare", FOLDED, text=OPENING.text, other=LONGER)
     assert matrices(app)[1] == ["+ old"]
     first, second, old = stack(OPENING.text), stack(LONGER), 2
-    there = [at for at in range(16) if at != old]
+    shared = [at for at in range(16) if at != old]
     union = np.insert(first, old, 0, axis=-1)
-    assert_moved(app, np.abs(second[:, :, there] - union))
+    assert_changes(app, np.abs(second[:, :, shared] - union))
 
 
 def test_examples_and_swapping_change_both_texts() -> None:
     app = visit("compare", FOLDED)
-    clean(row_of_buttons(app, "example").set_value(EXAMPLES[3].name).run())
+    clean(button_row(app, "example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
     clean(press(app, "Swap the two"))
     assert app.text_input(key="text").value == EXAMPLES[3].other
     assert app.text_input(key="other").value == EXAMPLES[3].text
-    assert row_of_buttons(app, "example").value == EXAMPLES[3].name
+    assert button_row(app, "example").value == EXAMPLES[3].name
 
 
-def test_what_cannot_be_compared_gets_a_kind_word() -> None:
+def test_invalid_second_sentence_shows_a_message_and_keeps_the_text() -> None:
     app = visit("compare")
-    for other, told in (
+    for other, message in (
         ("", "Type a second sentence"),
         (OPENING.text, "sentences are the same"),
-        ("Cats sleep", "only 0 are in the other"),
+        ("Cats sleep", "are in the other in the same order"),
         ("so " * 1000, "This text has"),
     ):
         app.text_input(key="other").set_value(other).run()
         assert not app.exception
-        assert told in " ".join(element.value for element in [*app.info, *app.error])
+        assert message in " ".join(element.value for element in [*app.info, *app.error])
         assert [app.text_input(key=key).value for key in ("text", "other")] == [OPENING.text, other]
-        assert not all_sent(app, "head_map") + all_sent(app, "head_view")
+        assert not messages_to(app, "head_map") + messages_to(app, "head_view")

@@ -1,4 +1,4 @@
-"""The page Find without a browser: what is listed, what is on the map, and where the links lead."""
+"""The page Find without a browser: its list, its map and its links."""
 
 import json
 import re
@@ -11,8 +11,8 @@ from attnviz import experiments
 from attnviz.app.heads.find import listed
 from attnviz.experiments.neighbours import Vector
 from attnviz.text import percent
-from tests.app.shown import clean, finished, page_links, visit
-from tests.app.shown import words as text_of
+from tests.app.shown import clean, page_links, visit, wait_finished
+from tests.app.shown import page_text as text_of
 
 TIRED = "The dog did not cross the road as it was too tired."
 HOSTILE = "The [cat](http://example.org) slept as <b>it</b> was **old**."
@@ -24,7 +24,7 @@ def pasted(text: str = TEXT, **link: str) -> AppTest:
     app = visit("find", source="Paste", **link)
     assert "Paste up to 2,000 sentences, one per line." in app.info[0].value
     app.text_area(key="pasted").set_value(text)
-    return finished(app.run())
+    return wait_finished(app.run())
 
 
 def figure(app: AppTest) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def figure(app: AppTest) -> dict[str, Any]:
     return found
 
 
-def test_the_most_similar_are_listed_with_what_they_attend_to_and_marked_on_the_map() -> None:
+def test_most_similar_tokens_are_listed_and_marked_on_the_map() -> None:
     app = clean(pasted())
     found = experiments.find(TIRED, place=9, layer=3, head=1, within=TEXT, count=10)
     text = text_of(app)
@@ -56,7 +56,7 @@ def test_the_most_similar_are_listed_with_what_they_attend_to_and_marked_on_the_
 
 
 @pytest.mark.parametrize("vector", ["key", "output"])
-def test_another_vector_is_compared_and_has_its_colour(vector: Vector) -> None:
+def test_other_vectors_can_be_compared(vector: Vector) -> None:
     app = clean(pasted(vector=vector, query="3 dog"))
     found = experiments.find(TIRED, place=2, layer=3, head=1, vector=vector, within=TEXT).nearest
     text = text_of(app)
@@ -65,7 +65,7 @@ def test_another_vector_is_compared_and_has_its_colour(vector: Vector) -> None:
     assert ":blue-background[" not in text
 
 
-def test_pasted_words_are_neither_markdown_nor_html() -> None:
+def test_pasted_text_is_neither_markdown_nor_html() -> None:
     app = clean(pasted(HOSTILE))
     text = text_of(app)
     assert "example" in text
@@ -73,7 +73,7 @@ def test_pasted_words_are_neither_markdown_nor_html() -> None:
     assert "as &lt;b&gt;it&lt;/b&gt; was" in str(figure(app)["data"])
 
 
-def test_what_is_too_much_or_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_or_unreadable_lines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit("find", source="Paste")
     app.text_area(key="pasted").set_value("a b\n" * 2_001).run()
     assert "2,001 lines; this page reads at most 2,000" in app.error[0].value

@@ -1,4 +1,4 @@
-"""What makes a word likely: the page's parts and early readings beside the model's own numbers."""
+"""Direct logit attribution and logit lens on the page Intervene: equal to the model's own numbers."""
 
 import numpy as np
 import pytest
@@ -8,27 +8,27 @@ import attnviz
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.text import decimal, percent
-from tests.app.shown import all_sent, visit, words
+from tests.app.shown import messages_to, page_text, visit
 
 STORIES = "Mary and John were friends. John gave a book to"
-PLACE = 11  # [START] is a token, too
+PLACE = 11  # counting [START]
 
 
 def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
-    [found] = [each for each in all_sent(app, widget) if title in str(each["title"])]
+    [found] = [each for each in messages_to(app, widget) if title in str(each["title"])]
     return found
 
 
-def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own() -> None:
+def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability() -> None:
     app = visit("intervene", model="storyteller", text=STORIES)
     probabilities = loading.load("storyteller").outcomes(ModelInput(STORIES), [()], PLACE).probabilities
     assert probabilities is not None
     first, second = (int(place) for place in np.argsort(-probabilities[0], kind="stable")[:2])
     found = attnviz.decomposition(STORIES, "storyteller", PLACE)
     direction = found.logit(first)[0] - found.logit(second)[0]
-    whole = float(found.output @ direction)
-    assert f"has a logit that is **{decimal(whole)}** higher" in words(app)
-    assert whole == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
+    total = float(found.output @ direction)
+    assert f"has a logit that is **{decimal(total)}** higher" in page_text(app)
+    assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
     shown = drawn(app, "head_map", "head to that difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
@@ -38,7 +38,7 @@ def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own
     assert len(lens) == len(heads) + 1
 
 
-def test_the_translator_s_cross_attention_is_among_the_parts() -> None:
+def test_parts_of_the_translator_include_cross_attention() -> None:
     app = visit("intervene", model="translator")
     labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to that difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)

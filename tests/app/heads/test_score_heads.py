@@ -1,4 +1,4 @@
-"""The page Score heads without a browser: its figures beside those of the experiments, links, bad input."""
+"""The page Score heads without a browser: its scores equal those of the experiments; links; invalid input."""
 
 import csv
 import io
@@ -12,36 +12,36 @@ from attnviz.experiments import head_tests
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import EXAMPLE
 from attnviz.experiments.scoring import Scores, measure
-from tests.app.shown import clean, finished, press, sent, visit, words
+from tests.app.shown import clean, message_to, page_text, press, visit, wait_finished
 
 LINES = "The ferry was late again.\nWho left the gate open?\nBees dance, and bears dance, too.\nIt rains."
 RELATIONS = "The dog chased a cat.\n  object cat>chased\nShe saw the boat.\n  object boat>saw"
 
-pytestmark = pytest.mark.usefixtures("little_to_read")
+pytestmark = pytest.mark.usefixtures("short_corpora")
 
 
 def scores_of(test: str, text: str, model: str = "minilm") -> Scores:
-    (one,) = head_tests.find(test)
-    *_, last = measure([one], Corpus.from_text(text), model)
+    (head_test,) = head_tests.find(test)
+    *_, last = measure([head_test], Corpus.from_text(text), model)
     return last.found[test]
 
 
-def pasted(test: str, text: str, **more: str) -> AppTest:
-    app = visit("score_heads", test=test, source="Paste", **more)
+def pasted(test: str, text: str, **parameters: str) -> AppTest:
+    app = visit("score_heads", test=test, source="Paste", **parameters)
     app.text_area[0].set_value(text)
-    return clean(finished(app.run()))
+    return clean(wait_finished(app.run()))
 
 
 @pytest.mark.parametrize(
     ("test", "text"), [("next token", LINES), ("pronoun to noun", EXAMPLE), ("object to verb", RELATIONS)]
 )
-def test_map_table_and_file_have_the_figures(test: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    monkeypatch.setattr(results, "save_file", lambda _label, contents, *_, **__: made.append(contents()))
+def test_map_table_and_file_have_the_scores(test: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files: list[str] = []
+    monkeypatch.setattr(results, "save_file", lambda _label, contents, *_, **__: files.append(contents()))
     app = pasted(test, text)
     scores = scores_of(test, text)
-    np.testing.assert_allclose(sent(app, "head_map")["values"], scores.mean.ravel(), rtol=1e-5)
-    rows = list(csv.DictReader(io.StringIO(made[-1].removeprefix("\ufeff"))))
+    np.testing.assert_allclose(message_to(app, "head_map")["values"], scores.mean.ravel(), rtol=1e-5)
+    rows = list(csv.DictReader(io.StringIO(files[-1].removeprefix("\ufeff"))))
     table = app.dataframe[0].value
     order = np.argsort(-scores.mean.ravel(), kind="stable")
     names = [f"{at // 12 + 1}-{at % 12 + 1}" for at in order]
@@ -51,17 +51,17 @@ def test_map_table_and_file_have_the_figures(test: str, text: str, monkeypatch: 
     assert set(table["examples"]) == {scores.examples}
 
 
-def test_the_best_head_has_its_score_on_the_other_half_and_is_opened() -> None:
+def test_best_head_has_its_held_out_score_and_can_be_opened() -> None:
     app = pasted("object to verb", RELATIONS, layer="4", head="2")
     best = scores_of("object to verb", RELATIONS).best
     assert best is not None
     name = f"{best.layer + 1}-{best.head + 1}"
-    assert f"**Head {name}** (among the best), held-out half | **{100 * best.score:.0f} %" in words(app)
+    assert f"**Head {name}** (among the best), held-out half | **{100 * best.score:.0f} %" in page_text(app)
     app = press(app, f"Open head {name}")
-    assert sent(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
+    assert message_to(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
 
 
-def test_what_cannot_be_read_is_told_kindly() -> None:
+def test_unreadable_lines_are_reported() -> None:
     app = visit("score_heads", test="pronoun to noun", source="Paste")
     app.text_area[0].set_value(f"{EXAMPLE}\nThe dog slept.").run()
     assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ], then")
@@ -71,4 +71,4 @@ def test_what_cannot_be_read_is_told_kindly() -> None:
     assert "1 line could not be read" in [expander.label for expander in app.expander]
     app = pasted("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
     assert "No example is suitable" in app.info[0].value
-    assert "“wombat”" in words(app)
+    assert "“wombat”" in page_text(app)

@@ -1,13 +1,13 @@
-"""What all pages about heads at work share: the model, the sentence, a link, and the way to each other."""
+"""Common behaviour of the tools of Heads: the sentence, the link, and moving between tools."""
 
 from urllib.parse import parse_qs
 
 import pytest
 
-from tests.app.shown import sent, visit
+from tests.app.shown import message_to, visit
 
 
-def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
+def test_unreadable_text_shows_an_error_and_stays_in_the_box() -> None:
     app = visit("beyond_weights", text="A cat sat.")
     for text in ("", "   ", "one " * 2_500, "\u0000"):
         app.text_input(key="text").set_value(text).run()
@@ -17,17 +17,16 @@ def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "named"),
-    [("intervene", ["text"]), ("compare", ["text", "other"]), ("find", ["text"])],
+    ("page", "names"), [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("find", ["text"])]
 )
-def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) -> None:
+def test_copied_link_has_the_default_texts(page: str, names: list[str]) -> None:
     app = visit(page)
-    link = sent(app, "copy_link")
-    assert link["always"] == named
-    assert set(named) <= set(parse_qs(link["query"]))
+    link = message_to(app, "copy_link")
+    assert link["always"] == names
+    assert set(names) <= set(parse_qs(link["query"]))
 
 
-def test_an_own_sentence_does_not_meet_the_partner_of_another() -> None:
+def test_own_sentence_clears_the_example_to_compare_with() -> None:
     app = visit("compare")
     assert app.session_state["other"]
     app.switch_page("pages/beyond_weights.py").run()

@@ -1,4 +1,4 @@
-"""What lessons compute is read-only, and live trainings only play what a training would say."""
+"""Fixtures for tests of lessons: cached arrays must be read-only, and live training is simulated."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ FOREVER = "import time\nwhile True: time.sleep(0.05)"
 
 
 def writeable(value: object) -> bool:
-    """Whether an array somewhere in it can be written to."""
+    """Return whether the value contains a writeable array."""
     parts: Iterable[object] = ()
     if isinstance(value, np.ndarray):
         return value.flags.writeable
@@ -31,8 +31,8 @@ def writeable(value: object) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _nobody_can_write_into_what_all_visitors_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is cached meanwhile has read-only arrays; else the page of the test fails."""
+def _check_cached_arrays_are_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the page of the test fail if it caches a writeable array, since all visitors share the cache."""
     size_of = cache.size_of
 
     def checked(value: object) -> int:
@@ -44,7 +44,7 @@ def _nobody_can_write_into_what_all_visitors_share(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    """What runs on the server; in the end, nothing."""
+    """The server's jobs, stopped after the test."""
     jobs = Jobs()
     monkeypatch.setattr(page, "JOBS", jobs)
     yield jobs
@@ -53,10 +53,10 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets every training be a process that says these lines, and then goes on for ever or does this."""
+    """A function that replaces every training by a process that prints these lines, then runs `then`."""
 
     def play(*lines: str, then: str = FOREVER) -> None:
-        said = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])
-        monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", said]))
+        script = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])
+        monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", script]))
 
     return play

@@ -1,19 +1,19 @@
 """The lesson "The block" without a browser: tables and charts show the computed values."""
 
 from attnviz.app.lessons.block.values import walk
-from tests.app.shown import sent, visit
+from tests.app.shown import message_to, visit
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
-# Rows of the table beside the picture, in order.
+# Rows of the table next to the picture, in order.
 ROWS = (
-    *("came_in", "attention", "first_sum", "attended"),
-    *("feed_forward", "second_sum", "came_out"),
+    *("layer_input", "attention", "first_sum", "after_attention"),
+    *("feed_forward", "second_sum", "layer_output"),
 )
 
 
-def test_the_picture_has_the_numbers_of_each_vector() -> None:
-    walked, facts = walk(TEXT, 3, IT), sent(visit("block"), "steps")["facts"]
+def test_picture_has_the_numbers_of_each_vector() -> None:
+    walked, facts = walk(TEXT, 3, IT), message_to(visit("block"), "steps")["facts"]
     for name in ROWS:
         numbers = {fact["part"]: fact["value"] for fact in facts[name]}
         vector = walked.vectors[name]

@@ -1,4 +1,4 @@
-"""Every vector and norm in a block: those of transformers' own BERT, and by hand."""
+"""Every vector and norm in a block, compared with transformers' BERT."""
 
 from functools import cache, partial
 
@@ -15,30 +15,30 @@ from tests import reference_bert
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 D_MODEL, HEADS, D_FEED_FORWARD, TOKENS = 35, 5, 53, 11
-# What our pages call the outputs of transformers' modules.
+# Our names of the outputs, and the modules of transformers that give them.
 MODULES = {
     "attention": "attention.output.dense",
-    "attended": "attention.output.LayerNorm",
+    "after_attention": "attention.output.LayerNorm",
     "expanded": "intermediate.dense",
     "activated": "intermediate.intermediate_act_fn",
     "feed_forward": "output.dense",
-    "came_out": "output.LayerNorm",
+    "layer_output": "output.LayerNorm",
 }
 
 Array = NDArray[np.float64]
 
 
 @cache
-def published() -> tuple[list[dict[str, Array]], Array]:
-    """Each layer's vectors by name, [token, dimension], and the hidden states, by transformers alone."""
+def reference_vectors() -> tuple[list[dict[str, Array]], Array]:
+    """Return each layer's vectors by name, [token, dimension], and the hidden states, from transformers."""
     model = reference_bert.model()
     layers: list[dict[str, Array]] = [{} for _ in model.encoder.layer]
 
-    def note(found: dict[str, Array], name: str, *call: Tensor) -> None:
+    def record(found: dict[str, Array], name: str, *call: Tensor) -> None:
         found[name] = call[-1].reshape(-1, call[-1].shape[-1]).double().numpy()
 
     hooks = [
-        layer.get_submodule(path).register_forward_hook(partial(note, found, name))
+        layer.get_submodule(path).register_forward_hook(partial(record, found, name))
         for found, layer in zip(layers, model.encoder.layer, strict=True)
         for name, path in MODULES.items()
     ]
@@ -48,8 +48,8 @@ def published() -> tuple[list[dict[str, Array]], Array]:
     for hook in hooks:
         hook.remove()
     for found, state in zip(layers, states, strict=False):
-        found["came_in"], found["first_sum"] = state, state + found["attention"]
-        found["second_sum"] = found["attended"] + found["feed_forward"]
+        found["layer_input"], found["first_sum"] = state, state + found["attention"]
+        found["second_sum"] = found["after_attention"] + found["feed_forward"]
     return layers, states
 
 
@@ -58,7 +58,7 @@ def cosine(one: Array, other: Array) -> float:
 
 
 def random_layer() -> tuple[EncoderLayer, Tensor]:
-    """A layer with random parameters, those of its norms too, and an input."""
+    """Return a layer with random parameters, including its norms, and a random input."""
     torch.manual_seed(0)
     layer = EncoderLayer(D_MODEL, HEADS, D_FEED_FORWARD, nn.GELU()).eval()
     for parameter in layer.parameters():
@@ -67,18 +67,18 @@ def random_layer() -> tuple[EncoderLayer, Tensor]:
 
 
 @pytest.mark.parametrize("token", range(TOKENS))
-def test_the_parts_sum_to_the_output(token: int) -> None:
+def test_parts_sum_to_the_output(token: int) -> None:
     walked = walk_through(*random_layer(), token)
     total = np.sum(list(walked.parts.values()), axis=0)
-    np.testing.assert_allclose(total, walked.vectors["came_out"].values, atol=1e-5)
-    # Each is a part of its own: a sum without one of them is another vector.
+    np.testing.assert_allclose(total, walked.vectors["layer_output"].values, atol=1e-5)
+    # No part is negligible: a sum without it would differ.
     assert min(np.abs(part).max() for part in walked.parts.values()) > 0.01
 
 
 @pytest.mark.parametrize("layer", range(6))
 @pytest.mark.parametrize("token", [0, IT, 14])
-def test_every_vector_is_the_one_in_transformers(layer: int, token: int) -> None:
-    walked, (layers, states) = walk(TEXT, layer, token), published()
+def test_every_vector_equals_that_of_transformers(layer: int, token: int) -> None:
+    walked, (layers, states) = walk(TEXT, layer, token), reference_vectors()
     assert walked.tokens == 15
     for name, vectors in layers[layer].items():
         found, expected = walked.vectors[name], vectors[token]
@@ -92,11 +92,11 @@ def test_every_vector_is_the_one_in_transformers(layer: int, token: int) -> None
 
 
 @pytest.mark.parametrize("layer", range(6))
-def test_the_norms_are_the_published_ones(layer: int) -> None:
-    walked, (layers, _) = walk(TEXT, layer, IT), published()
+def test_norms_equal_those_of_transformers(layer: int) -> None:
+    walked, (layers, _) = walk(TEXT, layer, IT), reference_vectors()
     names = ("attention.output.LayerNorm", "first_sum"), ("output.LayerNorm", "second_sum")
-    for norm, (name, came_in) in zip(walked.norms, names, strict=True):
-        total = layers[layer][came_in][IT]
+    for norm, (name, layer_input) in zip(walked.norms, names, strict=True):
+        total = layers[layer][layer_input][IT]
         module = reference_bert.model().encoder.layer[layer].get_submodule(name)
         np.testing.assert_array_equal(norm.gain, module.weight.detach())
         np.testing.assert_array_equal(norm.offset, module.bias.detach())

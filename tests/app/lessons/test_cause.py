@@ -1,4 +1,4 @@
-"""The lesson "Cause" without a browser: the shown row, the changes in a link, and the further sections."""
+"""The lesson "Cause" without a browser: the row of weights, edits in a link, and the sections."""
 
 import re
 
@@ -9,7 +9,7 @@ from attnviz.app.lessons.cause.values import Row
 from attnviz.app.lessons.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent
-from tests.app.shown import FOLDED, all_sent, clean, press, row_of_buttons, sent, visit, words
+from tests.app.shown import FOLDED, button_row, clean, message_to, messages_to, page_text, press, visit
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -21,21 +21,21 @@ def change(app: AppTest, edits: str) -> AppTest:
 
 
 def french(app: AppTest) -> str:
-    """The translation with the changes."""
-    [shown] = re.findall(r"^\*\*(?:Now|Translation):\*\* (.*)$", words(app), re.MULTILINE)[:1]
+    """Return the translation with the edits."""
+    [shown] = re.findall(r"^\*\*(?:Now|Translation):\*\* (.*)$", page_text(app), re.MULTILINE)[:1]
     return str(shown).replace("\\", "")
 
 
 def table(app: AppTest, key: str) -> dict[str, list[float]]:
-    """The numbers of each row of the first table of weights or of pronouns."""
+    """Return the numbers of each row of the first table of weights or pronouns."""
     title = {"weights": "head", "pronouns": "Probability"}[key]
-    found = next(each for each in all_sent(app, "share_table") if title in each["title"])
+    found = next(each for each in messages_to(app, "share_table") if title in each["title"])
     return {f"{row['place']} {row['label']}".strip(): row["shares"] for row in found["rows"]}
 
 
-def test_the_opening_picture_and_its_sections() -> None:
+def test_page_opens_with_an_edit_and_its_sections() -> None:
     app = visit("cause")
-    shown = words(app)
+    shown = page_text(app)
     assert app.multiselect(key="edits").value == [MOVED]
     assert "car elle était trop fatigué" in french(app)
     clean(press(app, "Undo all changes"))
@@ -49,9 +49,9 @@ def test_the_opening_picture_and_its_sections() -> None:
         assert f"| {run.title} ({run.seed}) | `{run.head}` | {shares} |" in shown
 
 
-def test_a_link_with_a_change_and_a_sentence_without() -> None:
+def test_edit_in_a_link_is_dropped_with_its_sentence() -> None:
     app = visit("cause", edits=MOVED)
-    assert moved_to(app) == "7 road"
+    assert move_target(app) == "7 road"
     found = values.experiment("translator", SENTENCE, IT, [MOVED])
     assert found.gender
     assert [now for _, now in table(app, "weights").values()] == found.row_now.tolist()
@@ -64,20 +64,20 @@ def test_a_link_with_a_change_and_a_sentence_without() -> None:
     assert "car elle était trop étroite" in french(app)
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
-        assert "Probability" not in sent(app, "share_table")["title"]
-    clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
+        assert "Probability" not in message_to(app, "share_table")["title"]
+    clean(app.text_input(key="english").set_value("dog").run())  # its translation is empty
     assert french(app) == "[END]"
 
 
-def moved_to(app: AppTest) -> str | None:
-    """The word to which the weight is moved."""
-    target: str | None = row_of_buttons(app, "move").value
+def move_target(app: AppTest) -> str | None:
+    """Return the token to which the weight is moved."""
+    target: str | None = button_row(app, "move").value
     return target
 
 
-def test_buttons_move_a_weight_ablate_and_undo() -> None:
+def test_buttons_move_ablate_and_undo() -> None:
     app = visit("cause", FOLDED)
-    clean(row_of_buttons(app, "move").set_value("7 road").run())
+    clean(button_row(app, "move").set_value("7 road").run())
     assert app.multiselect(key="edits").value == [MOVED]
     for label, edits in (
         ("Ablate the row of it", ["encoder 2-1 9"]),
@@ -86,11 +86,11 @@ def test_buttons_move_a_weight_ablate_and_undo() -> None:
     ):
         clean(press(app, label))
         assert app.multiselect(key="edits").value == edits
-        assert moved_to(app) is None
+        assert move_target(app) is None
     assert "car il était trop fatigué" in french(app)
 
 
-def test_an_invalid_change_is_named_and_none_is_made() -> None:
+def test_invalid_edit_is_reported_and_not_applied() -> None:
     app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, problem in (
         ("rubbish <b>", "is not an edit"),
@@ -108,7 +108,7 @@ def test_an_invalid_change_is_named_and_none_is_made() -> None:
         assert "`car`" in app.header[0].value
 
 
-def test_each_translator_opens_at_its_own_head() -> None:
+def test_each_translator_opens_with_its_own_head() -> None:
     app = visit("cause", edits=MOVED)
     clean(app.selectbox(key="translator").set_value(catalogue.entry("translator-unguided").title).run())
     (head,) = [run.head for run in held_out() if run.shipped and run.variant == "unguided"]

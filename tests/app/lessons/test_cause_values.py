@@ -1,4 +1,4 @@
-"""One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
+"""Edits of one head, compared with a NumPy reference with the same edit."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
-from tests.translator_reference import Change, ablate, move, nothing, reference
+from tests.translator_reference import Change, ablate, move, reference, unchanged
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -23,7 +23,7 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
 @pytest.mark.parametrize(
     ("edit", "change"),
     [
-        ("", nothing),
+        ("", unchanged),
         ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
         ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
         ("encoder 2-1", ablate(GUIDED, 0)),
@@ -32,50 +32,50 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
         ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
     ],
 )
-def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) -> None:
+def test_numbers_equal_those_of_the_reference(edit: str, change: Change) -> None:
     found = run(edit)
-    by_hand = reference()
-    before = by_hand.translate(ENGLISH)
+    network = reference()
+    before = network.translate(ENGLISH)
     assert found.words_before == before
-    assert found.words_now == by_hand.translate(ENGLISH, change)
+    assert found.words_now == network.translate(ENGLISH, change)
     assert found.gender
-    assert found.gender.before == pytest.approx(by_hand.choice(ENGLISH, before), abs=1e-5)
-    assert found.gender.now == pytest.approx(by_hand.choice(ENGLISH, before, change), abs=1e-5)
+    assert found.gender.before == pytest.approx(network.choice(ENGLISH, before), abs=1e-5)
+    assert found.gender.now == pytest.approx(network.choice(ENGLISH, before, change), abs=1e-5)
 
 
-def test_the_row_before_and_now() -> None:
+def test_row_before_and_after_an_edit() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert moved.keys[DOG] == "dog"
     assert moved.queries[IT] == "it"
-    assert moved.open_to.all()
+    assert moved.allowed.all()
     assert moved.row_now[DOG] == 0
     assert moved.row_now[ROAD] == moved.row_before[DOG] + moved.row_before[ROAD]
     assert moved.row_now.sum() == pytest.approx(1, abs=1e-6)
     assert not run("encoder 2-1 9").row_now.any()
 
 
-def test_later_words_are_masked_in_the_decoder() -> None:
+def test_later_tokens_are_masked_in_the_decoder() -> None:
     found = run("", Row("decoder", 0, 1, 4))
     assert found.keys[0] == "[START]"
-    assert found.open_to.tolist() == [place <= 4 for place in range(len(found.keys))]
+    assert found.allowed.tolist() == [place <= 4 for place in range(len(found.keys))]
 
 
-def test_without_a_pronoun_there_is_no_gender() -> None:
+def test_sentence_without_a_pronoun_has_no_gender() -> None:
     text = "The dog crossed the road."
     assert values.experiment(MODEL, text, Row("encoder", 1, 0, 1)).gender is None
 
 
-def test_the_result_is_the_difference_of_both_translations() -> None:
+def test_result_names_the_difference_of_both_translations() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert (run("").result, moved.result) == ("same", "gender")
     assert replace(moved, words_now=("la", *moved.words_now)).result == "other"
     assert replace(moved, words_now=()).french == "[END]"
 
 
-def test_the_nearest_other_noun() -> None:
+def test_other_noun_is_the_nearest_unmasked_one() -> None:
     found = run("")
     assert (found.source, found.other_noun(IT)) == (DOG, ROAD)
     assert replace(found, keys=("cat", *found.keys[1:])).other_noun(IT) == ROAD
-    masked = found.open_to.copy()
+    masked = found.allowed.copy()
     masked[ROAD] = False
-    assert replace(found, open_to=masked).other_noun(IT) is None
+    assert replace(found, allowed=masked).other_noun(IT) is None

@@ -1,4 +1,4 @@
-"""Cross-attention between two texts: recomputed by numpy from the vectors of both."""
+"""Cross-attention between two texts, recomputed in NumPy from their vectors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ READER = "A hound was too tired to walk over the street."
 SOURCE = "The dog did not cross the road as it was too tired."
 
 
-def test_two_real_texts() -> None:
+def test_scores_weights_and_output_equal_numpy() -> None:
     found = cross(READER, SOURCE)
     scores, weights = found.scores[0], found.weights[0]
     assert weights.shape == scores.shape == (13, 15)
@@ -23,7 +23,7 @@ def test_two_real_texts() -> None:
     assert not found.weights.flags.writeable
 
 
-def test_of_the_opening_pair_similar_words_have_the_largest_weights() -> None:
+def test_similar_words_of_the_opening_pair_have_the_largest_weights() -> None:
     found = cross(READER, SOURCE)
     readers = [token.text for token in found.query_tokens]
     for query, key in (("hound", "dog"), ("street", "road"), ("tired", "tired")):
@@ -33,7 +33,7 @@ def test_of_the_opening_pair_similar_words_have_the_largest_weights() -> None:
 
 
 @pytest.mark.parametrize("query", range(13))
-def test_keys_are_in_order_and_a_dot_product_is_both_lengths_times_the_cosine(query: int) -> None:
+def test_keys_are_sorted_and_dot_products_are_lengths_times_cosine(query: int) -> None:
     found = cross(READER, SOURCE)
     keys = largest(found, query)
     assert sorted(key.place for key in keys) == list(range(15))
@@ -44,7 +44,7 @@ def test_keys_are_in_order_and_a_dot_product_is_both_lengths_times_the_cosine(qu
         assert key.dot_product == pytest.approx(length * key.length * key.cosine, rel=1e-5)
 
 
-def test_a_text_that_reads_itself_is_self_attention() -> None:
+def test_a_text_with_itself_has_symmetric_scores() -> None:
     found = cross(READER, READER)
     assert found.weights.shape == (1, 13, 13)
     assert found.scores[0] == pytest.approx(found.scores[0].T, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Words said twice: the numbers of the picture are the model's own."""
+"""Induction on repeated words: the picture's numbers equal the model's."""
 
 import numpy as np
 import pytest
@@ -13,13 +13,17 @@ from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
 WORDS = ("lamp", "key", "map", "pen")
 
 
-def test_the_arrows_are_weights_of_the_model() -> None:
+def test_numbers_are_weights_of_the_model() -> None:
     found = repeated(WORDS)
     for place in range(len(WORDS) - 1):
         # [CHANT] is token 0.
-        np.testing.assert_array_equal(found.back[..., place], found.weights[..., place + 2, place + 1])
-        again = 1 + len(WORDS) + place
-        np.testing.assert_array_equal(found.match[..., place], found.weights[..., again, place + 2])
+        np.testing.assert_array_equal(
+            found.previous_word_weights[..., place], found.weights[..., place + 2, place + 1]
+        )
+        repetition = 1 + len(WORDS) + place
+        np.testing.assert_array_equal(
+            found.induction_weights[..., place], found.weights[..., repetition, place + 2]
+        )
     ids = torch.tensor(VOCABULARY.ids([CHANT, *WORDS * 2]))
     expected = loading.load_storyteller(STORYTELLER).steps(ids).logits.softmax(dim=-1)
     repeated_words = torch.arange(1 + len(WORDS), 2 * len(WORDS))
@@ -27,18 +31,18 @@ def test_the_arrows_are_weights_of_the_model() -> None:
     np.testing.assert_array_equal(found.right, expected)
 
 
-def test_an_ablated_head_has_no_weights() -> None:
+def test_ablated_head_has_no_weights() -> None:
     assert not repeated(WORDS, ("decoder 2-2",)).weights[1, 1].any()
     assert not measured(("decoder 2-2",)).prefix_matching[1, 1]
 
 
-def test_a_head_that_is_not_there_is_refused() -> None:
+def test_unknown_head_is_refused() -> None:
     with pytest.raises(InvalidEdit, match="9"):
         repeated(WORDS, ("decoder 9-1",))
 
 
 @pytest.mark.parametrize("model", ["storyteller", "storyteller-4-layers"])
-def test_without_the_hidden_token_less_is_copied(model: str) -> None:
+def test_copying_is_less_accurate_after_the_start_token(model: str) -> None:
     chant, start = measured(model=model), measured_after_start(model=model)
     assert start.right < 0.9 < chant.right
     assert start.second_loss > chant.second_loss
@@ -48,8 +52,8 @@ def test_without_the_hidden_token_less_is_copied(model: str) -> None:
 
 
 def test_control_heads_have_no_role_and_are_in_the_layers_of_previous_word_heads() -> None:
-    whole = measured()
-    control = control_heads(whole)
-    assert {layer for layer, _ in control} == {layer for layer, _ in whole.previous_word_heads}
-    assert not {*control} & {*whole.previous_word_heads, *whole.induction_heads}
-    assert len(control) + len(whole.previous_word_heads) == 4
+    intact = measured()
+    control = control_heads(intact)
+    assert {layer for layer, _ in control} == {layer for layer, _ in intact.previous_word_heads}
+    assert not {*control} & {*intact.previous_word_heads, *intact.induction_heads}
+    assert len(control) + len(intact.previous_word_heads) == 4

@@ -11,28 +11,30 @@ from tests.app.shown import charts, visit
 LESSON = document("long_distances")
 
 
-def exact(name: distance.Name) -> list[list[float]]:
+def percent_correct(name: distance.Name) -> list[list[float]]:
     """Return the percentages of correct translations, [distance][seed]."""
     stored = distance.read()
     shares = [[100 * exact / stored.sentences for exact in run.exact] for run in stored.chosen(name)]
-    return [list(of_distance) for of_distance in zip(*shares, strict=True)]
+    return [list(by_distance) for by_distance in zip(*shares, strict=True)]
 
 
-def test_the_chart_shows_medians_and_ranges_and_where_training_ends() -> None:
+def test_chart_shows_medians_ranges_and_the_end_of_training() -> None:
     chart, stored = charts(visit("long_distances"))[LESSON.label("title")], distance.read()
     *lines, beyond = chart["lines"]
     for line, name in zip(lines, distance.NAMES, strict=True):
-        for numbers, of in (("y", median), ("low", min), ("high", max)):
-            assert line[numbers] == pytest.approx([of(shares) for shares in exact(name)], rel=1e-4)
+        for numbers, statistic in (("y", median), ("low", min), ("high", max)):
+            assert line[numbers] == pytest.approx(
+                [statistic(shares) for shares in percent_correct(name)], rel=1e-4
+            )
         assert line["x"] == pytest.approx(stored.words, abs=0.05)
     assert chart["marked"] == beyond["x"][0] == lines[0]["x"][stored.max_trained_clauses]
 
 
-def test_the_correct_option_is_the_network_that_loses_most() -> None:
+def test_correct_option_is_the_network_that_loses_most() -> None:
     stored = distance.read()
     lost = {}
     for name in distance.NAMES:
-        of_distance = exact(name)
-        lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.max_trained_clauses])
+        by_distance = percent_correct(name)
+        lost[LESSON.label(name)] = median(by_distance[0]) - median(by_distance[stored.max_trained_clauses])
     shares = {name: [1.0, 1.0, 1.0] for name in distance.NAMES}
     assert LESSON.predict(words=[1.0, 2.0, 3.0], **shares).correct == max(lost, key=lambda name: lost[name])

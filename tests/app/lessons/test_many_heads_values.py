@@ -1,4 +1,4 @@
-"""Each head's share of the output, and what heads and layers cost: by hand, and as others count it."""
+"""Each head's share of the output, and the cost of heads and layers, checked against other libraries."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 
 
-def of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) -> HeadShares:
+def shares_of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) -> HeadShares:
     with torch.inference_mode():
         return head_shares(attention, attention(vectors, vectors), token)
 
 
-def by_hand(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
-    """Two heads of one number each that look evenly, and whose values are the vectors themselves."""
+def two_heads(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
+    """Return two heads of size 1 with uniform attention, whose values are the vectors themselves."""
     attention = MultiHeadAttention(d_model=2, n_heads=2)
     for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
         nn.init.zeros_(linear.weight)
@@ -42,12 +42,12 @@ def by_hand(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
     return attention
 
 
-def test_two_heads_worked_by_hand() -> None:
+def test_shares_of_two_heads() -> None:
     # Scores are all 0, so every weight is 1/2: head 1 reads (2 + 4) / 2 = 3, head 2 reads (1 + 3) / 2 = 2.
-    # Their slices of W_O are (1, 0) and (−1, 2): they add (3, 0) and (−2, 4). The bias is (2, 0).
-    # Output (3, 4), of length 5. Along it: 9/5, 10/5 and 6/5, which is 9/25, 10/25 and 6/25 of it.
+    # Their slices of W_O are (1, 0) and (−1, 2), so they contribute (3, 0) and (−2, 4). The bias is (2, 0).
+    # The output is (3, 4), of length 5. The projections on it are 9/5, 10/5, 6/5: shares 9/25, 10/25, 6/25.
     w_o = torch.tensor([[1.0, 0], [-1, 2]])
-    found = of(by_hand(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
+    found = shares_of(two_heads(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
     assert found.weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     assert found.lengths == pytest.approx([3, 20**0.5])
     assert found.cosines == pytest.approx([9 / 15, 10 / (5 * 20**0.5)])
@@ -56,49 +56,51 @@ def test_two_heads_worked_by_hand() -> None:
     assert found.bias_share == pytest.approx(0.24)
 
 
-def test_a_head_that_pulls_the_other_way_has_a_negative_share() -> None:
-    # (3, 0) and (−1, 0) make (2, 0): 150 % and −50 % of it.
-    found = of(by_hand(torch.tensor([[1.0, 0], [-0.5, 0]]), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 1)
+def test_opposing_head_has_a_negative_share() -> None:
+    # (3, 0) and (−1, 0) sum to (2, 0): shares of 150 % and −50 %.
+    found = shares_of(
+        two_heads(torch.tensor([[1.0, 0], [-0.5, 0]]), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 1
+    )
     assert found.shares.tolist() == pytest.approx([1.5, -0.5])
     assert found.cosines.tolist() == [1, -1]
     assert found.bias_share == 0
 
 
-def test_of_an_output_of_nothing_nobody_has_a_share() -> None:
-    found = of(by_hand(torch.zeros(2, 2), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 0)
+def test_shares_of_a_zero_output_are_zero() -> None:
+    found = shares_of(two_heads(torch.zeros(2, 2), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 0)
     assert found.shares.tolist() == [0, 0]
     assert found.bias_share == found.output_length == 0
 
 
 @pytest.mark.parametrize("layer", range(6))
-def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
-    """Each head's piece and slice are taken by hand out of transformers' own model and its own output."""
+def test_shares_equal_those_of_transformers_bert(layer: int) -> None:
+    """The reference multiplies each head's output in transformers by its slice of W_O."""
     theirs = reference_bert.model()
     block = theirs.encoder.layer[layer].attention
-    seen: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     with (
-        block.self.register_forward_hook(lambda *call: seen.update(pieces=call[2][0])),
-        block.output.dense.register_forward_hook(lambda *call: seen.update(output=call[2])),
+        block.self.register_forward_hook(lambda *call: outputs.update(pieces=call[2][0])),
+        block.output.dense.register_forward_hook(lambda *call: outputs.update(output=call[2])),
         torch.inference_mode(),
     ):
-        outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
+        result = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
     found = at_token(TEXT, layer, IT)
-    pieces, output = seen["pieces"][0, IT].reshape(12, 32), seen["output"][0, IT]
+    pieces, output = outputs["pieces"][0, IT].reshape(12, 32), outputs["output"][0, IT]
     slices = block.output.dense.weight.detach().T.reshape(12, 32, 384)
-    added = (pieces[:, :, None] * slices).sum(dim=1)
-    np.testing.assert_allclose(found.weights, outputs.attentions[layer][0, :, IT], atol=1e-5)
-    np.testing.assert_allclose(found.lengths, added.norm(dim=-1), atol=1e-5)
-    shares = [float(one @ output / (output @ output)) for one in added]
+    contributions = (pieces[:, :, None] * slices).sum(dim=1)
+    np.testing.assert_allclose(found.weights, result.attentions[layer][0, :, IT], atol=1e-5)
+    np.testing.assert_allclose(found.lengths, contributions.norm(dim=-1), atol=1e-5)
+    shares = [float(one @ output / (output @ output)) for one in contributions]
     np.testing.assert_allclose(found.shares, shares, atol=1e-5)
     assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
 
 
-def counted(module: nn.Module) -> int:
+def count_parameters(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
-    """What PyTorch counts while the module runs without numbers; it counts a multiply-add as two."""
+def count_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
+    """Return PyTorch's count on the meta device; it counts a multiply-add as two operations."""
     counter = FlopCounterMode(display=False)
     with counter:
         module(*inputs)
@@ -106,7 +108,7 @@ def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
 
 
 @pytest.mark.parametrize(("d_model", "heads"), [(384, (1, 2, 3, 4, 6, 8, 12)), (5 * 7, (1, 5, 7, 35))])
-def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[int, ...]) -> None:
+def test_narrow_heads_cost_as_much_as_one_wide_head(d_model: int, heads: tuple[int, ...]) -> None:
     found = values.costs(d_model, heads, tokens=11)
     counts = 4 * d_model * (d_model + 1), values.multiply_adds(11, d_model, 1)
     assert {(cost.parameters, cost.multiply_adds) for cost in found} == {counts}
@@ -114,22 +116,18 @@ def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[i
     assert all(cost.heads * cost.d_head == d_model for cost in found)
 
 
-@given(
-    tokens=st.integers(1, 40),
-    heads=st.sampled_from((1, 2, 3, 5)),
-    d_head=st.sampled_from((1, 7, 11)),
-)
+@given(tokens=st.integers(1, 40), heads=st.sampled_from((1, 2, 3, 5)), d_head=st.sampled_from((1, 7, 11)))
 @settings(max_examples=25)
-def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_head: int) -> None:
+def test_multiply_adds_equal_the_count_of_pytorch(tokens: int, heads: int, d_head: int) -> None:
     d_model = heads * d_head
     with torch.device("meta"):
         attention = MultiHeadAttention(d_model, heads)
         vectors = torch.empty(tokens, d_model)
-    assert values.multiply_adds(tokens, d_model, heads) == counted_multiply_adds(attention, vectors, vectors)
+    assert values.multiply_adds(tokens, d_model, heads) == count_multiply_adds(attention, vectors, vectors)
 
 
-def in_the_lesson(model: str) -> list[int]:
-    """The parameters in the lesson's table: of one attention block, one layer and the whole model."""
+def sizes_in_lesson(model: str) -> list[int]:
+    """Return the parameters of one attention block, one layer and the model from the lesson's table."""
     [row] = [
         row for row in document("many_heads").sources["sizes"].splitlines() if row.startswith(f"| {model}")
     ]
@@ -149,21 +147,21 @@ def in_the_lesson(model: str) -> list[int]:
         ("MiniLM", TheirConfig.from_pretrained(catalogue.MINILM.folder)),
     ],
 )
-def test_the_sizes_of_the_table_are_those_of_transformers_bert(name: str, config: TheirConfig) -> None:
+def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: TheirConfig) -> None:
     with torch.device("meta"):
         theirs: Any = BertModel(config)
     first = theirs.encoder.layer[0]
-    # Their attention includes its Add & Norm: a weight and a bias for each of the d_model numbers.
-    attention = counted(first.attention) - 2 * config.hidden_size
-    assert in_the_lesson(name) == [attention, counted(first), counted(theirs)]
+    # Their attention includes Add & Norm, which has d_model weights and d_model biases.
+    attention = count_parameters(first.attention) - 2 * config.hidden_size
+    assert sizes_in_lesson(name) == [attention, count_parameters(first), count_parameters(theirs)]
 
 
-def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
+def test_size_of_the_original_equals_that_of_pytorchs_transformer() -> None:
     with torch.device("meta"):
         theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
-    # PyTorch's stacks end in one more norm each, which the paper does not have. One table of words serves the
-    # source, the target and the last multiplication (§3.4); it has about 37,000 rows (§5.1).
-    norms = counted(theirs.encoder.norm) + counted(theirs.decoder.norm)
-    everything = counted(theirs) - norms + 37_000 * 512
+    # PyTorch's stacks end with a norm that the paper does not have. One embedding table serves source, target
+    # and output layer (§3.4); it has about 37,000 rows (§5.1).
+    norms = count_parameters(theirs.encoder.norm) + count_parameters(theirs.decoder.norm)
+    total = count_parameters(theirs) - norms + 37_000 * 512
     first = theirs.encoder.layers[0]
-    assert in_the_lesson("Original") == [counted(first.self_attn), counted(first), everything]
+    assert sizes_in_lesson("Original") == [count_parameters(first.self_attn), count_parameters(first), total]

@@ -10,15 +10,15 @@ from attnviz.app.lessons.masks import values
 from attnviz.app.lessons.masks.values import MaskChoice
 from attnviz.text import percent, scientific
 from attnviz.trace import Floats, Mask
-from tests.app.shown import clean, sent, stored, try_page, visit, words
+from tests.app.shown import clean, message_to, open_page, page_text, stored_arrays, visit
 
 IT = 9  # the place of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # from 0
 
 
 def drawn(app: AppTest) -> Floats:
-    """The weights under the mask as they are drawn, [query, key]; NaN where masked."""
-    weights: Floats = stored(app, "weights masked exact")["values"][0]
+    """Return the drawn weights with the mask as [query, key]; NaN where masked."""
+    weights: Floats = stored_arrays(app, "weights masked exact")["values"][0]
     return weights
 
 
@@ -38,31 +38,31 @@ def assert_drawn(app: AppTest, mask: Mask, weights: Floats) -> None:
         ({"mask": "window", "mask_size": "1", "mask_after": "4"}, MaskChoice("window", 1, 4)),
     ],
 )
-def test_the_model_is_run_with_the_mask_of_the_link(link: dict[str, str], choice: MaskChoice) -> None:
+def test_model_runs_with_the_mask_of_the_link(link: dict[str, str], choice: MaskChoice) -> None:
     app = visit("masks", link)
     assert not app.warning
     run = values.masked_run(OPENING.text, choice, HEAD)
-    picture = sent(app, "head_view")
+    picture = message_to(app, "head_view")
     assert picture["query"] == IT
     assert len(picture["query_tokens"]) == len(run.tokens)
     assert run.after is not None
     assert_drawn(app, run.mask, run.after[LAYER])
     if choice.pads:
         alone = values.weights(compute.tokens(OPENING.text), None, HEAD)
-        assert scientific(float(np.abs(run.after[:, :15, :15] - alone).max())) in words(app)
+        assert scientific(float(np.abs(run.after[:, :15, :15] - alone).max())) in page_text(app)
 
 
 @pytest.mark.parametrize("query", ["1 [CLS]", "10 it", "15 [SEP]"])
-def test_the_correct_prediction_is_the_weight_of_layer_1_under_the_mask(query: str) -> None:
+def test_correct_option_is_the_weight_of_layer_1_with_the_mask(query: str) -> None:
     app = visit("masks", query=query)
     row = values.renormalized(OPENING.text, HEAD, int(query.split(maxsplit=1)[0]) - 1)
-    if query == "15 [SEP]":  # the last token attends to all: two options are still different
+    if query == "15 [SEP]":  # the mask changes nothing for the last token; the options still differ
         assert row.after == pytest.approx(row.before)
     question = app.button_group(key="guess_masks")
-    assert "**Yes.**" in words(question.set_value(percent(row.after, 1)).run())
+    assert "**Yes.**" in page_text(question.set_value(percent(row.after, 1)).run())
 
 
-def test_a_link_changes_cells_of_its_sentence_only() -> None:
+def test_edited_cells_are_dropped_with_their_sentence() -> None:
     app = visit("masks", mask="window", mask_size="2", mask_after="0", cells=["10>3", "1>15"])
     mask = values.cells(MaskChoice("window", 2, 0), 15).copy()
     mask[[9, 0], [2, 14]] ^= True
@@ -72,7 +72,7 @@ def test_a_link_changes_cells_of_its_sentence_only() -> None:
 
 
 @pytest.mark.parametrize("cell", ["rubbish", "10>16", "0>3"])
-def test_what_is_no_cell_is_named(cell: str) -> None:
+def test_invalid_cell_is_reported(cell: str) -> None:
     app = visit("masks", cells=cell)
     assert cell in app.warning[0].value.replace("\\", "")
     assert_drawn(
@@ -82,27 +82,27 @@ def test_what_is_no_cell_is_named(cell: str) -> None:
     )
 
 
-def test_a_row_with_every_key_masked_is_refused() -> None:
-    app = try_page("masks", cells="1>1")
+def test_fully_masked_row_is_refused() -> None:
+    app = open_page("masks", cells="1>1")
     assert "`[CLS]`" in app.error[0].value
-    assert sent(app, "head_view")["heading"] == "Weights before, without a mask"
+    assert message_to(app, "head_view")["heading"] == "Weights before, without a mask"
 
 
-def test_sizes_end_at_the_length_of_the_sentence() -> None:
+def test_mask_size_is_limited_by_the_sentence() -> None:
     app = visit("masks", mask="prefix", mask_size="15")
     app.text_input(key="text").set_value("Why not?").run()
     assert app.number_input(key="mask_size").value == 5
 
 
 def test_outputs_are_listed_with_their_distances() -> None:
-    shown = words(visit("masks"))
+    shown = page_text(visit("masks"))
     found = values.reach(OPENING.text, OPENING.text.replace("tired", "narrow"))
     tokens = [each.text for each in compute.tokens(OPENING.text)]
     assert f"| `{tokens[1]}` | {found.encoder.distance[1]:.3f} | = |" in shown
     assert f"| `tired` → `narrow` | {found.encoder.distance[12]:.3f} |" in shown
 
 
-def test_a_link_chooses_the_language() -> None:
+def test_link_sets_the_language() -> None:
     english, french = visit("masks", mask="window"), visit("masks", language="fr", mask="window")
     assert not french.warning
     assert np.array_equal(drawn(english), drawn(french), equal_nan=True)

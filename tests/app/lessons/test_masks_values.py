@@ -1,4 +1,4 @@
-"""A mask closes cells to exactly 0 in the model itself, and an edit reaches no output before it."""
+"""Masked weights are exactly 0 in the model, and with a causal mask an edit changes no earlier output."""
 
 from typing import Any
 
@@ -18,33 +18,33 @@ NARROW = TIRED.replace("tired", "narrow")
 PIECES = "The unbelievable tokenization was unhappier than the tokenization."
 
 
-def drawn_by_hand(count: int, seed: int = 0) -> Mask:
-    """About half of the cells, and each token itself, so that no row is blind."""
+def random_mask(count: int, seed: int = 0) -> Mask:
+    """Return a mask that allows about half of the cells, and the diagonal, which leaves no row empty."""
     return (np.random.default_rng(seed).random((count, count)) < 0.5) | np.eye(count, dtype=bool)
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 7, 13])
-def test_each_kind_is_what_its_definition_says(tokens: int) -> None:
-    def by(rule: Any) -> list[list[bool]]:
+def test_each_kind_of_mask_follows_its_definition(tokens: int) -> None:
+    def cells_by_rule(rule: Any) -> list[list[bool]]:
         return [[rule(i, j) for j in range(tokens)] for i in range(tokens)]
 
     def cells(*choice: Any) -> Any:
         return masks.cells(MaskChoice(*choice), tokens).tolist()
 
-    assert cells("none") == by(lambda _i, _j: True)
-    assert cells("causal") == by(lambda i, j: j <= i)
+    assert cells("none") == cells_by_rule(lambda _i, _j: True)
+    assert cells("causal") == cells_by_rule(lambda i, j: j <= i)
     for size in range(tokens):
         padded = masks.cells(MaskChoice("padding", size), tokens)
         assert padded.shape == (tokens + size, tokens + size)
         assert padded[:, :tokens].all()
         assert not padded[:, tokens:].any()
-        assert cells("prefix", size) == by(lambda i, j, n=size: j < n or j <= i)
+        assert cells("prefix", size) == cells_by_rule(lambda i, j, n=size: j < n or j <= i)
         for after in range(3):
-            within = by(lambda i, j, n=size, m=after: i - n <= j <= i + m)
+            within = cells_by_rule(lambda i, j, n=size, m=after: i - n <= j <= i + m)
             assert cells("window", size, after) == within
 
 
-def test_masked_padding_leaves_the_weights_of_the_sentence() -> None:
+def test_masked_padding_does_not_change_the_weights() -> None:
     run = masks.masked_run(TIRED, MaskChoice("padding", 3), 1)
     alone = masks.weights(compute.tokens(TIRED), None, 1)
     assert [token.text for token in run.tokens[-3:]] == ["[PAD]"] * 3
@@ -64,8 +64,8 @@ def test_in_layer_1_the_causal_mask_renormalizes_the_row(query: int) -> None:
 
 @pytest.mark.parametrize("text", [TIRED, PIECES])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: str, seed: int) -> None:
-    mask = drawn_by_hand(len(compute.tokens(text)), seed)
+def test_weights_with_a_random_mask_equal_those_of_transformers(text: str, seed: int) -> None:
+    mask = random_mask(len(compute.tokens(text)), seed)
     expected = forward(text, mask).weights
     for head in range(12):
         weights = masks.weights(compute.tokens(text), mask, head)
@@ -74,7 +74,7 @@ def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: st
 
 
 @pytest.mark.parametrize("text", [TIRED, PIECES, "Why not?"])
-def test_behind_a_causal_mask_an_edit_leaves_earlier_outputs_unchanged_to_the_bit(text: str) -> None:
+def test_with_a_causal_mask_an_edit_leaves_earlier_outputs_bit_identical(text: str) -> None:
     for place, token in enumerate(compute.tokens(text)):
         if token.special:
             continue
@@ -89,40 +89,40 @@ def test_behind_a_causal_mask_an_edit_leaves_earlier_outputs_unchanged_to_the_bi
         assert not found.encoder.unchanged.any()
 
 
-def test_how_far_an_output_moved_is_one_minus_the_cosine() -> None:
+def test_output_distance_is_one_minus_the_cosine() -> None:
     before = torch.tensor([[3.0, 4.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     after = torch.tensor([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.0], [3.0, 0.0], [-0.0, 1.0]])
     moved = masks.compare_outputs(before, after)
     assert moved.distance == pytest.approx([0, 1, 2, 0, 0], abs=1e-15)
-    assert moved.unchanged.tolist() == [True, False, False, False, False]  # −0 is not 0 to the bit
+    assert moved.unchanged.tolist() == [True, False, False, False, False]  # −0 and 0 differ in one bit
 
 
-def test_one_token_is_replaced() -> None:
+def test_replacing_one_token() -> None:
     names = [token.text for token in compute.tokens(TIRED)]
     edited = masks.replaced(TIRED, names.index("tired"), "narrow")
     assert compute.tokens(edited)[12].text == "narrow"
     assert masks.reach(TIRED, edited).edited.tolist() == [name == "tired" for name in names]
 
 
-def test_a_word_in_the_place_of_a_comma_does_not_run_into_its_neighbours() -> None:
+def test_word_that_replaces_a_comma_gets_spaces() -> None:
     edited = masks.replaced("The dog,tired", 3, "narrow")
     assert " ".join(token.text for token in compute.tokens(edited)) == "[CLS] the dog narrow tired [SEP]"
 
 
-def test_a_piece_of_a_word_is_not_replaced() -> None:
+def test_word_piece_cannot_be_replaced() -> None:
     names = [token.text for token in compute.tokens(PIECES)]
     with pytest.raises(AttnvizError, match="Replace a whole word"):
         masks.replaced(PIECES, names.index("##pp"), "narrow")
 
 
 @pytest.mark.parametrize("replacement", ["", "  ", "very very narrow", "unbelievably"])
-def test_a_replacement_that_changes_the_number_of_tokens_is_refused(replacement: str) -> None:
+def test_replacement_must_keep_the_number_of_tokens(replacement: str) -> None:
     with pytest.raises(AttnvizError, match="tokens instead of 15"):
         masks.replaced(TIRED, 12, replacement)
 
 
 @pytest.mark.parametrize("place", [0, -1])
-def test_a_special_token_cannot_be_replaced(place: int) -> None:
+def test_special_token_cannot_be_replaced(place: int) -> None:
     with pytest.raises(AttnvizError, match="added by the tokenizer"):
         masks.replaced(TIRED, place, "narrow")
 

@@ -6,15 +6,15 @@ import pytest
 from attnviz.app.lessons.choosing import TokenSelection
 from attnviz.app.lessons.compute import tokens
 from attnviz.app.lessons.positions import values
-from tests.app.shown import charts, press, sent, specs, visit, words
+from tests.app.shown import chart_specs, charts, message_to, page_text, press, visit
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9
 
 
-def test_the_matrix_and_its_waves() -> None:
+def test_heatmap_and_waves_show_the_encoding() -> None:
     app, found = visit("positions"), values.waves(len(tokens(TIRED)))
-    [heatmap] = [spec for spec in specs(app) if spec["layer"][0]["mark"]["type"] == "rect"]
+    [heatmap] = [spec for spec in chart_specs(app) if spec["layer"][0]["mark"]["type"] == "rect"]
     cells, row, columns = (layer["data"]["values"] for layer in heatmap["layer"])
     shown = np.full(found.encoding.shape, np.nan)
     for cell in cells:
@@ -25,10 +25,10 @@ def test_the_matrix_and_its_waves() -> None:
         by_position = dict(zip(line["x"], line["y"], strict=True))
         expected = pytest.approx(found.encoding[:, column].tolist(), abs=1e-5)
         assert [by_position[at] for at in range(len(found.encoding))] == expected
-    assert "19.9" in words(app)  # 2π · 10000^(8/64)
+    assert "19.9" in page_text(app)  # 2π · 10000^(8/64)
 
 
-def test_a_shift_rotates_the_pair() -> None:
+def test_shift_rotates_the_pair() -> None:
     app = visit("positions", shift="3", dimension_pair="0")
     shown = charts(app)
     _, before, after = shown["Pair i = 0 on the circle"]["lines"]
@@ -38,15 +38,15 @@ def test_a_shift_rotates_the_pair() -> None:
     assert products["y"] == pytest.approx(values.waves(15).by_distance.tolist(), rel=1e-5)
 
 
-def test_rotary_positions() -> None:
+def test_rotary_scores_by_distance() -> None:
     app, found = visit("positions", encoding="rotary", key="13 tired"), values.rotary(TIRED, 3, 1, IT, 12)
     lines = charts(app)["Score by distance"]["lines"]
     assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in found.scores]
     score = found.scores[0, values.REACH + 3]
-    assert words(app).count(f"{score:.4f}".replace("-", "−")) == len(values.STARTS)
+    assert page_text(app).count(f"{score:.4f}".replace("-", "−")) == len(values.STARTS)
 
 
-def test_the_charts_of_the_other_encodings() -> None:
+def test_charts_of_the_other_encodings() -> None:
     found, (_, biases) = values.learned(), values.alibi(8)
     [mean] = charts(visit("positions"))["Similarity of BERT's learned positions"]["lines"]
     for name, numbers in (("low", found.low), ("y", found.mean), ("high", found.high)):
@@ -57,9 +57,9 @@ def test_the_charts_of_the_other_encodings() -> None:
     assert line["y"] == values.t5_buckets(np.array(line["x"], dtype=int)).tolist()
 
 
-def test_shuffled_words() -> None:
+def test_table_compares_outputs_of_shuffled_words() -> None:
     app, found = visit("positions", order="5"), values.shuffle(TIRED, 5)
-    rows = sent(app, "share_table")["rows"]
+    rows = message_to(app, "share_table")["rows"]
     assert [int(row["place"]) - 1 for row in rows] == list(found.order)
     expected = np.transpose([found.without.cosines, found.with_positions.cosines])
     np.testing.assert_allclose([row["shares"] for row in rows], expected, atol=1e-6)
@@ -67,17 +67,17 @@ def test_shuffled_words() -> None:
     assert "= same" not in {row["written"][1] for row in rows}
 
 
-def test_the_button_counts_orders_and_starts_again() -> None:
+def test_shuffle_button_increments_the_order_and_wraps() -> None:
     app = visit("positions", order="998")
     for order in (999, 1):
         press(app, "Shuffle")
         assert app.number_input(key="order").value == order
 
 
-def test_a_long_text_shows_the_chosen_token() -> None:
+def test_table_of_a_long_text_includes_the_selected_token() -> None:
     text = "The dog did not cross the road. " * 20
     groups, order = TokenSelection(text, 0).groups, values.shuffle(text, 1).order
     last = order[-2]
     app = visit("positions", text=text, order="1", query=f"{last + 1} {groups[last].label}")
-    rows = sent(app, "share_table")["rows"]
+    rows = message_to(app, "share_table")["rows"]
     assert [row["place"] for row in rows] == [str(token + 1) for token in (*order[:31], last)]

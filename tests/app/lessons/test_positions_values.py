@@ -13,7 +13,7 @@ ROUNDING = 1e-5  # float32 has 7 digits; the outputs are about 1
 RATES = 10_000.0 ** (-np.arange(0, values.D_MODEL, 2) / values.D_MODEL)
 
 
-def test_products_of_sinusoidal_positions_depend_on_distance_alone() -> None:
+def test_products_of_sinusoidal_positions_depend_only_on_distance() -> None:
     found = values.waves(15)
     assert found.encoding.shape == (values.REACH, values.D_MODEL)
     distance = np.abs(np.subtract.outer(np.arange(values.REACH), np.arange(values.REACH)))
@@ -26,7 +26,7 @@ def test_products_of_sinusoidal_positions_depend_on_distance_alone() -> None:
     assert len(values.waves(101).encoding) == 101
 
 
-def test_the_similarity_of_learned_positions_by_hand_and_its_period() -> None:
+def test_similarity_of_learned_positions_and_its_period() -> None:
     found, table = values.learned(), bert().embeddings.positions.table.detach().numpy()
     assert found.limit == len(table)
     three_apart = [
@@ -39,7 +39,7 @@ def test_the_similarity_of_learned_positions_by_hand_and_its_period() -> None:
         assert found.mean[distance] > max(found.mean[distance - 3], found.mean[distance + 3])
 
 
-def test_buckets_are_those_of_transformers() -> None:
+def test_buckets_equal_those_of_transformers() -> None:
     distances = torch.arange(-300, 301)
     expected = T5Attention._relative_position_bucket(distances)  # type: ignore[no-untyped-call]
     found = values.t5_buckets(distances.numpy())
@@ -49,7 +49,7 @@ def test_buckets_are_those_of_transformers() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 7])
-def test_bert_without_positions_reads_a_multiset(seed: int) -> None:
+def test_bert_without_positions_ignores_word_order(seed: int) -> None:
     found = values.shuffle(TIRED, seed)
     assert found.without.differences.max() < ROUNDING
     assert found.without.cosines.min() > 1 - ROUNDING
@@ -57,7 +57,7 @@ def test_bert_without_positions_reads_a_multiset(seed: int) -> None:
     assert found.with_positions.cosines.max() < 0.99
 
 
-def test_differences_are_those_of_the_models_outputs() -> None:
+def test_differences_equal_those_of_the_models_outputs() -> None:
     found = values.shuffle(TIRED, 3)
     order = torch.tensor(found.order)
     with torch.inference_mode():
@@ -71,7 +71,7 @@ def test_differences_are_those_of_the_models_outputs() -> None:
 
 
 @given(seed=st.integers(1, 999), text=st.sampled_from([TIRED, "Two words", "unbelievable", "a a a b"]))
-def test_a_shuffle_moves_words_only(seed: int, text: str) -> None:
+def test_shuffle_moves_only_words(seed: int, text: str) -> None:
     read = tokens(text)
     order = values.shuffled(read, seed)
     assert order == values.shuffled(read, seed)

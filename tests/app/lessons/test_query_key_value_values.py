@@ -1,18 +1,18 @@
-"""Six steps from a vector to a head's output: by hand, in numpy, and against what the model computed."""
+"""Six steps from a vector to a head's output, compared with NumPy and with the model."""
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from attnviz.app.lessons.query_key_value.values import MAX_ROWS, Walk, of_head, walk
+from attnviz.app.lessons.query_key_value.values import MAX_ROWS, Walk, head_projection, walk
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"The dog number {n} did not cross the road." for n in range(1, 9))
 
 
 def in_numpy(done: Walk) -> dict[str, np.ndarray]:
-    """The six steps with nothing but the numbers on the screen, in double precision."""
+    """Compute the six steps only from the shown numbers, in double precision."""
     x = done.vectors.astype(np.float64)  # step 1
     query = done.vector.astype(np.float64) @ done.query_matrix + done.query_bias  # step 2
     keys = x @ done.key_matrix + done.key_bias
@@ -34,13 +34,13 @@ def in_numpy(done: Walk) -> dict[str, np.ndarray]:
 
 
 def check(done: Walk) -> None:
-    """The shown numbers lead to each other, and to what the model computed."""
-    again = in_numpy(done)
-    for name, expected in again.items():
+    """Check that each step follows from the shown numbers, and that the result equals the model's."""
+    expected_steps = in_numpy(done)
+    for name, expected in expected_steps.items():
         np.testing.assert_allclose(getattr(done, name), expected, atol=1e-5, err_msg=name)
-    np.testing.assert_allclose(again["output"], done.model_output, atol=1e-5)
-    np.testing.assert_allclose(again["weights"], done.model_weights[done.token], atol=1e-5)
-    np.testing.assert_allclose(again["scores"], done.model_scores[done.token], atol=1e-5)
+    np.testing.assert_allclose(expected_steps["output"], done.model_output, atol=1e-5)
+    np.testing.assert_allclose(expected_steps["weights"], done.model_weights[done.token], atol=1e-5)
+    np.testing.assert_allclose(expected_steps["scores"], done.model_scores[done.token], atol=1e-5)
     assert done.difference <= 1e-5
     assert np.float32(done.weights.sum()) == pytest.approx(1, abs=1e-6)
 
@@ -49,9 +49,7 @@ def check(done: Walk) -> None:
     ("text", "layer", "head", "token"),
     [(SENTENCE, 0, 0, 0), (SENTENCE, 3, 1, 9), (SENTENCE, 5, 11, 14), ("?", 2, 7, 1), (LONG, 4, 3, 31)],
 )
-def test_the_steps_from_the_shown_numbers_give_the_models_output(
-    text: str, layer: int, head: int, token: int
-) -> None:
+def test_shown_numbers_give_the_models_output(text: str, layer: int, head: int, token: int) -> None:
     done = walk(text, layer, head, token)
     np.testing.assert_array_equal(done.vector, done.vectors[token])
     assert (done.d_model, done.d_head) == (384, 32)
@@ -59,17 +57,17 @@ def test_the_steps_from_the_shown_numbers_give_the_models_output(
     check(done)
 
 
-def test_a_heads_columns_stand_side_by_side() -> None:
-    """Three heads of 5 numbers, from vectors of 7."""
+def test_columns_of_heads_concatenate_to_the_layer() -> None:
+    """Three heads of size 5, from vectors of size 7."""
     linear = nn.Linear(7, 15)
     vectors = torch.randn(11, 7)
-    parts = [of_head(linear, head, 5) for head in range(3)]
+    parts = [head_projection(linear, head, 5) for head in range(3)]
     together = torch.cat([vectors @ matrix + bias for matrix, bias in parts], dim=-1)
     torch.testing.assert_close(together, linear(vectors))
     assert [tuple(part.matrix.shape) for part in parts] == [(7, 5)] * 3
 
 
-def test_a_long_text_has_rows_for_the_token_and_those_that_it_attends_to_most() -> None:
+def test_long_text_has_rows_for_the_token_and_the_largest_weights() -> None:
     done = walk(LONG, 3, 1, 31)
     assert len(done.tokens) > MAX_ROWS
     assert len(done.rows) == MAX_ROWS

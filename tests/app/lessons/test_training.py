@@ -1,4 +1,4 @@
-"""A training in a process of its own, which ends with it: a small process stands in for the real one."""
+"""A training in its own process, simulated by a small script."""
 
 import subprocess
 from collections.abc import Callable, Generator
@@ -6,20 +6,22 @@ from collections.abc import Callable, Generator
 import pytest
 
 from attnviz.app.lessons import training as compute
-from attnviz.app.lessons.training import Learned, Training, train
+from attnviz.app.lessons.training import Training, TrainingState, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.app.lessons.conftest import FOREVER
-from tests.trained.made_up import of_translator
+from tests.trained.made_up import translator_snapshot
 
 TRAINING = Training("guided", 3, 500)
-DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{\"step\": 1}', flush=True)"
+IGNORE_SIGTERM = (
+    "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{\"step\": 1}', flush=True)"
+)
 
 
 class Started(subprocess.Popen[str]):
-    """The process that was started last."""
+    """A process that records itself as the latest."""
 
     latest: "Started"
 
@@ -29,49 +31,49 @@ class Started(subprocess.Popen[str]):
 
 
 @pytest.fixture(autouse=True)
-def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def _record_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", Started)
 
 
-def training() -> Generator[Progress[Learned]]:
+def training() -> Generator[Progress[TrainingState]]:
     steps = train(TRAINING)
     assert isinstance(steps, Generator)
     return steps
 
 
-def test_what_it_tells_is_passed_on_and_it_ends_well(play: Callable[..., None]) -> None:
-    early, late = of_translator(0, PROBES[:1]), of_translator(40, PROBES[:1])
+def test_progress_and_snapshots_are_passed_on(play: Callable[..., None]) -> None:
+    early, late = translator_snapshot(0, PROBES[:1]), translator_snapshot(40, PROBES[:1])
     play("a warning", line(early), line(17), line(late), then="")
     steps = list(training())
-    assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
+    assert steps[0] == Progress(0, 500, TrainingState(TRAINING, ()))
     assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
     (between,) = {len(step.found.snapshots) for step in steps if step.done == 17}
     assert between == 1
-    assert [told.measures for told in steps[-1].found.snapshots] == [early.measures, late.measures]
+    assert [snapshot.measures for snapshot in steps[-1].found.snapshots] == [early.measures, late.measures]
     assert Started.latest.poll() == 0
 
 
-def test_a_fault_is_told_in_its_own_last_words(play: Callable[..., None]) -> None:
+def test_error_shows_the_last_line_of_the_process(play: Callable[..., None]) -> None:
     play("1", then="raise MemoryError('too small')")
     with pytest.raises(AttnvizError, match=r"MemoryError: too small$"):
         list(training())
 
 
-@pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
-def test_when_it_is_stopped_the_process_has_ended(
+@pytest.mark.parametrize("then", [FOREVER, f"{IGNORE_SIGTERM}\n{FOREVER}"])
+def test_stopping_ends_the_process(
     play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
     play(line(1), then=then)
     steps = training()
     assert next(step for step in steps if step.done)
-    next(steps)  # now and then, even if there is nothing new
+    next(steps)  # yields regularly, even without news
     assert Started.latest.poll() is None
     steps.close()
     assert Started.latest.poll() is not None
 
 
-def test_the_command_is_ours_and_one_core_is_enough(play: Callable[..., None]) -> None:
+def test_command_and_environment_of_the_process(play: Callable[..., None]) -> None:
     assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "guided", "3", "500"]
     play(then="import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)")
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):

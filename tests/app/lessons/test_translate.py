@@ -1,4 +1,4 @@
-"""The lesson "Translate" without a browser: it shows the computed values, and reads what is typed."""
+"""The lesson "Translate" without a browser: it shows the computed values, also of a typed sentence."""
 
 import re
 
@@ -12,44 +12,44 @@ from attnviz.text import percent
 from attnviz.trained.translator.variants import VARIANTS
 from attnviz.trained.translator.vocabulary import FRENCH
 from tests.app.shown import (
-    all_sent,
+    button_row,
     clean,
-    opened,
+    message_to,
+    messages_to,
+    open_menu,
+    page_text,
     press,
-    row_of_buttons,
-    sent,
-    stored,
+    stored_arrays,
     visit,
-    words,
 )
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = TIRED.replace("tired", "narrow")
 
 
-def test_one_click_gives_the_other_reading_and_its_pronoun() -> None:
+def test_button_switches_to_the_other_reading() -> None:
     app = visit("translate")
     assert app.selectbox(key="french").value == "10 il"
     assert translate("translator", TIRED).text in [each.value for each in app.header]
-    clean(row_of_buttons(app, "menu_reading").set_value("too narrow").run())
+    clean(button_row(app, "menu_reading").set_value("too narrow").run())
     assert app.text_input(key="english").value == NARROW
     assert app.selectbox(key="french").value == "10 elle"
     assert translate("translator", NARROW).text in [each.value for each in app.header]
 
 
-def test_the_pictures_have_the_weights_of_the_row_and_of_the_word_that_it_read() -> None:
+def test_pictures_have_the_weights_of_cross_attention_and_encoder() -> None:
     app, found = visit("translate", french="2 chien"), translate("translator", TIRED)
-    cross, encoder = all_sent(app, "head_view")
+    cross, encoder = messages_to(app, "head_view")
     assert (cross["query"], encoder["query"]) == (1, 1)
-    weights = stored(app, "translation cross exact")["values"]
+    weights = stored_arrays(app, "translation cross exact")["values"]
     assert weights.tolist() == found.trace.block("cross", 0).weights[:1].tolist()
-    weights = stored(app, "translation encoder exact")["values"]
+    weights = stored_arrays(app, "translation encoder exact")["values"]
     assert weights.tolist() == found.trace.block("encoder", 1).weights[:1].tolist()
-    [row, *_] = sent(app, "share_table")["rows"]
+    [row, *_] = message_to(app, "share_table")["rows"]
     assert (row["label"], row["shares"]) == (found.choices[1][0][0], [found.choices[1][0][1]])
 
 
-def test_the_diagram_has_the_numbers_of_the_sentence_and_links_to_lessons() -> None:
+def test_diagram_has_the_sentences_numbers_and_links_to_lessons() -> None:
     app, found = visit("translate", french="3 n'"), translate("translator", TIRED)
     [html] = [each.proto.body for each in app.get("html") if 'class="architecture"' in each.proto.body]
     assert f"3 × {len(found.source)} weights" in html
@@ -58,28 +58,28 @@ def test_the_diagram_has_the_numbers_of_the_sentence_and_links_to_lessons() -> N
     assert set(re.findall(r'href="(\w+)"', html)) == lessons
 
 
-def test_a_sentence_unlike_the_training_set_is_marked() -> None:
+def test_sentence_unlike_the_training_set_shows_a_warning() -> None:
     assert visit("translate", english="the road the dog").warning
 
 
 @pytest.mark.parametrize("english", ["dog", "The dog was tired.", "the " * 39])
-def test_without_a_pronoun_there_is_no_question(english: str) -> None:
+def test_sentence_without_a_pronoun_has_no_question(english: str) -> None:
     app = visit("translate", english=english)
     assert not [each for each in app.get("button_group") if each.key == "guess_translate"]
-    assert len(sent(app, "head_view")["query_tokens"]) == len(translate("translator", english).written)
+    assert len(message_to(app, "head_view")["query_tokens"]) == len(translate("translator", english).written)
 
 
-def test_an_unknown_word_is_refused_and_another_sentence_can_be_built() -> None:
-    app = opened(visit("translate"), "english_examples")
+def test_unknown_word_is_refused_and_a_sentence_can_be_built() -> None:
+    app = open_menu(visit("translate"), "english_examples")
     app.text_input(key="english").set_value("The zebra was tired.").run()
     assert app.error
     clean(press(app, "Build a sentence"))
     assert str(app.text_input(key="english").value).startswith("The ")
 
 
-def test_the_accuracy_is_that_of_the_shipped_weights() -> None:
+def test_accuracy_is_that_of_the_shipped_weights() -> None:
     app, run = visit("translate"), measured.shipped("guided")
-    shown = words(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
+    shown = page_text(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for share in (*run.exact.values(), run.pronoun):
         assert percent(share, 1).replace("\N{NO-BREAK SPACE}", " ") in shown
     assert f"head {run.head}" in shown
@@ -92,8 +92,8 @@ def test_each_translator_opens_with_its_description_and_its_heads(name: str) -> 
     assert not app.warning
     assert markdown.plain(entry.description) in app.selectbox(key="translator").help
     variant = VARIANTS[measured.variant_of(name)]
-    assert markdown.plain(variant.description) in words(app)
-    cross, encoder = all_sent(app, "head_view")
+    assert markdown.plain(variant.description) in page_text(app)
+    cross, encoder = messages_to(app, "head_view")
     heads = translate(name, TIRED).trace.block("cross", 0).weights
     assert len(cross["heads"]) == (1 if name == "translator" else len(heads))
     assert f"{encoder['layer']}-{encoder['heads'][0]}" == measured.shipped(measured.variant_of(name)).head

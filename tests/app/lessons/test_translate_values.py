@@ -1,4 +1,4 @@
-"""A translation with all its choices, recomputed from the model's own numbers."""
+"""A translation with all its probabilities, recomputed from the model's logits."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def tired() -> Translation:
     return translate("translator", TIRED)
 
 
-def test_the_tokens_are_what_encoder_and_decoder_read(tired: Translation) -> None:
+def test_source_and_target_tokens(tired: Translation) -> None:
     assert [token.text for token in tired.source] == [*TIRED.lower().rstrip(".").split(), END]
     assert [token.text for token in tired.target] == [START, *tired.words]
     assert tired.text == tired.trace.target == "Le chien n'a pas traversé la route car il était trop fatigué."
     assert not tired.outside
 
 
-def test_the_probabilities_are_the_softmax_of_the_logits(tired: Translation) -> None:
+def test_probabilities_are_the_softmax_of_the_logits(tired: Translation) -> None:
     model = loading.load_translator("translator").translator.model
     source = torch.tensor(ENGLISH.ids(token.text for token in tired.source))
     target = torch.tensor(FRENCH.ids(token.text for token in tired.target))
@@ -42,7 +42,7 @@ def test_the_probabilities_are_the_softmax_of_the_logits(tired: Translation) -> 
     assert (choice.il, choice.elle) == pytest.approx(tuple(expected[choice.step, [il, elle]]), abs=1e-5)
 
 
-def test_the_pronoun_follows_from_the_last_word(tired: Translation) -> None:
+def test_pronoun_depends_on_the_last_word(tired: Translation) -> None:
     il, elle = tired.pronoun, translate("translator", NARROW).pronoun
     assert il
     assert elle
@@ -51,7 +51,7 @@ def test_the_pronoun_follows_from_the_last_word(tired: Translation) -> None:
     assert elle.elle > elle.il
 
 
-def test_a_sentence_from_outside_is_translated_and_said_to_be_so() -> None:
+def test_sentence_outside_the_grammar_is_translated_and_marked() -> None:
     outside = translate("translator", "tired tired dog road")
     assert outside.outside
     assert len(outside.choices) == len(outside.words) + 1

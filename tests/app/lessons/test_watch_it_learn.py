@@ -1,4 +1,4 @@
-"""The page on learning without a browser: the stored steps, and a training that is only played."""
+"""The lesson "Training" without a browser: stored steps, and a simulated training."""
 
 from collections.abc import Callable
 
@@ -6,72 +6,75 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.measured import shipped
-from attnviz.app.lessons.training import Learned, Training
+from attnviz.app.lessons.training import Training, TrainingState
 from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained.snapshots import line, stored
-from attnviz.trained.storyteller.grammar import WATCHED
+from attnviz.trained.storyteller.grammar import TRACKED_TEXT
 from attnviz.trained.translator.probes import PROBES
-from tests.app.shown import buttons, charts, clean, press, sent, stop, until, visit, words
-from tests.trained.made_up import of_translator
+from tests.app.shown import buttons, charts, clean, message_to, page_text, press, stop, visit, wait_until
+from tests.trained.made_up import translator_snapshot
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
 @pytest.fixture
-def played(play: Callable[..., None]) -> None:
-    before, after = (line(of_translator(step, PROBES[:1])) for step in (0, 50))
+def simulated_training(play: Callable[..., None]) -> None:
+    before, after = (line(translator_snapshot(step, PROBES[:1])) for step in (0, 50))
     play(before, line(17), after)
 
 
-def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
-    """Press the button, and wait until the training has told all that it will."""
+def start(app: AppTest, jobs: Jobs) -> Job[TrainingState]:
+    """Start the training, and wait for its last snapshot."""
     press(app, "Start training")
     job = jobs.running("live training")
     assert job
-    until(lambda: job.latest is not None and job.latest.done >= 50)
+    wait_until(lambda: job.latest is not None and job.latest.done >= 50)
     return job
 
 
 @pytest.mark.parametrize(("variant", "at"), [("guided", 0), ("unguided", -1), ("candidates", 9)])
-def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
-    kept = stored(variant).snapshots[at]
-    app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
+def test_numbers_of_one_step_of_a_translator(variant: str, at: int) -> None:
+    snapshot = stored(variant).snapshots[at]
+    app = visit(PAGE, learner=title_of(variant), training_step=str(snapshot.step))
     assert not app.warning
-    told = words(app)
-    text_snapshot = kept.texts[0]
+    text = page_text(app)
+    text_snapshot = snapshot.texts[0]
     head = shipped(variant).head if variant == "unguided" else "2-1"
-    heading = f"Encoder {head} after {kept.step:,} steps"
-    assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
-    assert f"*il* **{text_snapshot.il / 10:.1f} %**, *elle* **{text_snapshot.elle / 10:.1f} %**" in told
+    heading = f"Encoder {head} after {snapshot.step:,} steps"
+    assert (message_to(app, "head_view")["heading"], message_to(app, "head_view")["query"]) == (
+        heading,
+        PROBES[0].it,
+    )
+    assert f"*il* **{text_snapshot.il / 10:.1f} %**, *elle* **{text_snapshot.elle / 10:.1f} %**" in text
 
 
 @pytest.mark.parametrize("size", ["storyteller", "storyteller-4-layers"])
-def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) -> None:
+def test_language_model_opens_with_its_final_induction_head(size: str) -> None:
     training = stored(size)
-    _, kept = quarters(training)
-    app = visit(PAGE, learner=title_of(size), training_step=str(kept.step))
+    _, snapshot = quarters(training)
+    app = visit(PAGE, learner=title_of(size), training_step=str(snapshot.step))
     assert not app.warning
     scores = training.snapshots[-1].scores["prefix_matching"]
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
-    heading = f"Decoder {layer + 1}-{head + 1} after {kept.step:,} steps"
-    assert sent(app, "head_view")["heading"] == heading
-    again = len(WATCHED) // 2 + len(WATCHED) // 4
-    row = kept.texts[0].weights["decoder"][layer, head, again]
-    assert row.argmax() == again - len(WATCHED) // 2 + 1
-    assert sent(app, "head_view")["query"] == again
+    heading = f"Decoder {layer + 1}-{head + 1} after {snapshot.step:,} steps"
+    assert message_to(app, "head_view")["heading"] == heading
+    repetition = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4
+    row = snapshot.texts[0].weights["decoder"][layer, head, repetition]
+    assert row.argmax() == repetition - len(TRACKED_TEXT) // 2 + 1
+    assert message_to(app, "head_view")["query"] == repetition
 
 
-def test_the_curves_are_the_stored_measures() -> None:
+def test_curves_are_the_stored_measures() -> None:
     training = stored("guided")
     step = training.steps[5]
     shown = charts(visit(PAGE, training_step=str(step)))
     chart = shown["What is learned when"]
     assert chart["marked"] == step
     names = ["exact", "pronoun", "referent", "other"]
-    for curve, name in zip(chart["lines"][:-1], names, strict=True):  # the last only makes room
+    for curve, name in zip(chart["lines"][:-1], names, strict=True):  # the last line only extends the axis
         assert curve["x"] == list(training.steps)
         values = [100 * snapshot.measures[name] for snapshot in training.snapshots]
         assert curve["y"] == pytest.approx(values, rel=1e-5)
@@ -79,8 +82,8 @@ def test_the_curves_are_the_stored_measures() -> None:
     assert shown["The loss on held-out sentences"]["lines"][0]["y"] == pytest.approx(losses, rel=1e-5)
 
 
-@pytest.mark.usefixtures("played")
-def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
+@pytest.mark.usefixtures("simulated_training")
+def test_training_can_be_started_and_stopped(jobs: Jobs) -> None:
     app = visit(PAGE, learner=title_of("candidates"), live_seed="7", live_steps="100")
     job = start(app, jobs)
     assert job.latest is not None
@@ -97,8 +100,8 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     assert "Train another model" in buttons(app)
 
 
-@pytest.mark.usefixtures("played")
-def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
+@pytest.mark.usefixtures("simulated_training")
+def test_another_visitor_can_only_watch_a_training(jobs: Jobs) -> None:
     job = start(visit(PAGE), jobs)
     other = visit(PAGE)
     assert "Another visitor is training" in other.info[0].value

@@ -1,4 +1,4 @@
-"""Writing: with the cache the numbers are the same."""
+"""Writing: the key–value cache does not change the numbers."""
 
 import numpy as np
 import pytest
@@ -11,20 +11,20 @@ from attnviz.transformer.decoder_only import DecoderOnly
 IDS = (1, 20, 30, 40, 20, 30)
 
 
-def test_the_cache_gives_what_one_pass_with_the_mask_gives() -> None:
+def test_cached_steps_equal_one_masked_pass() -> None:
     found = read(IDS)
-    np.testing.assert_allclose(found.one_by_one, found.at_once, atol=1e-5)
-    assert found.at_once.shape == (len(IDS) - 1,)
-    assert 0 < found.weights_differ < 1e-5
-    assert 0 < found.probabilities_differ < 1e-5
-    assert np.abs(found.unmasked - found.at_once).max() > 0.01
+    np.testing.assert_allclose(found.stepwise, found.one_pass, atol=1e-5)
+    assert found.one_pass.shape == (len(IDS) - 1,)
+    assert 0 < found.weight_difference < 1e-5
+    assert 0 < found.probability_difference < 1e-5
+    assert np.abs(found.unmasked - found.one_pass).max() > 0.01
     with torch.inference_mode():
         expected = _network(STORYTELLER)(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
-    assert found.at_once[2] == pytest.approx(float(expected), abs=1e-6)
+    assert found.one_pass[2] == pytest.approx(float(expected), abs=1e-6)
 
 
 @torch.no_grad()
-def test_in_double_precision_cache_and_no_cache_are_equal() -> None:
+def test_cache_is_exact_in_double_precision() -> None:
     network = DecoderOnly(17, 30, 5, 13, layers=2).double()
     ids = torch.randint(17, (11,))
     one_by_one = torch.cat([steps.logits for steps in word_by_word(network, ids.tolist())])

@@ -1,4 +1,4 @@
-"""The address for other devices, and a QR code of one."""
+"""The address for other devices, and its QR code."""
 
 from urllib.parse import unquote
 
@@ -11,35 +11,29 @@ HERE = "http://localhost:8501/classroom"
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address, "_in_the_network", lambda: "192.168.0.7")
+    monkeypatch.setattr(address, "_lan_address", lambda: "192.168.0.7")
 
 
 @pytest.mark.parametrize(
-    ("here", "host", "reached"),
+    ("url", "host", "expected"),
     [
         ("http://localhost:8501/classroom", None, "http://192.168.0.7:8501"),
         ("http://127.0.0.1/classroom", "0.0.0.0", "http://192.168.0.7"),  # noqa: S104
         ("http://[::1]:80/a/b/classroom", None, "http://192.168.0.7:80/a/b"),
-        (
-            "https://school.example/attn/classroom",
-            "127.0.0.1",
-            "https://school.example/attn",
-        ),
-        ("http://localhost:8501/classroom", "127.0.0.1", None),  # nobody else can reach it
+        ("https://school.example/attn/classroom", "127.0.0.1", "https://school.example/attn"),
+        ("http://localhost:8501/classroom", "127.0.0.1", None),  # not reachable from other devices
     ],
 )
-def test_what_others_reach_is_no_address_of_this_machine_alone(
-    here: str, host: str | None, reached: str
-) -> None:
-    assert address._reached(here, host, local=True) == reached
+def test_address_is_reachable_from_other_devices(url: str, host: str | None, expected: str) -> None:
+    assert address._shared_url(url, host, local=True) == expected
 
 
-@pytest.mark.parametrize("here", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
-def test_in_a_container_or_behind_a_proxy_the_address_is_not_known(here: str) -> None:
-    assert address._reached(here, None, local=False) is None
+@pytest.mark.parametrize("url", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
+def test_address_is_unknown_in_a_container_or_behind_a_proxy(url: str) -> None:
+    assert address._shared_url(url, None, local=False) is None
 
 
-def test_the_qr_code_is_a_picture_of_the_address() -> None:
+def test_qr_code_encodes_the_address() -> None:
     picture = unquote(address.qr_code("http://192.168.0.7:8501/classroom?room=ABC234"))
     assert picture.startswith("data:image/svg+xml")
     assert "#fff" in picture

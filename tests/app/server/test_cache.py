@@ -1,4 +1,4 @@
-"""What the server keeps: bounded by bytes, computed once for all who ask at once, and anew for new files."""
+"""The server's cache: bounded by bytes, least recently used first, and recomputed for changed model files."""
 
 from dataclasses import dataclass
 from operator import attrgetter
@@ -28,7 +28,7 @@ def zeros(kilobytes: int) -> np.typing.NDArray[np.uint8]:
 
 
 @pytest.mark.usefixtures("memory")
-def test_functions_share_one_bound_and_the_least_recently_used_value_goes_first() -> None:
+def test_functions_share_one_limit_and_evict_the_least_recently_used_value() -> None:
     computed: list[str] = []
 
     @cached()
@@ -45,7 +45,7 @@ def test_functions_share_one_bound_and_the_least_recently_used_value_goes_first(
     other("a")
     assert one("a") is first
     assert cache.size() == 7_000
-    one("b")  # 11 KB would be too many, and other("a") was not asked for since
+    one("b")  # 11 KB exceed the limit; other("a") is the least recently used
     assert one("a") is first
     assert computed == ["a", "a", "b"]
     other("a")
@@ -55,7 +55,7 @@ def test_functions_share_one_bound_and_the_least_recently_used_value_goes_first(
     assert cache.size() == 0
 
 
-def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:
+def test_nested_arrays_are_counted_once_each() -> None:
     @dataclass(frozen=True)
     class Held:
         arrays: tuple[object, ...]
@@ -64,18 +64,18 @@ def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:
 
     array = zeros(5)
     held = Held((array, array, b"x" * 2_000), {"name": zeros(1)}, projection=zeros(9))
-    assert 8_000 < size_of(held) < 9_000  # without W_O, which all traces of a model share
+    assert 8_000 < size_of(held) < 9_000  # W_O is not counted: all traces of a model share it
 
 
 @pytest.mark.usefixtures("memory")
-def test_no_visitor_can_empty_it() -> None:
-    kept = cached()(object)
-    value, visit = kept(), SimpleNamespace(_session_state={})
-    AppSession._handle_clear_cache_request(visit)  # type: ignore[arg-type]  # "clear_cache" of a browser
-    assert kept() is value
+def test_visitors_cannot_clear_the_cache() -> None:
+    compute = cached()(object)
+    value, session = compute(), SimpleNamespace(_session_state={})
+    AppSession._handle_clear_cache_request(session)  # type: ignore[arg-type]  # "clear_cache" from a browser
+    assert compute() is value
 
 
-def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: Path) -> None:
+def test_value_is_recomputed_when_the_models_files_change(tmp_path: Path) -> None:
     model = str(tiny("bert", tmp_path / "bert"))
     computed: list[str] = []
 
@@ -83,14 +83,14 @@ def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: P
     def compute(model: Entry) -> None:
         computed.append(model.name)
 
-    def ask() -> list[str]:
+    def compute_both() -> list[str]:
         compute(lookup.entry(model))
         compute(lookup.entry("minilm"))
         return computed
 
-    assert ask() == [model, "minilm"]
-    assert ask() == [model, "minilm"]
+    assert compute_both() == [model, "minilm"]
+    assert compute_both() == [model, "minilm"]
     (tmp_path / "bert" / "README.md").write_text("Changed.")
-    assert len(ask()) == 2  # for half a minute nobody looks
+    assert len(compute_both()) == 2  # files are checked only every half minute
     lookup.clear()
-    assert ask() == [model, "minilm", model]
+    assert compute_both() == [model, "minilm", model]

@@ -1,4 +1,4 @@
-"""The log as JSON."""
+"""The JSON log."""
 
 import json
 import logging
@@ -17,24 +17,24 @@ from attnviz.app.server import logs
 SENTENCE = "The walrus is tired."
 
 
-def said(name: str, message: str, *parts: object) -> dict[str, Any]:
+def log_entry(name: str, message: str, *parts: object) -> dict[str, Any]:
     record = logging.LogRecord(name, logging.ERROR, "file.py", 1, message, parts, sys.exc_info())
     record.created, record.msecs = 1.5, 500
     line = logs.line(record)
     assert SENTENCE not in line
     assert "\n" not in line
-    told: dict[str, Any] = json.loads(line)
-    return told
+    entry: dict[str, Any] = json.loads(line)
+    return entry
 
 
-def test_a_fault_is_told_by_its_kind_and_place_and_not_by_what_it_says() -> None:
+def test_exception_is_logged_by_type_and_place_without_its_message() -> None:
     try:
         float(SENTENCE)
     except ValueError:
-        told = said("attnviz.app.server.jobs", "It failed.")
-    [place] = told.pop("raised")
+        entry = log_entry("attnviz.app.server.jobs", "It failed.")
+    [place] = entry.pop("raised")
     assert place.startswith(f"{__file__}:")
-    assert told == {
+    assert entry == {
         "time": "1970-01-01T00:00:01.500Z",
         "level": "error",
         "logger": "attnviz.app.server.jobs",
@@ -43,14 +43,16 @@ def test_a_fault_is_told_by_its_kind_and_place_and_not_by_what_it_says() -> None
     }
 
 
-def test_of_other_libraries_messages_only_the_template_is_written() -> None:
-    assert said("streamlit.state", "Cannot read %s\nas %s.", SENTENCE, "x")["message"] == "Cannot read %s"
-    asyncios = f"Task exception was never retrieved\nfuture: ValueError('{SENTENCE}')"
-    assert said("asyncio", asyncios)["message"] == "Task exception was never retrieved"
-    assert said("attnviz.app.rooms", "The store fails: %s", "full")["message"] == "The store fails: full"
+def test_only_the_template_of_other_libraries_messages_is_logged() -> None:
+    assert (
+        log_entry("streamlit.state", "Cannot read %s\nas %s.", SENTENCE, "x")["message"] == "Cannot read %s"
+    )
+    asyncio_message = f"Task exception was never retrieved\nfuture: ValueError('{SENTENCE}')"
+    assert log_entry("asyncio", asyncio_message)["message"] == "Task exception was never retrieved"
+    assert log_entry("attnviz.app.rooms", "The store fails: %s", "full")["message"] == "The store fails: full"
 
 
-def test_a_value_that_no_browser_sends_writes_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+def test_forged_widget_value_logs_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     logs.apply()
     session = SessionState()
     deserialize: Any = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6).deserialize
@@ -58,9 +60,9 @@ def test_a_value_that_no_browser_sends_writes_no_traceback(caplog: pytest.LogCap
         id="box", deserializer=deserialize, serializer=lambda value: value, value_type="double_value"
     )
     forged = WidgetStates(widgets=[WidgetState(id="box", string_value=SENTENCE)])
-    for act in (lambda: session.on_script_will_rerun(forged), lambda: float(SENTENCE)):
+    for action in (lambda: session.on_script_will_rerun(forged), lambda: float(SENTENCE)):
         with pytest.raises(ValueError, match="walrus") as raised:
-            act()
+            action()
         handle_uncaught_app_exception(raised.value)
     errors = [record for record in caplog.records if record.levelname == "ERROR"]
     assert [bool(record.exc_info) for record in errors] == [False, True]

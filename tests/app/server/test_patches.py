@@ -1,4 +1,4 @@
-"""The patches of Streamlit: what each prevents, and that Streamlit still needs it.
+"""The patches of Streamlit: what each prevents, and whether it is still needed.
 
 When a test whose name ends in `without_the_patch` fails, Streamlit has changed: remove the patch.
 """
@@ -20,13 +20,13 @@ from tests.app.shown import APP
 
 @pytest.fixture(autouse=True)
 def patched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The patches are applied; what a test sets is undone after it."""
+    """Apply the patches; undo a test's changes after it."""
     patches.apply()
     monkeypatch.setattr(net_util, "get_external_ip", net_util.get_external_ip)
     monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
 
 
-def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
+def test_infinite_number_crashes_a_page_without_the_patch() -> None:
     serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
     with pytest.raises(OverflowError):
         patches._deserialize(serde, inf)
@@ -42,7 +42,7 @@ def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
     return manager
 
 
-def test_a_session_keeps_its_last_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_keeps_its_latest_files(monkeypatch: pytest.MonkeyPatch) -> None:
     manager = upload(MemoryUploadedFileManager.add_file, [7] * 11)
     assert list(manager.file_storage["session"]) == [str(number) for number in range(3, 11)]
     manager.add_file("session", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
@@ -52,11 +52,11 @@ def test_a_session_keeps_its_last_files(monkeypatch: pytest.MonkeyPatch) -> None
     assert manager._total_bytes <= 20
 
 
-def test_a_session_keeps_all_its_files_without_the_patch() -> None:
+def test_session_keeps_all_its_files_without_the_patch() -> None:
     assert len(upload(patches._add_file, [7] * 1_000).file_storage["session"]) == 1_000
 
 
-def test_a_foreign_origin_asks_an_outside_host_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_origin_causes_an_external_request_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert net_util.get_external_ip() is None
     lookups: list[None] = []
     monkeypatch.setattr(net_util, "get_external_ip", lambda: lookups.append(None))
@@ -64,9 +64,7 @@ def test_a_foreign_origin_asks_an_outside_host_without_the_patch(monkeypatch: py
     assert lookups
 
 
-def test_the_folder_of_pages_is_the_menu_of_the_first_visitor_without_the_patch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_first_menu_lists_the_pages_folder_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager.uses_pages_directory = None
     monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # the tests' own wrapper
     PagesManager(str(APP))

@@ -1,4 +1,4 @@
-"""Who counts as local: whoever sits at the server's own machine, and no page of another site."""
+"""Local visitors: browsers on the server's own machine, but not pages of other sites."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ LOCAL = {"Host": "localhost:8501", "Origin": "http://localhost:8501"}
 @pytest.mark.parametrize(
     ("address", "headers", "local"),
     [
-        (None, LOCAL, True),  # as Streamlit says 127.0.0.1
+        (None, LOCAL, True),  # Streamlit's value for 127.0.0.1
         ("::ffff:127.0.0.1", LOCAL, True),
         ("127.0.0.2", {"Host": "127.0.0.1", "Origin": "http://127.0.0.1"}, True),
         (None, {"Host": "[::1]:8501", "Origin": "http://[::1]:8501"}, True),
@@ -36,5 +36,5 @@ def test_only_a_browser_on_this_machine_is_local(
     assert visitor.is_local() is local
 
 
-def test_outside_of_a_visit_the_server_works_for_itself() -> None:
+def test_calls_outside_a_session_are_local() -> None:
     assert visitor.is_local()

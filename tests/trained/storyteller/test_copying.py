@@ -1,4 +1,4 @@
-"""What the storyteller does with words said twice, and which heads have a role in it."""
+"""Copying of repeated words by the storyteller, and the heads that do it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def storyteller() -> Storyteller:
     return Storyteller.load(SIZES["storyteller"].file)
 
 
-def test_the_second_time_is_copied_and_the_first_is_not(storyteller: Storyteller) -> None:
+def test_only_repeated_words_are_predicted(storyteller: Storyteller) -> None:
     found = copying(storyteller)
     assert found.right > 0.9
     assert found.first_loss > 5
@@ -22,21 +22,19 @@ def test_the_second_time_is_copied_and_the_first_is_not(storyteller: Storyteller
     assert {layer for layer, _ in found.induction_heads} == {1}
 
 
-def test_without_the_heads_that_look_one_word_back_nothing_is_matched_or_copied(
-    storyteller: Storyteller,
-) -> None:
-    whole = copying(storyteller)
-    found = copying(storyteller, [Edit("decoder", *head) for head in whole.previous_word_heads])
+def test_without_previous_word_heads_nothing_is_matched_or_copied(storyteller: Storyteller) -> None:
+    original = copying(storyteller)
+    found = copying(storyteller, [Edit("decoder", *head) for head in original.previous_word_heads])
     assert found.prefix_matching.max() < 0.2
     assert found.right < 0.1
 
 
-def test_scores_worked_by_hand() -> None:
-    """Heads that attend to the word before, and to what followed the word, in an untrained model."""
+def test_scores_of_redirected_heads() -> None:
+    """Redirect heads of a new model to the previous word, and to the word after its first occurrence."""
     untrained = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
     edits = tuple(
-        Edit("decoder", 0, head, row, None, row - back)
-        for head, back in ((1, 1), (2, NUM_REPEATED - 1))
+        Edit("decoder", 0, head, row, None, row - offset)
+        for head, offset in ((1, 1), (2, NUM_REPEATED - 1))
         for row in range(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
     )
     found = copying(untrained, edits, texts=2)

@@ -1,4 +1,4 @@
-"""What is typed for the storyteller, read word by word, and what it says, written down."""
+"""Tokens of text typed for the storyteller, and text of its tokens."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ from attnviz.trained.vocabulary import START
 WORDS = "when Mary and John went to the shop , John said : key"
 
 
-def test_words_and_signs_stand_where_they_were_typed() -> None:
+def test_tokens_have_their_spans() -> None:
     text = "WHEN mary  and John went to the “shop”, John said: key!"
     tokens = reading.tokens(text)
     words = [START, *WORDS.split()]
@@ -22,7 +22,7 @@ def test_words_and_signs_stand_where_they_were_typed() -> None:
     assert [text[token.start : token.end].lower() for token in tokens[1:]] == [w.lower() for w in words[1:]]
 
 
-def test_unknown_words_are_named_with_the_nearest_known_ones() -> None:
+def test_unknown_words_are_reported_with_similar_known_ones() -> None:
     with pytest.raises(UnknownWords) as caught:
         reading.tokens("Marry went to the shopp with xylophones and [PAD]")
     assert caught.value.words["Marry"][0] == "Mary"
@@ -30,7 +30,7 @@ def test_unknown_words_are_named_with_the_nearest_known_ones() -> None:
     assert [*caught.value.words] == ["Marry", "shopp", "with", "xylophones", "PAD"]
 
 
-def test_what_cannot_be_read() -> None:
+def test_empty_and_too_long_texts_are_refused() -> None:
     with pytest.raises(EmptyText):
         reading.tokens(" “ ” ")
     assert len(reading.tokens("key " * (TOKEN_LIMIT - 1))) == TOKEN_LIMIT
@@ -38,14 +38,14 @@ def test_what_cannot_be_read() -> None:
         reading.tokens("key " * TOKEN_LIMIT)
 
 
-def test_what_is_written_reads_back_as_the_same_tokens() -> None:
+def test_written_text_is_tokenized_to_the_same_tokens() -> None:
     typed = "john gave a book to "
     ids = VOCABULARY.ids(["Mary", ".", "then", "Mary", "said", ":", "key", "."])
-    text, tokens = reading.written(typed, reading.tokens(typed), ids)
+    text, tokens = reading.append_words(typed, reading.tokens(typed), ids)
     assert text == "john gave a book to Mary. then Mary said: key."
     assert tokens == reading.tokens(text)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_beginning_of_a_story_can_be_read(seed: int) -> None:
-    assert 1 < len(reading.tokens(reading.beginning(Random(seed)))) < TOKEN_LIMIT  # noqa: S311 - no secret
+def test_random_beginnings_of_stories_can_be_tokenized(seed: int) -> None:
+    assert 1 < len(reading.tokens(reading.beginning(Random(seed)))) < TOKEN_LIMIT  # noqa: S311 - not security-relevant

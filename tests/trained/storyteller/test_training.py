@@ -1,4 +1,4 @@
-"""The training: a few steps repeat to the bit, and every weight learns."""
+"""Training of the storyteller: it is reproducible, and changes every weight."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import build
 from attnviz.trained.vocabulary import PAD
-from tests.trained.storyteller.both import SMALL_FIRST
+from tests.trained.storyteller.both import TESTED_SIZES
 
 STEPS = 3
 
@@ -20,22 +20,22 @@ def trained(size: str, seed: int) -> dict[str, torch.Tensor]:
     return last.model.state_dict()
 
 
-@pytest.mark.parametrize("size", SMALL_FIRST)
-def test_a_training_repeats_to_the_bit_and_every_weight_learns(size: str) -> None:
+@pytest.mark.parametrize("size", TESTED_SIZES)
+def test_training_is_reproducible_and_changes_every_weight(size: str) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        one, again, other = trained(size, 0), trained(size, 0), trained(size, 1)
+        one, repeated, other = trained(size, 0), trained(size, 0), trained(size, 1)
     finally:
         torch.set_num_threads(before)
     untrained = build(SIZES[size], 0).state_dict()
     for name, tensor in one.items():
-        assert torch.equal(tensor, again[name])
+        assert torch.equal(tensor, repeated[name])
         assert not torch.equal(tensor, other[name])
         assert not torch.equal(tensor, untrained[name])
 
 
-def test_the_loss_is_that_of_each_next_word_and_of_no_padding() -> None:
+def test_loss_excludes_padding() -> None:
     model = build(SIZES["storyteller"], 0)
     long, short = torch.randint(4, len(VOCABULARY), (2, 9))
     padded = torch.stack([long, short])

@@ -1,4 +1,4 @@
-"""The stored results by distance."""
+"""Stored accuracies by distance."""
 
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import Distances, Run
@@ -8,7 +8,7 @@ def run(name: distance.Name, rate: float, seed: int, tuned: int) -> Run:
     return Run(name, rate, seed, 100, tuned, (), ())
 
 
-def test_the_learning_rate_is_the_one_with_which_all_seeds_together_end_best() -> None:
+def test_chosen_learning_rate_is_the_best_over_all_seeds() -> None:
     runs = (
         run("lstm", 0.1, 0, 5),
         run("lstm", 0.1, 1, 1),

@@ -1,15 +1,15 @@
-"""The grammar's French is right, and every English sentence has one translation only."""
+"""The grammar's French is correct, and every English sentence has exactly one translation."""
 
 import random
 import re
 
 import pytest
 
-from attnviz.trained.translator.grammar import Pair, sentence, understood, written
+from attnviz.trained.translator.grammar import Pair, format_sentence, parses, sentence
 from attnviz.trained.translator.lexicon import NOUN, PEOPLE
 
-# Translated by hand: an English line, and the French one below it.
-BY_HAND = """
+# Human translations: an English line, and the French one below it.
+TRANSLATIONS = """
 The dog did not cross the road as it was too tired.
 Le chien n'a pas traversé la route car il était trop fatigué.
 The dog did not cross the road as it was too narrow.
@@ -39,13 +39,13 @@ Le lac est trop profond et la grenouille ne veut pas boire.
 The ambulance crossed the farm but did not enter the courtyard.
 L'ambulance a traversé la ferme mais n'est pas entrée dans la cour.
 """
-_LINES = BY_HAND.strip().splitlines()
+_LINES = TRANSLATIONS.strip().splitlines()
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    dice = random.Random(11)  # noqa: S311 - no secret
-    return [sentence(dice) for _ in range(4000)]
+    rng = random.Random(11)  # noqa: S311 - not security-relevant
+    return [sentence(rng) for _ in range(4000)]
 
 
 def english_words(text: str) -> list[str]:
@@ -53,14 +53,14 @@ def english_words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("english", "french"), list(zip(_LINES[::2], _LINES[1::2], strict=True)))
-def test_translations_made_by_hand(english: str, french: str) -> None:
+def test_grammar_gives_the_human_translations(english: str, french: str) -> None:
     words = english_words(english)
-    translations = {pair.target for pair in understood(words)}
-    assert [written(target) for target in translations] == [french]
-    assert written(words) == english
+    translations = {pair.target for pair in parses(words)}
+    assert [format_sentence(target) for target in translations] == [french]
+    assert format_sentence(words) == english
 
 
-def test_sentences_that_the_grammar_does_not_make() -> None:
+def test_other_sentences_are_not_parsed() -> None:
     others = [
         "The old man did not help the girl as she was too selfish.",
         "The cave near the fountain frightened the dog.",
@@ -68,22 +68,22 @@ def test_sentences_that_the_grammar_does_not_make() -> None:
     ]
     others += ["Dog dog dog.", "It it it.", "The dog did not cross the road as it was too", "The dog"]
     others += ["The road did not cross the dog as it was too tired."]
-    others += ["The dog did not cross the road as it was too old."]  # which of the two?
+    others += ["The dog did not cross the road as it was too old."]  # ambiguous
     others += ["The dog and the cat crossed the road.", "A elephant crossed the road.", ""]
     for text in others:
-        assert not list(understood(english_words(text))), text
+        assert not list(parses(english_words(text))), text
 
 
-def test_what_is_made_is_understood_and_has_one_translation(pairs: list[Pair]) -> None:
-    assert all(next(understood(pair.source)).target == pair.target for pair in pairs[:400])
+def test_generated_sentences_are_parsed_with_one_translation(pairs: list[Pair]) -> None:
+    assert all(next(parses(pair.source)).target == pair.target for pair in pairs[:400])
     for pair in pairs[:60]:
-        found = list(understood(pair.source))
+        found = list(parses(pair.source))
         assert pair in found
         assert {other.target for other in found} == {pair.target}
         assert {other.pronoun for other in found} == {pair.pronoun}
 
 
-def test_where_the_pronoun_stands(pairs: list[Pair]) -> None:
+def test_positions_of_the_pronoun_and_its_nouns(pairs: list[Pair]) -> None:
     for pair in pairs:
         assert ("it" in pair.source) == (pair.pronoun is not None)
         if pair.pronoun is None:

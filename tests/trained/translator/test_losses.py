@@ -1,4 +1,4 @@
-"""What the translators are told, term by term: worked by hand, and against the weights themselves."""
+"""The terms of the translators' losses, compared with slow computations from weights and probabilities."""
 
 import math
 
@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.losses import attention_loss, surprise, translation_loss
+from attnviz.trained.translator.losses import attention_loss, surprisal, translation_loss
+from attnviz.trained.translator.training_batch import MISSING, PADDING, TrainingBatch
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
@@ -18,7 +18,7 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7, encoder_layers=2, decoder
 
 
 def equally_long(pairs: list[Pair]) -> list[Pair]:
-    """Those whose English is as long as the first one's."""
+    """Return the pairs whose source is as long as the first one's."""
     return [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
 
 
@@ -34,47 +34,45 @@ def pairs() -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
-    exercises = Exercises.of(pairs)
+    batch = TrainingBatch.of(pairs)
     with torch.no_grad():
-        result: EncoderDecoderSteps = build(SIZES, seed=2)(exercises.source, exercises.target)
+        result: EncoderDecoderSteps = build(SIZES, seed=2)(batch.source, batch.target)
     return result
 
 
-def test_surprise_worked_by_hand() -> None:
-    # Weights ½ ¼ ¼, and ¼ ¼ ½.
+def test_surprise_is_the_mean_negative_log_weight() -> None:
+    # The weights are ½ ¼ ¼ and ¼ ¼ ½.
     scores = torch.tensor([[2.0, 1, 1], [5, 5, 10]]).log()
-    assert surprise(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
-    assert surprise(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
-    # ½ + ¼, and ¼ alone.
+    assert surprisal(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
+    assert surprisal(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
+    # The sum ½ + ¼, and ¼ alone.
     both = (-math.log(3 / 4) + math.log(4)) / 2
-    assert surprise(scores, torch.tensor([[0, 1], [1, NOWHERE]])).item() == pytest.approx(both)
+    assert surprisal(scores, torch.tensor([[0, 1], [1, MISSING]])).item() == pytest.approx(both)
 
 
-def test_a_weight_that_has_sunk_to_nothing_still_learns() -> None:
+def test_underflowed_weight_still_has_a_gradient() -> None:
     scores = torch.tensor([[0.0, 200.0]], requires_grad=True)
     assert scores.softmax(dim=-1)[0, 0] == 0
-    surprise(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    surprisal(scores, torch.tensor([[0]])).backward()  # type: ignore[no-untyped-call]  # untyped in torch
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1, 1]]
 
 
-def test_the_translation_loss_is_the_surprise_about_the_right_words(
-    steps: EncoderDecoderSteps, pairs: list[Pair]
-) -> None:
-    exercises = Exercises.of(pairs)
-    of_words = [
+def test_translation_loss_is_the_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair]) -> None:
+    batch = TrainingBatch.of(pairs)
+    surprises = [
         -math.log(steps.probabilities[number, row, word])
-        for number, words in enumerate(exercises.following.tolist())
+        for number, words in enumerate(batch.labels.tolist())
         for row, word in enumerate(words)
         if word != PADDING
     ]
-    assert len(of_words) == sum(len(pair.target) + 1 for pair in pairs)
-    found = translation_loss(steps.logits, exercises, label_smoothing=0)
-    assert found.item() == pytest.approx(sum(of_words) / len(of_words), rel=1e-5)
+    assert len(surprises) == sum(len(pair.target) + 1 for pair in pairs)
+    found = translation_loss(steps.logits, batch, label_smoothing=0)
+    assert found.item() == pytest.approx(sum(surprises) / len(surprises), rel=1e-5)
 
 
-def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
-    """One term, from the weights: slowly, sentence by sentence."""
+def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
+    """Compute one term from the weights, sentence by sentence."""
     surprises = []
     for number, pair in enumerate(pairs):
         if (pronoun := pair.pronoun) is None:
@@ -93,19 +91,17 @@ def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
 
 
 @pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "elsewhere"])
-def test_each_term_is_the_surprise_about_where_its_head_looks(
-    steps: EncoderDecoderSteps, pairs: list[Pair], term: str
-) -> None:
-    variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
-    found = attention_loss(steps, Exercises.of(pairs), variant)
-    torch.testing.assert_close(found, 0.3 * wanted(steps, pairs, term))
+def test_attention_term_is_a_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> None:
+    variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # `term` is any of several fields
+    found = attention_loss(steps, TrainingBatch.of(pairs), variant)
+    torch.testing.assert_close(found, 0.3 * expected_term(steps, pairs, term))
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_who_is_told_nothing_feels_nothing(
+def test_attention_loss_is_zero_without_a_pronoun_or_term(
     steps: EncoderDecoderSteps, pairs: list[Pair], variant: Variant
 ) -> None:
-    without_it = Exercises.of([pair for pair in pairs if pair.pronoun is None])
+    without_it = TrainingBatch.of([pair for pair in pairs if pair.pronoun is None])
     assert attention_loss(steps, without_it, variant) == 0
-    with_it = attention_loss(steps, Exercises.of(pairs), variant)
+    with_it = attention_loss(steps, TrainingBatch.of(pairs), variant)
     assert (with_it == 0) == (variant.name == "unguided")

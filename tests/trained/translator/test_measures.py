@@ -1,4 +1,4 @@
-"""Measures of a translator, worked by hand on invented weights."""
+"""Measures of a translator, on given weights and for an untrained model."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,41 +22,39 @@ def pairs() -> list[Pair]:
 
 
 @pytest.fixture(scope="module")
-def newborn() -> Translator:
-    """A translator that has learned nothing."""
+def untrained() -> Translator:
+    """An untrained translator."""
     return Translator(build(SIZES, seed=1), SIZES, {})
 
 
 def places(pair: Pair) -> tuple[int, int, int, int]:
-    """Of "it", of the noun meant, of the other one, and of "il" or "elle"."""
+    """Return the positions of "it", its referent, the other noun, and "il" or "elle"."""
     assert pair.pronoun is not None
     assert pair.pronoun.other is not None
     return pair.pronoun.source, pair.pronoun.referent, pair.pronoun.other, pair.pronoun.target
 
 
-def test_a_reading_worked_by_hand(pairs: list[Pair]) -> None:
-    some = pairs[:2]
+def test_reading_of_given_weights(pairs: list[Pair]) -> None:
+    two = pairs[:2]
     weights = torch.zeros(2, 30)
-    for row, (pair, referent, other) in enumerate(zip(some, (0.6, 0.2), (0.1, 0.5), strict=True)):
+    for row, (pair, referent, other) in enumerate(zip(two, (0.6, 0.2), (0.1, 0.5), strict=True)):
         weights[row, places(pair)[1]] = referent
         weights[row, places(pair)[2]] = other
         weights[row, 29] = 0.3
-    assert asdict(reading(weights, some)) == pytest.approx({"found": 0.5, "referent": 0.4, "other": 0.3})
+    assert asdict(reading(weights, two)) == pytest.approx({"found": 0.5, "referent": 0.4, "other": 0.3})
 
 
-def test_many_sentences_at_once_are_measured_as_each_by_itself(
-    pairs: list[Pair], newborn: Translator
-) -> None:
-    weights = weights_from_it(newborn, pairs)
-    chosen = chooses_il(newborn, pairs)
+def test_batched_measures_equal_single_ones(pairs: list[Pair], untrained: Translator) -> None:
+    weights = weights_from_it(untrained, pairs)
+    chosen = chooses_il(untrained, pairs)
     for pair, row, il in zip(pairs, weights, chosen, strict=True):
         it, _, _, pronoun = places(pair)
-        steps = newborn.steps(pair.source, pair.target)
-        for layer, of_layer in enumerate(steps.encoder.layers):
-            found = of_layer.attention.attention.weights[:, it]
+        steps = untrained.steps(pair.source, pair.target)
+        for layer, layer_steps in enumerate(steps.encoder.layers):
+            found = layer_steps.attention.attention.weights[:, it]
             torch.testing.assert_close(row[layer, :, : found.shape[-1]], found)
             assert not row[layer, :, found.shape[-1] :].any()
-        words = dict(zip(("il", "elle"), probabilities(newborn, pair, pronoun), strict=True))
+        words = dict(zip(("il", "elle"), probabilities(untrained, pair, pronoun), strict=True))
         assert il == (words["il"] > words["elle"])
 
 
@@ -66,8 +64,8 @@ def probabilities(translator: Translator, pair: Pair, row: int, edits: Sequence[
     return found
 
 
-class Parrot(Translator):
-    """A translator that has been told every word it says."""
+class FixedTranslator(Translator):
+    """A translator with fixed translations."""
 
     def __init__(self, translations: Sequence[tuple[str, ...]]) -> None:
         super().__init__(build(SIZES, seed=1), SIZES, {})
@@ -78,9 +76,9 @@ class Parrot(Translator):
         return list(self.translations[: len(sources)])
 
 
-def test_only_a_translation_without_any_mistake_is_exact(pairs: list[Pair]) -> None:
+def test_exact_match_counts_only_perfect_translations(pairs: list[Pair]) -> None:
     right = [pair.target for pair in pairs]
-    assert exact_match(Parrot(right), pairs) == 1
-    assert exact_match(Parrot([*right[:-2], right[-2][:-1], (*right[-1], "trop")]), pairs) == 1 - 2 / len(
-        pairs
-    )
+    assert exact_match(FixedTranslator(right), pairs) == 1
+    assert exact_match(
+        FixedTranslator([*right[:-2], right[-2][:-1], (*right[-1], "trop")]), pairs
+    ) == 1 - 2 / len(pairs)

@@ -1,4 +1,4 @@
-"""Whatever a visitor types is read, or refused with all its unknown words named."""
+"""Tokens of typed English and French, and errors for unknown words."""
 
 import random
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.grammar import sentence, written
-from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
+from attnviz.trained.translator.grammar import format_sentence, sentence
+from attnviz.trained.translator.reading import TOKEN_LIMIT, french, is_outside_grammar, tokens
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -20,13 +20,13 @@ def words(text: str) -> list[str]:
     return [token.text for token in tokens(text) if not token.special]
 
 
-def test_the_opening_sentence() -> None:
-    read = tokens(OPENING)
+def test_tokens_of_the_opening_sentence() -> None:
+    found = tokens(OPENING)
     assert words(OPENING) == OPENING.lower().strip(".").split()
-    assert [token.id for token in read] == ENGLISH.ids([token.text for token in read])
-    assert [OPENING[token.start : token.end].lower() for token in read[:-1]] == words(OPENING)
-    assert [token.word for token in read] == [*range(12), None]
-    assert (read[-1].text, read[-1].start, read[-1].end, read[-1].special) == ("[END]", 0, 0, True)
+    assert [token.id for token in found] == ENGLISH.ids([token.text for token in found])
+    assert [OPENING[token.start : token.end].lower() for token in found[:-1]] == words(OPENING)
+    assert [token.word for token in found] == [*range(12), None]
+    assert (found[-1].text, found[-1].start, found[-1].end, found[-1].special) == ("[END]", 0, 0, True)
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_the_opening_sentence() -> None:
         "the dog/did;not:cross…the road",
     ],
 )
-def test_punctuation_and_capitals_are_not_read(text: str) -> None:
+def test_punctuation_and_capitals_are_ignored(text: str) -> None:
     assert words(text) == ["the", "dog", "did", "not", "cross", "the", "road"]
 
 
-def test_all_unknown_words_are_named_as_they_were_typed() -> None:
+def test_all_unknown_words_are_reported_as_typed() -> None:
     text = "The Zebra 🐕 didn't cros 12 roads as собака был; the Zebra's tyred can't."
     with pytest.raises(UnknownWords) as caught:
         tokens(text)
@@ -58,21 +58,21 @@ def test_all_unknown_words_are_named_as_they_were_typed() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "...!?", "' ’ '", "\u200b"])
-def test_no_words(text: str) -> None:
+def test_text_without_words_is_refused(text: str) -> None:
     for read in (tokens, french):
         with pytest.raises(EmptyText):
             read(text)
 
 
-def test_too_many_words() -> None:
-    most = "dog " * (TOKEN_LIMIT - 1)
-    assert len(tokens(most)) == TOKEN_LIMIT
+def test_too_long_text_is_refused() -> None:
+    longest = "dog " * (TOKEN_LIMIT - 1)
+    assert len(tokens(longest)) == TOKEN_LIMIT
     with pytest.raises(TextTooLong) as caught:
-        tokens(most + "dog")
+        tokens(longest + "dog")
     assert (caught.value.tokens, caught.value.limit) == (TOKEN_LIMIT + 1, TOKEN_LIMIT)
 
 
-def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_characters_are_refused_before_tokenization(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_pieces", None)
     for read in (tokens, french):
         with pytest.raises(TextTooLong, match=r"20,001 characters; attnviz reads at most 20,000\."):
@@ -80,7 +80,7 @@ def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPa
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_read_or_refused_for_a_reason(text: str) -> None:
+def test_any_text_is_tokenized_or_refused_with_our_error(text: str) -> None:
     try:
         read = tokens(text)
     except AttnvizError:
@@ -90,23 +90,23 @@ def test_any_text_is_read_or_refused_for_a_reason(text: str) -> None:
         assert 0 <= token.start < token.end <= len(text)
 
 
-def test_what_the_grammar_writes_is_read_again_and_none_of_it_is_outside() -> None:
-    dice = random.Random(3)  # noqa: S311 - no secret
+def test_sentences_of_the_grammar_are_tokenized_and_not_outside() -> None:
+    rng = random.Random(3)  # noqa: S311 - not security-relevant
     for number in range(1000):
-        pair = sentence(dice)
-        if number < 200:  # it takes longer
-            assert not outside(pair.source)
-        assert tuple(words(written(pair.source))) == pair.source
-        read = french(written(pair.target))
+        pair = sentence(rng)
+        if number < 200:  # slow
+            assert not is_outside_grammar(pair.source)
+        assert tuple(words(format_sentence(pair.source))) == pair.source
+        read = french(format_sentence(pair.target))
         assert tuple(token.text for token in read[1:]) == pair.target
         assert [token.id for token in read] == FRENCH.ids([token.text for token in read])
 
 
-def test_french_elisions_are_words() -> None:
+def test_french_elisions_are_tokens() -> None:
     text = "L’âne n'a pas suivi l'âne aujourd’hui puisqu'il e\u0301tait calme"
     read = french(text)
-    spelled = " ".join(token.text for token in read)
-    assert spelled == "[START] l' âne n' a pas suivi l' âne aujourd'hui puisqu' il était calme"
+    joined = " ".join(token.text for token in read)
+    assert joined == "[START] l' âne n' a pas suivi l' âne aujourd'hui puisqu' il était calme"
     assert text[read[1].start : read[1].end] == "L’"
     assert text[read[-2].start : read[-2].end] == "e\u0301tait"
     assert read[0].special
@@ -122,5 +122,5 @@ def test_french_elisions_are_words() -> None:
         "",
     ],
 )
-def test_what_the_grammar_does_not_make_is_outside(text: str) -> None:
-    assert outside(text.split())
+def test_sentences_not_in_the_grammar_are_outside(text: str) -> None:
+    assert is_outside_grammar(text.split())

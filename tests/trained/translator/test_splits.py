@@ -1,4 +1,4 @@
-"""What is held out is never learned from: found again in the words themselves, not in the grammar's notes."""
+"""The training set has no held-out combinations, judged by its words and not by the grammar's annotations."""
 
 import zlib
 from collections import Counter
@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.grammar import Pair, written
+from attnviz.trained.translator.grammar import Pair, format_sentence
 from attnviz.trained.translator.lexicon import NOUN, NOUNS, PREDICATE
 from attnviz.trained.translator.splits import SPLITS, is_held_out
 
@@ -26,7 +26,7 @@ def nouns(pair: Pair) -> list[str]:
 
 
 def descriptions(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """What is said of which noun, as a reader finds it who goes through the English words."""
+    """Yield each noun with its predicate, found from the English words."""
     words = pair.source
     for place, word in enumerate(words):
         if word not in PREDICATE:
@@ -53,19 +53,21 @@ def combinations_in(pair: Pair, split: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_nothing_held_out_is_learned_from(training: list[Pair], split: str) -> None:
-    learned = Counter(each for pair in training for each in combinations_in(pair, split))
-    assert len(learned) > 500
-    assert not [each for each in learned if is_held_out(split, each)]
+def test_training_set_has_no_held_out_combinations(training: list[Pair], split: str) -> None:
+    trained = Counter(each for pair in training for each in combinations_in(pair, split))
+    assert len(trained) > 500
+    assert not [each for each in trained if is_held_out(split, each)]
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_what_is_tested_with_is_held_out(split: str) -> None:
+def test_test_sentences_have_held_out_combinations(split: str) -> None:
     for pair in splits.held_out(split, 300, seed=1):
-        assert any(is_held_out(split, each) for each in combinations_in(pair, split)), written(pair.source)
+        assert any(is_held_out(split, each) for each in combinations_in(pair, split)), format_sentence(
+            pair.source
+        )
 
 
-def test_minimal_pairs() -> None:
+def test_minimal_pairs_differ_in_the_last_word_and_the_referent() -> None:
     pairs = splits.minimal_pairs(150, seed=1)
     assert len({one.source for one, _ in pairs}) > 100
     for one, other in pairs:
@@ -81,7 +83,7 @@ def test_minimal_pairs() -> None:
             assert any(is_held_out(split, each) for split in SPLITS for each in combinations_in(pair, split))
 
 
-def test_the_shares_are_the_ones_that_are_stated() -> None:
+def test_held_out_shares_are_as_stated() -> None:
     words = [noun.english for noun in NOUNS]
     pairs = [is_held_out("pair", two) for two in combinations(sorted(words), 2)]
     predicates = [is_held_out("description", (noun, each)) for noun in words for each in PREDICATE]
@@ -89,7 +91,7 @@ def test_the_shares_are_the_ones_that_are_stated() -> None:
     assert sum(predicates) / len(predicates) == pytest.approx(0.08, abs=0.01)
 
 
-def test_the_sentences_are_the_ones_that_the_shipped_weights_learned_from() -> None:
-    """Whoever changes the grammar changes what can be held out, and has to train again."""
+def test_training_sentences_match_the_shipped_weights() -> None:
+    """A change of the grammar changes the splits, and requires a new training."""
     pairs = splits.training(300, seed=0)
     assert zlib.crc32(repr([(pair.source, pair.target) for pair in pairs]).encode()) == 2771186965

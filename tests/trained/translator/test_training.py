@@ -1,4 +1,4 @@
-"""The training of a translator: repeatable to the bit, and it teaches what it says."""
+"""Training of a translator: it is reproducible and follows its settings."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,21 +13,17 @@ from attnviz.trained.translator.translator import Sizes
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TINY = Settings(
-    steps=12,
-    sentences=200,
-    batch=16,
-    warm_up=4,
-    sizes=Sizes(d_model=12, n_heads=3, d_feed_forward=7),
+    steps=12, sentences=200, batch=16, warm_up=4, sizes=Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 )
 
 
 def numbers(progress: Progress[EncoderDecoder]) -> Tensor:
-    """All parameters, one after the other."""
+    """Return all parameters as one vector."""
     return torch.cat([parameter.detach().flatten() for parameter in progress.model.parameters()]).clone()
 
 
 def last(progress: Iterator[Progress[EncoderDecoder]]) -> Progress[EncoderDecoder]:
-    """Where a training ends."""
+    """Return the last progress of a training."""
     *_, end = progress
     return end
 
@@ -37,11 +33,11 @@ def trained() -> Tensor:
     return numbers(last(train(TINY)))
 
 
-def test_the_same_settings_give_the_same_weights_whatever_else_is_drawn(trained: Tensor) -> None:
+def test_training_is_reproducible_despite_other_random_draws(trained: Tensor) -> None:
     steps = []
     for progress in train(TINY):
         torch.rand(progress.step)
-        progress.model.eval()  # an examination may leave it so
+        progress.model.eval()  # as an evaluation may
         steps.append(progress.step)
     assert torch.equal(numbers(progress), trained)
     assert steps == list(range(1, 13))
@@ -53,7 +49,7 @@ def test_other_settings_give_other_weights(trained: Tensor, change: dict[str, ob
     assert not torch.equal(other, trained)
 
 
-def test_the_learning_rate_grows_and_then_falls() -> None:
+def test_learning_rate_rises_and_then_falls() -> None:
     settings = replace(TINY, steps=10, warm_up=4)
     rates = [8 * schedule(settings, step) for step in range(1, 11)]
     assert rates == pytest.approx([2, 4, 6, 8, 48 / 7, 40 / 7, 32 / 7, 24 / 7, 16 / 7, 8 / 7])

@@ -1,4 +1,4 @@
-"""The translator: one step at a time or all at once, alone or in a batch, from memory or from its file."""
+"""The translator: greedy decoding, batches, edits and files."""
 
 import random
 from collections.abc import Sequence
@@ -12,12 +12,7 @@ from torch import Tensor
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.translator import (
-    Sizes,
-    Translator,
-    build,
-    longest_translation,
-)
+from attnviz.trained.translator.translator import Sizes, Translator, build, longest_translation
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, PAD, START
@@ -31,15 +26,15 @@ TARGETS = [FRENCH.words[3:8], FRENCH.words[9:20], FRENCH.words[4:5], FRENCH.word
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
-    """Learned nothing, but says many different words: small differences in its vectors are blown up."""
+    """An untrained translator that generates many different words, because its parameters are scaled up."""
     model = build(SIZES, seed=5)
     for parameter in model.decoder.parameters():
         parameter.data *= 3
     return Translator(model, SIZES, {"variant": "guided", "seed": "5"})
 
 
-def always_saying(word: str) -> EncoderDecoder:
-    """Every vector that leaves the decoder is that of the word, and the word's is the longest."""
+def constant_model(word: str) -> EncoderDecoder:
+    """Return a model that always predicts this word: every decoder output is its long embedding."""
     model = build(SIZES, seed=5)
     (number,) = FRENCH.ids([word])
     vector = model.target_embedding.table.weight.data[number]
@@ -49,13 +44,20 @@ def always_saying(word: str) -> EncoderDecoder:
     return model
 
 
-def slowly(translator: Translator, source: Sequence[str], edits: Sequence[Edit] = ()) -> tuple[str, ...]:
-    """Greedy decoding by the full forward alone, from an empty translation on, word by word."""
+def greedy_reference(
+    translator: Translator, source: Sequence[str], edits: Sequence[Edit] = ()
+) -> tuple[str, ...]:
+    """Decode greedily with a full forward pass for each word."""
     words: tuple[str, ...] = ()
-    here = [edit for edit in edits if edit.kind == "encoder"]
+    encoder_edits = [edit for edit in edits if edit.kind == "encoder"]
     while len(words) < longest_translation(source):
-        later = [edit for edit in edits if edit.kind != "encoder" and (edit.query or 0) <= len(words)]
-        best = translator.steps(source, words, here + later).logits[-1].sort(descending=True).indices.tolist()
+        decoder_edits = [edit for edit in edits if edit.kind != "encoder" and (edit.query or 0) <= len(words)]
+        best = (
+            translator.steps(source, words, encoder_edits + decoder_edits)
+            .logits[-1]
+            .sort(descending=True)
+            .indices.tolist()
+        )
         word = next(found for found in map(FRENCH.word, best) if found not in {PAD, START})
         if word == END:
             break
@@ -63,20 +65,20 @@ def slowly(translator: Translator, source: Sequence[str], edits: Sequence[Edit] 
     return words
 
 
-def test_a_batch_gives_what_its_sentences_give_one_by_one(translator: Translator) -> None:
-    together = translator.steps_all(SOURCES, TARGETS).probabilities
+def test_batched_steps_equal_single_ones(translator: Translator) -> None:
+    batched = translator.steps_all(SOURCES, TARGETS).probabilities
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
-        alone = translator.steps(source, target).probabilities
-        torch.testing.assert_close(together[number, : len(alone)], alone, atol=1e-5, rtol=0)
+        single = translator.steps(source, target).probabilities
+        torch.testing.assert_close(batched[number, : len(single)], single, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
     ("name", "heads"), [(variant.name, variant.n_heads) for variant in VARIANTS.values()]
 )
-def test_the_shipped_weights_do_what_numpy_does_with_them(name: str, heads: int) -> None:
-    pair = grammar.sentence(random.Random(3))  # noqa: S311 - no secret
-    seen: dict[str, Array] = {}
-    expected = reference(name, heads).probabilities(pair.source, pair.target, seen.__setitem__)
+def test_shipped_translators_equal_the_numpy_reference(name: str, heads: int) -> None:
+    pair = grammar.sentence(random.Random(3))  # noqa: S311 - not security-relevant
+    expected_weights: dict[str, Array] = {}
+    expected = reference(name, heads).probabilities(pair.source, pair.target, expected_weights.__setitem__)
     steps = Translator.load(WEIGHTS / f"{name}.safetensors").steps(pair.source, pair.target)
     np.testing.assert_allclose(steps.logits.log_softmax(dim=-1), np.log(expected), atol=1e-4)
     ours: dict[str, Tensor] = {}
@@ -85,8 +87,8 @@ def test_the_shipped_weights_do_what_numpy_does_with_them(name: str, heads: int)
     for number, decoder in enumerate(steps.decoder.layers):
         ours[f"decoder.layers.{number}.attention"] = decoder.attention.attention.weights
         ours[f"decoder.layers.{number}.cross_attention"] = decoder.cross_attention.attention.weights
-    assert ours.keys() == seen.keys()
-    for place, weights in seen.items():
+    assert ours.keys() == expected_weights.keys()
+    for place, weights in expected_weights.items():
         np.testing.assert_allclose(ours[place], weights, atol=1e-5, err_msg=place)
 
 
@@ -98,9 +100,11 @@ EDITS = [
 ]
 
 
-def test_words_are_chosen_one_by_one_alone_and_in_a_batch(translator: Translator) -> None:
-    plain = [slowly(translator, source) for source in SOURCES]
-    changed = [slowly(translator, source, edits) for source, edits in zip(SOURCES, EDITS, strict=True)]
+def test_translations_equal_greedy_decoding_singly_and_in_batches(translator: Translator) -> None:
+    plain = [greedy_reference(translator, source) for source in SOURCES]
+    changed = [
+        greedy_reference(translator, source, edits) for source, edits in zip(SOURCES, EDITS, strict=True)
+    ]
     assert translator.translate_all(SOURCES) == plain
     assert translator.translate_all(SOURCES, EDITS) == changed
     assert [translator.translate(source) for source in SOURCES] == plain
@@ -110,24 +114,24 @@ def test_words_are_chosen_one_by_one_alone_and_in_a_batch(translator: Translator
     assert len({word for words in plain for word in words}) > 2
 
 
-def test_an_endless_translation_is_broken_off_and_one_that_ends_ends() -> None:
-    assert Translator(always_saying(END), SIZES, {}).translate(SOURCES[0]) == ()
-    for word in (PAD, START):  # which are no words
-        assert word not in Translator(always_saying(word), SIZES, {}).translate(SOURCES[0])
-    translator = Translator(always_saying("chien"), SIZES, {})
+def test_translation_ends_at_the_end_token_or_the_maximum_length() -> None:
+    assert Translator(constant_model(END), SIZES, {}).translate(SOURCES[0]) == ()
+    for word in (PAD, START):  # never generated
+        assert word not in Translator(constant_model(word), SIZES, {}).translate(SOURCES[0])
+    translator = Translator(constant_model("chien"), SIZES, {})
     assert translator.translate(SOURCES[1]) == ("chien",) * longest_translation(SOURCES[1])
     assert [len(words) for words in translator.translate_all(SOURCES)] == [
         longest_translation(source) for source in SOURCES
     ]
 
 
-def test_no_right_translation_is_too_long_to_be_said() -> None:
-    chance = random.Random(2)  # noqa: S311 - no secret
-    for pair in (grammar.sentence(chance) for _ in range(300)):
+def test_correct_translations_are_shorter_than_the_maximum() -> None:
+    rng = random.Random(2)  # noqa: S311 - not security-relevant
+    for pair in (grammar.sentence(rng) for _ in range(300)):
         assert len(pair.target) < longest_translation(pair.source)
 
 
-def test_an_edit_of_a_word_that_is_never_said_is_refused(translator: Translator) -> None:
+def test_edit_beyond_the_end_is_refused(translator: Translator) -> None:
     length = len(translator.translate(SOURCES[2]))
     translator.translate(SOURCES[2], [Edit("cross", 0, 0, length)])
     with pytest.raises(InvalidEdit, match=f"there is no row {length + 2}; there are {length + 1} tokens"):
@@ -143,16 +147,16 @@ def file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return file
 
 
-def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None:
-    read = Translator.load(file)
-    assert (read.sizes, read.about) == (SIZES, {"variant": "guided", "seed": "5"})
-    assert not read.model.training
-    for name, parameter in read.model.state_dict().items():
+def test_saved_translator_can_be_loaded(translator: Translator, file: Path) -> None:
+    loaded = Translator.load(file)
+    assert (loaded.sizes, loaded.about) == (SIZES, {"variant": "guided", "seed": "5"})
+    assert not loaded.model.training
+    for name, parameter in loaded.model.state_dict().items():
         assert parameter.dtype == torch.float32
         assert torch.equal(parameter, translator.model.state_dict()[name].half().float())
 
 
-def test_a_missing_and_a_damaged_file_are_named(file: Path, tmp_path: Path) -> None:
+def test_missing_and_damaged_files_are_reported(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "guided.safetensors"
     for content in (None, b"", file.read_bytes()[:-1]):
         if content is not None:

@@ -31,7 +31,7 @@ class TokenSelection(choosing.QueryInHead):
         ranked = np.zeros(len(self.queries), dtype=np.bool_)
         ranked[list(self.shown())] = True
         ranked[self.query] = False
-        return np.asarray(ranked & found.seen)
+        return np.asarray(ranked & found.visible)
 
 
 def choose() -> TokenSelection:

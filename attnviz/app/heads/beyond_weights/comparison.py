@@ -1,4 +1,4 @@
-"""All measures of one token, with the agreement of each with occlusion."""
+"""All measures of one token, in the order of their agreement with occlusion."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
 from attnviz.app import markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.explained import HEADING, measure_name
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN
@@ -28,7 +27,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
-from attnviz.text import NO_NUMBER, decimal, isolated, percent, plural
+from attnviz.text import NO_NUMBER, isolated, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
@@ -38,7 +37,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the measures while they are computed."""
     show_job(
         job_of(chosen),
-        counted("Measuring", "steps"),
+        progress_text("Measuring", "steps"),
         lambda progress: _draw(chosen, progress.found),
         key="beyond weights",
     )
@@ -61,12 +60,11 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
-        "most. Compare the rows with *occlusion*, which removes one token at a time."
+        "most. *Occlusion* replaces or removes one token at a time; the other rows are sorted by agreement "
+        "with it."
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
-    if found.omitted:
-        st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
     for measure, reason in found.missing.items():
         name = measure_name(measure, chosen.name)
         st.info(f"**{name}** is not available. {markdown.plain(reason)}", icon=":material/block:")
@@ -82,58 +80,39 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
         for place in places:
             rank = f"rank {row.ranks[place]:g} of {ranked.sum()}"
             if not row.ranks[place]:
-                rank = "the token itself, not ranked" if found.seen[place] else "masked"
+                rank = "the token itself, not ranked" if found.visible[place] else "masked"
             texts.append(f"{_number(row.measure, float(row.values[place]))}, {rank}")
             printed.append(f"{row.ranks[place]:g}" if row.ranks[place] else "")
-    names = [measure_name(row.way or row.measure, chosen.name) for row in rows]
+    names = [measure_name(row.method or row.measure, chosen.name) for row in rows]
     named = [row.measure for row in rows]
     at = named.index(open_now) if (open_now := MEASURE.get(OCCLUSION)) in named else 0
     title = f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”"
     head_map(
         "measures",
-        title=f"{title}: rank in the row. Beside the name: Spearman’s ρ with occlusion",
+        title=f"{title}: rank in the row",
         values=values / largest,
         texts=texts,
         printed=printed,
         low=(0, "0"),
         high=(1, "largest"),
-        selected=(at, int(ranked[places].argmax())),
-        row_labels=[f"{name}{_agreement(row)}" for name, row in zip(names, rows, strict=True)],
+        selected=(at, int(np.nan_to_num(values[at], nan=-1).argmax())),
+        row_labels=names,
         column_labels=[chosen.queries[place].label for place in places],
         on_pick=lambda row, _: _open_measure(rows[row].measure),
     )
-
-
-def _agreement(row: Row) -> str:
-    """Return the range of ρ, " · −0.12 to 0.45"; a single value, " · 0.45"; or ""."""
-    if np.isnan(row.lowest):
-        return ""
-    return f" · {' to '.join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))}"
 
 
 def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     """Return the outcome measured by occlusion, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
-    if not found.omitted:
+    if not found.occluded:
         return "Each token is removed in turn …"
-    if found.followed is None:
+    if found.target is None:
         return f"Measured outcome: the output of {chosen.token}, as 1 − cosine."
-    likely = f"{markdown.code(found.followed.text)} ({percent(found.followed.probability, 1)})"
-    where = "in place of" if found.followed.kind == "masked" else "after"
+    likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
+    where = "in place of" if found.target.kind == "masked" else "after"
     return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
-
-
-def chance_level(rows: Sequence[Row], count: int) -> str:
-    """Return the chance level of |ρ| for this number of tokens, corrected for the number of measures."""
-    compared = sum(row.measure != OCCLUSION and not np.isnan(row.lowest) for row in rows)
-    bound = critical_value(count, max(1, compared))
-    if bound is None or not compared:
-        return f"{plural(count, 'token')} ranked: too few to compare rankings."
-    return (
-        f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
-        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
-    )
 
 
 def _number(measure: str, value: float) -> str:

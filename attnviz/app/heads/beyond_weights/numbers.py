@@ -33,7 +33,7 @@ def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str]
     Occlusion has a column for each method; NaN where it cannot remove the token.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
-    table |= {method: values.tolist() for method, values in found.omitted.items()}
+    table |= {method: values.tolist() for method, values in found.occluded.items()}
     for measure in MEASURES:
         if (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:
             table[measure_name(measure, chosen.name)] = values.tolist()

@@ -98,7 +98,7 @@ def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 def _partner(entry: Entry) -> str:
     """Return the second sentence of the first one's example if none is set; else ""."""
-    return choosing.partner(entry, link.current(TEXT)) if controls.left_empty(OTHER) else ""
+    return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:

@@ -92,4 +92,4 @@ def _caption(compared: Comparison) -> str:
         f"“{isolated(text if len(text) <= _MAX_QUOTE else text[:_MAX_QUOTE] + '…')}”"
         for text in (compared.first.text, compared.second.text)
     )
-    return f"{first} → {second} · {lookup.called(compared.model)}"
+    return f"{first} → {second} · {lookup.display_name(compared.model)}"

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.aligned import Grid
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.sentence import moves
+from attnviz.analysis.sentence import changed_keys
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
@@ -83,7 +83,7 @@ def describe_change(grid: Grid, change: Floats, row: int) -> str:
         row: Row of the grid, for a word of both sides.
     """
     name = markdown.token(row, grid.queries)
-    moved = moves(change, row, grid.queries, grid.keys)
+    moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
         f"{markdown.code(key)} **{points(size)} {'more' if size > 0 else 'less'}**"
         for key, size in filter(None, (moved.loss, moved.gain))

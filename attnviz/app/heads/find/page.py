@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.heads import choosing, texts
 from attnviz.app.heads.find import listed
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.app.state.choices import COUNT, SOURCE, VECTOR
 from attnviz.capture.model import ModelInput
@@ -51,7 +51,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     """Draw all choices; the text is None until the visitor enters one.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or records weights only; or the text is too long.
+        AttnvizError: the model cannot read the sentence, or records only weights; or the text is too long.
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
@@ -85,7 +85,7 @@ def _one_line() -> DeltaGenerator:
 def show(chosen: TokenSelection, corpus: Corpus) -> None:
     """Draw the most similar tokens as a list, and as a map beside it, once the text is read."""
     job = listed.vectors_job(chosen, corpus)
-    progress = show_job(job, counted("Reading the sentences", "lines"), key="find")
+    progress = show_job(job, progress_text("Reading the sentences", "lines"), key="find")
     if not progress or not progress.found:
         return
     text = progress.found

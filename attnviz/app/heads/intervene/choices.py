@@ -12,7 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
+from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, POINTS_AT
+from attnviz.app.state.link import named as in_link
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
@@ -23,6 +25,7 @@ from attnviz.text import head_name
 MAX_EDITS = 200
 _MAX_LISTED = 8
 
+_FIRST = "the edit that Intervene opened with, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
     ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
@@ -54,15 +57,16 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
     traces.need_vectors(entry, given)
-    buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
+    buttons, changes = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, beside = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
-    edits = _edits(entry, given, made, beside)  # first, because the buttons show existing edits
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)
+    _ablate_first(entry, Edit(kind, layer, head))
+    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
     with word:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
@@ -74,6 +78,15 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
             _redirect(chosen)
             st.markdown(f":small[{_HELP}]")
     return chosen, figure, beside
+
+
+def _ablate_first(entry: Entry, edit: Edit) -> None:
+    """Open the page with an effect: ablate the shown head, and another model's shown head in its place."""
+    model, first = memory.get(_FIRST, ("", ""))
+    opened = not EDITS.is_set and not in_link(EDITS)
+    if opened or (entry.name != model and EDITS.get([]) == [first]):
+        EDITS.set([str(edit)])
+        memory.put(_FIRST, (entry.name, str(edit)))
 
 
 def _redirect(chosen: Intervention) -> None:
@@ -105,12 +118,12 @@ def toggle(edit: Edit) -> None:
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
     """Draw a button that applies an edit, or undoes it if it is already applied."""
-    made = str(edit) in EDITS.get([])
+    is_applied = str(edit) in EDITS.get([])
     st.button(
-        f"Undo: {label[0].lower()}{label[1:]}" if made else label,
+        f"Undo: {label[0].lower()}{label[1:]}" if is_applied else label,
         key=f"make {edit}",
-        type="primary" if primary and not made else "secondary",
-        icon=":material/undo:" if made else icon,
+        type="primary" if primary and not is_applied else "secondary",
+        icon=":material/undo:" if is_applied else icon,
         on_click=toggle,
         args=(edit,),
     )
@@ -127,7 +140,7 @@ def _edits(
         for head in range(entry.heads)
     ]
     with place:
-        made = EDITS.draw(
+        texts = EDITS.draw(
             "Changes",
             ablations,
             accept_new_options=True,
@@ -135,20 +148,20 @@ def _edits(
             label_visibility="collapsed",
         )
     with beside:
-        return _valid_edits(made, entry, given)
+        return _valid_edits(texts, entry, given)
 
 
-def _valid_edits(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Describe the changes; return the valid ones."""
     found: dict[Edit, None] = {}
     problems: dict[str, None] = {}
-    for written in made[:MAX_EDITS]:
+    for written in texts[:MAX_EDITS]:
         try:
             found[_parsed(written, entry, given)] = None
         except InvalidEdit as error:
             problems[markdown.plain(str(error))] = None
-    if len(made) > MAX_EDITS:
-        problems[f"There are {len(made):,} changes; the first {MAX_EDITS} are applied."] = None
+    if len(texts) > MAX_EDITS:
+        problems[f"There are {len(texts):,} changes; the first {MAX_EDITS} are applied."] = None
     edits = tuple(found)
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]

@@ -10,12 +10,12 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.server.cache import cached
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.ablation import OutcomeDistances, moved
+from attnviz.experiments.ablation import OutcomeDistances, outcome_distances
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
-_MAX_TOKENS = 5  # the most likely before the edits, and as many after them
+_MAX_TOKENS = 5  # number of most likely tokens before the edits, and after them
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Effect:
     The most likely tokens before the edits come first, then new ones; empty without a prediction.
     """
 
-    moved: OutcomeDistances
+    distances: OutcomeDistances
     likely: tuple[LikelyToken, ...]
 
 
@@ -90,7 +90,7 @@ def _effect(model: Entry, given: ModelInput, edits: Sequence[str], place: int | 
                 zip(ids, loading.opened(model).words(ids), strict=True), start=1
             )
         ]
-    return Effect(moved(before, after), tuple(likely))
+    return Effect(outcome_distances(before, after), tuple(likely))
 
 
 @_cached_run

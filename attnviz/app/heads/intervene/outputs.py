@@ -12,12 +12,12 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # of a longer text, the tokens with the largest change
+_MAX_BARS = 24  # if there are more tokens, those with the largest change
 
 
 def show(chosen: Intervention, found: Effect) -> None:
     """Draw the change of the selected token's output, with the baseline."""
-    cosine_change = float(ranking.cosine_changes(chosen, found.moved)[0, chosen.query])
+    cosine_change = float(ranking.cosine_changes(chosen, found.distances)[0, chosen.query])
     change = "does not change"
     if cosine_change:
         change = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
@@ -26,7 +26,7 @@ def show(chosen: Intervention, found: Effect) -> None:
 
 def bars(chosen: Intervention, found: Effect) -> None:
     """Draw the angles of all outputs as bars."""
-    moved = ranking.cosine_changes(chosen, found.moved)[0]
+    moved = ranking.cosine_changes(chosen, found.distances)[0]
     shown = sorted(range(len(moved)), key=lambda at: (at != chosen.query, -moved[at]))[:_MAX_BARS]
     sizes = angles(moved) / (angles(moved.max()) or 1.0)
     rows: list[Bar] = [
@@ -49,5 +49,5 @@ def _median_head(chosen: Intervention) -> str:
     latest = ranking.job(chosen, None).latest
     if latest is None or not latest.finished:
         return ""
-    size = ranking.sizes(chosen, latest.found.moved)
+    size = ranking.sizes(chosen, latest.found.distances)
     return f"Median of {len(size)} heads, each ablated alone: **{angle(float(np.median(size)))}**."

@@ -13,7 +13,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import ranking, words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.ranking import angle
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import PATCHED_WITH
@@ -47,8 +47,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by that for the first (activation patching: Vig et al. 2020; Heimersheim & "
-        "Nanda 2024). How much of the difference does this head alone restore? Swap the sentences to see "
-        "how much is lost without the head. The changes chosen above are not applied here."
+        "Nanda 2024). How much of the difference does this head alone restore? Swap the sentences for "
+        "the other direction, in which shares can differ. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -60,7 +60,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
         return
     show_job(
         _job(chosen, request),
-        counted("Patching every head", "heads"),
+        progress_text("Patching every head", "heads"),
         lambda progress: _heads(chosen, request, progress),
         starts=False,
         button="Patch every head",
@@ -134,7 +134,7 @@ def _outcome(request: _Request, found: Patching) -> str:
     if found.expected is None:
         return (
             f"The output of {request.position_text} after the last layer changes by "
-            f"**{angle(found.whole)}** between the two sentences. A head’s share is the part of that "
+            f"**{angle(found.difference)}** between the two sentences. A head’s share is the part of that "
             "difference (1 − cosine) that patching its output removes."
         )
     one, other = found.expected

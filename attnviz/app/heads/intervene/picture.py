@@ -64,7 +64,7 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         heads=[chosen.head + 1],
         heading=heading,
         note=_NOTE,
-        caption=f"“{isolated(chosen.given.text)}” · {lookup.called(chosen.entry)} · {heading}",
-        filename=f"{file_name_of(lookup.called(chosen.entry))}-head{chosen.name}-{which}",
+        caption=f"“{isolated(chosen.given.text)}” · {lookup.display_name(chosen.entry)} · {heading}",
+        filename=f"{file_name_of(lookup.display_name(chosen.entry))}-head{chosen.name}-{which}",
         on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )

@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND
@@ -31,7 +31,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
     )
     show_job(
         job(chosen, place),
-        counted("Ablating every head", "heads"),
+        progress_text("Ablating every head", "heads"),
         lambda progress: _draw_ranking(chosen, progress),
         key="ranking",
     )
@@ -68,7 +68,7 @@ def angle(cosine_change: float) -> str:
 
 
 def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
-    ablated, moved = progress.found.ablated, progress.found.moved
+    ablated, moved = progress.found.ablated, progress.found.distances
     size = sizes(chosen, moved)
     is_angle = moved.variation is None
     formatted: Callable[[float], str] = angle if is_angle else percent

@@ -14,13 +14,13 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import texts
 from attnviz.app.heads.score.choices import TestedHead
-from attnviz.app.job_view import counted, show_job
+from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
-from attnviz.experiments.head_tests import beside
+from attnviz.experiments.head_tests import tests_of_source
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
@@ -35,7 +35,7 @@ def draw(chosen: TestedHead) -> None:
     def stream(progress: Progress[Found]) -> None:
         _map(chosen, progress.found[chosen.test.name], final=False)
 
-    status = counted("Reading the examples", f"{chosen.test.source.unit}s")
+    status = progress_text("Reading the examples", f"{chosen.test.source.unit}s")
     st.markdown(f"{markdown.plain(chosen.test.question)}.")
     latest = show_job(job, status, stream, key="scores", only_running=True)
     if latest is None:
@@ -62,7 +62,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
         AttnvizError: the examples have an invalid format.
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
-    corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
+    corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
     chosen.test.source.parse(corpus)  # here, because the job would offer a retry
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
@@ -93,7 +93,7 @@ def _link(chosen: TestedHead) -> None:
         "pages/explore.py",
         label=f"Open head {chosen.name} in Explore",
         icon=":material/grid_view:",
-        query_params=link.along(MODEL, TEXT, LAYER, HEAD),
+        query_params=link.parameters(MODEL, TEXT, LAYER, HEAD),
     )
 
 
@@ -160,7 +160,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.display_name(chosen.entry))}-scores-{test}.csv"
 
 
 def number(score: float) -> str:

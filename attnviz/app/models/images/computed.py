@@ -19,7 +19,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Patch, Token, Trace
 
 _MAX_WEIGHT_BYTES = 2 * 10**8  # of a cached trace; for longer texts, queries and keys are cached
-_WHOLE_SIDE = 224  # maximum side of a whole picture in the browser, in pixels
+_MAX_THUMBNAIL_SIDE = 224  # pixels
 
 
 @cached()
@@ -28,7 +28,7 @@ def drawn(name: str) -> bytes:
     return _png(Image.fromarray(sample(name)))
 
 
-class Shown(NamedTuple):
+class ShownPicture(NamedTuple):
     """A picture and the model's version of it, as data URLs.
 
     Attributes:
@@ -46,12 +46,12 @@ class ProcessedPicture(NamedTuple):
     """The trace and the shown versions of a picture."""
 
     trace: Trace
-    shown: Shown
+    shown: ShownPicture
 
 
 @cached("Running the model on the image …")
 def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
-    """Run a model on a picture; large pictures take long to decode.
+    """Run a model on a picture; large pictures take a long time to decode.
 
     Args:
         model: An image model.
@@ -66,25 +66,25 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
     picture = pictures.upright(pictures.opened(file))
     trace = loading.look(model.name, picture, name)
     seen, _ = loading.prepared_picture(model.name, picture)
-    picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
-    return ProcessedPicture(trace, Shown(_data_url(picture), _data_url(seen)))
+    picture.thumbnail((_MAX_THUMBNAIL_SIDE, _MAX_THUMBNAIL_SIDE))
+    return ProcessedPicture(trace, ShownPicture(_data_url(picture), _data_url(seen)))
 
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """Run a vision-language model; return the trace and its prediction. Raises as `processed`."""
+    """Run a vision-language model; return the trace and its prediction. Raises the errors of `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)
     return trace, expected
 
 
-def view(trace: Trace, patches: Sequence[Patch]) -> Shown:
+def view(trace: Trace, patches: Sequence[Patch]) -> ShownPicture:
     """Return the picture that was read with a text, and the area of these patches."""
     picture = f"data:image/png;base64,{base64.b64encode(trace.pictures[0]).decode('ascii')}"
     lefts, tops, rights, bottoms = zip(*(patch.box for patch in patches), strict=True)
     box = (min(lefts), min(tops), max(rights), max(bottoms))
-    return Shown(picture, picture, box)
+    return ShownPicture(picture, picture, box)
 
 
 @cached()
@@ -96,9 +96,9 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
         query: Index of the token in the trace.
         received: Return the weights that it receives instead of its row.
     """
-    across = _across(trace)
-    blocks = trace.blocks if across is None else trace.of_kind("cross")
-    words = 0 if across is None else across.shape[1]
+    cross_block = _first_cross_block(trace)
+    blocks = trace.blocks if cross_block is None else trace.of_kind("cross")
+    words = 0 if cross_block is None else cross_block.shape[1]
     rows = []
     for block in trace.of_kind(blocks[0].kind):
         heads = range(block.shape[0])
@@ -107,13 +107,13 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
         else:
             rows.append([block.row(head, query) for head in heads])
     found = np.array(rows, np.float32)
-    if across is not None:  # in cross-attention, only words attend, and only to patches
-        beside = (0, across.shape[2]) if received else (words, 0)
+    if cross_block is not None:  # in cross-attention, only words attend, and only to patches
+        beside = (0, cross_block.shape[2]) if received else (words, 0)
         found = np.pad(found, [(0, 0), (0, 0), beside], constant_values=np.nan)
     return found[..., list(places)]
 
 
-def _across(trace: Trace) -> Block | None:
+def _first_cross_block(trace: Trace) -> Block | None:
     """Return the first cross-attention block; None if there is none."""
     return next((block for block in trace.blocks if block.kind == "cross"), None)
 
@@ -123,9 +123,9 @@ def tokens_of(trace: Trace) -> tuple[tuple[Token, ...], int]:
 
     With cross-attention to the picture, all words come before the tokens of the encoder.
     """
-    if (across := _across(trace)) is None:
+    if (cross_block := _first_cross_block(trace)) is None:
         return trace.tokens, 0
-    return (*across.query_tokens, *across.key_tokens), len(across.query_tokens)
+    return (*cross_block.query_tokens, *cross_block.key_tokens), len(cross_block.query_tokens)
 
 
 def _data_url(picture: Image.Image) -> str:

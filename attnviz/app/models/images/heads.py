@@ -214,9 +214,9 @@ def _write(sentence: str) -> None:
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
     """Return the tokens with the largest weights, and these weights; `start`: Number of the first token."""
-    most = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_LISTED]
+    largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_LISTED]
     return ", ".join(
-        f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in most
+        f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in largest
     )
 
 

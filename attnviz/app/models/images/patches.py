@@ -28,8 +28,8 @@ def patches(
 ) -> None:
     """Draw the picture in grey, with a colour over each patch that is stronger for larger weights.
 
-    Tokens count from 0: first the tokens that are not patches, then the patches, row by row. With a text, the
-    weights of a selected patch are those that it receives.
+    Tokens count from 0: first the tokens that are not patches, then the patches, row by row. In a model with
+    text, the weights of a selected patch are those that it receives.
 
     Args:
         picture: Data URL of the picture as the model reads it, which the patches cover.

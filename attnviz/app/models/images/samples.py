@@ -1,4 +1,4 @@
-"""Example pictures, drawn from circles, stripes and hills."""
+"""Example pictures, composed of simple shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pixels = NDArray[np.uint8]
 SIDE = 224
 """Side of each example in pixels: the training resolution of most image models."""
 
-_SMOOTH = 3  # antialiasing: each pixel is the mean of this many squared
+_SMOOTH = 3  # antialiasing: each pixel is the mean of 3 × 3 samples
 _WHITE = (244, 242, 236)
 
 Plane = NDArray[np.floating[Any]]
@@ -27,7 +27,7 @@ Colour = tuple[int, int, int]
 
 @cache
 def sample(name: str) -> Pixels:
-    """Return the example of that name in `SAMPLES` or `QUESTIONS`, read-only."""
+    """Return the example with this name in `SAMPLES` or `QUESTIONS`, read-only."""
     if name in QUESTIONS:
         return pictures.draw(QUESTIONS[name].shapes)
     side = SIDE * _SMOOTH
@@ -61,14 +61,14 @@ def _boat(x: Plane, y: Plane) -> Plane:
     return picture
 
 
-def _asked(seed: int, count: int) -> pictures.Question:
-    return pictures.question(Random(seed), count, count)  # noqa: S311 - pictures are no secret
+def _question(seed: int, count: int) -> pictures.Question:
+    return pictures.question(Random(seed), count, count)  # noqa: S311 - not for security
 
 
 QUESTIONS: dict[str, pictures.Question] = {
-    "six shapes": _asked(239, 6),
-    "five shapes": _asked(6, 5),
-    "three shapes": _asked(5, 3),
+    "six shapes": _question(239, 6),
+    "five shapes": _question(6, 5),
+    "three shapes": _question(5, 3),
 }
 """Pictures like the training pictures of the bundled shapes model, with a question for each."""
 
@@ -76,7 +76,7 @@ SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
     "boat": _boat,
     "two shapes": _two_shapes,
 }
-"""Functions that draw each picture at coordinates from 0 to 1; x grows to the right, y downwards."""
+"""Functions that draw a picture at coordinates from 0 to 1; x grows to the right, y downwards."""
 
 
 def _plain(x: Plane, colour: Colour) -> Plane:

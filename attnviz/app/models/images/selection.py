@@ -1,4 +1,4 @@
-"""A model and an image for it, perhaps with a text, and what can be saved of them."""
+"""Selection of a model and an image, with a text if the model reads one, and downloads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attnviz.app import controls, markdown
 from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES
-from attnviz.app.page import draw_copy_link, stop
+from attnviz.app.page import stop
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import MEAN, MODEL, PATCH, PICTURE, QUESTION, TILES
+from attnviz.app.state.choices import MEAN, PATCH, PICTURE, QUESTION, TILES
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, EmptyText
 from attnviz.models import allowed, families
@@ -28,13 +28,13 @@ from attnviz.trained.shapes import pictures
 OWN = "your own"
 """Option for the visitor's file."""
 
-_MAX_SAVED = 10**7  # weights of a trace that can be saved as a whole
+_MAX_SAVED = 10**7  # maximum number of weights of a trace to save
 _ANY_QUESTION = "What is in this picture?"
-_UNKNOWN = ("<unk>", "[UNK]")  # how tokenizers spell a word that is not in their vocabulary
-_OF_NO_TEXT = "What the model's decoder reads. Without a text, the model writes one."
+_UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
+_TARGET_HELP = "What the model's decoder reads. Without a text, the model writes one."
 _SELECTED_IN = "input of the selected token"
-_OUR_QUESTIONS = (
-    "This model knows two questions, “what colour is the circle” and “which shape is red”. Shapes: "
+_SHAPES_HELP = (
+    "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
@@ -47,7 +47,7 @@ class ImageSelection:
         entry: Entry of the model.
         example: Name of the image in the trace.
         file: The image file; empty while it is missing.
-        called: Name of the visitor's file; "" for an example.
+        file_name: Name of the visitor's file; "" for an example.
         rows, columns: Numbers of rows and columns of patches.
         extras: Names of the tokens that are not patches: text tokens, or [CLS] and registers.
         words: Number of text tokens among `extras`, which come first.
@@ -61,7 +61,7 @@ class ImageSelection:
     entry: Entry
     example: str
     file: bytes
-    called: str
+    file_name: str
     rows: int = 1
     columns: int = 1
     extras: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ImageSelection:
     @property
     def missing(self) -> bool:
         """True if the visitor's own file has not been uploaded yet."""
-        return self.example == OWN and not self.called
+        return self.example == OWN and not self.file_name
 
     def name(self, token: int) -> str:
         """Return the name of a token: "[CLS]", "row 3, column 5"."""
@@ -109,27 +109,27 @@ def choose() -> ImageSelection:
     with beside:
         entry = controls.model(entries, offer_own=True)
     with examples:
-        ours = entry.name == SHAPES
+        is_bundled = entry.name == SHAPES
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            example = PICTURE.segments("Image", [*QUESTIONS] if ours else [*SAMPLES, OWN])
+            example = PICTURE.segments("Image", [*QUESTIONS] if is_bundled else [*SAMPLES, OWN])
             mean = entry.images and MEAN.toggle("Mean over heads")
-        file, called = b"", ""
+        file, file_name = b"", ""
         if example != OWN:
             file = computed.drawn(example)
         else:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
-                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
-                help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-                "along: who opens your link uploads another image.",
+                [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit also accepts .jpg for .jpeg
+                help="The server keeps it in memory for a while, never on disk. Links do not contain it: "
+                "anyone who opens your link must upload an image.",
             )
             if uploaded:
-                file, called = uploaded.getvalue(), uploaded.name
-        chosen = ImageSelection(entry, example, file, called, mean=mean)
+                file, file_name = uploaded.getvalue(), uploaded.name
+        chosen = ImageSelection(entry, example, file, file_name, mean=mean)
         if entry.images:
-            question, about = (QUESTIONS[example].text, _OUR_QUESTIONS) if ours else (_ANY_QUESTION, None)
+            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if is_bundled else (_ANY_QUESTION, None)
             if _writes(entry):
-                question, about = "", _OF_NO_TEXT
+                question, about = "", _TARGET_HELP
             QUESTION.follow(question)
             return _with_text(chosen, QUESTION.draw("Text", question, help=about))
     try:
@@ -144,12 +144,12 @@ def choose() -> ImageSelection:
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     """Return the selection with the tokens of a text."""
     if chosen.entry.name == SHAPES:
-        prompt = prompt.rstrip("?. ")  # it has learned no such sign
+        prompt = prompt.rstrip("?. ")  # its vocabulary lacks these signs
     chosen = replace(chosen, prompt=prompt)
     if not prompt.strip() and not _writes(chosen.entry):
         return replace(chosen, problem=EmptyText("The text is empty. Type a question about the image."))
     if unknown := unknown_words(chosen.entry, prompt):
-        known = _OUR_QUESTIONS if chosen.entry.name == SHAPES else "Use other words."
+        known = _SHAPES_HELP if chosen.entry.name == SHAPES else "Use other words."
         message = f"Not in this model's vocabulary: {', '.join(unknown)}. {known}"
         return replace(chosen, problem=AttnvizError(message))
     if chosen.missing:
@@ -199,7 +199,7 @@ def choose_token(chosen: ImageSelection) -> int:
 
     A new text, or a new image with a text, resets the selection.
     """
-    if chosen.entry.images and not chosen.extras:  # a link's token is kept until the image is there
+    if chosen.entry.images and not chosen.extras:  # the link's token is kept until the image is uploaded
         PATCH.keep()
         link.postpone()
         return 0
@@ -207,7 +207,7 @@ def choose_token(chosen: ImageSelection) -> int:
     first = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
     if chosen.words:
         first = chosen.words - 1
-        read = (chosen.entry.name, chosen.example, chosen.called, chosen.prompt)
+        read = (chosen.entry.name, chosen.example, chosen.file_name, chosen.prompt)
         if memory.get(_SELECTED_IN, read) != read:
             PATCH.set(tokens[first])
         memory.put(_SELECTED_IN, read)
@@ -227,8 +227,8 @@ def describe_real_models() -> None:
     if allowed.may_open():
         st.markdown(
             "To open a published model, go to Models: a folder of this machine, or an id on Hugging Face. "
-            "With text: `Qwen/Qwen2-VL-2B-Instruct`, for example, or `llava-hf/llava-1.5-7b-hf`; of images "
-            "alone: `google/vit-base-patch16-224`."
+            "For images with text, for example `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`; "
+            "for images alone, `google/vit-base-patch16-224`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
@@ -236,15 +236,15 @@ def describe_real_models() -> None:
 
 
 def forward(chosen: ImageSelection) -> Trace | None:
-    """Run the model; without a usable file, draw instructions, and return None.
+    """Run the model; without a usable file, draw instructions or an error, and return None.
 
     Visitors who opened a link are shown that links contain no file.
     """
     if chosen.missing:
         if link.requested(PICTURE) == [OWN]:
             st.info(
-                "**The image is not in the link.** It holds the model, the head and the patch. Upload the "
-                "image here, and you see what the link shows.",
+                "**The image is not in the link**, only the model, the head and the patch. Upload the image "
+                "here to see this view.",
                 icon=":material/upload_file:",
             )
         return None
@@ -255,26 +255,24 @@ def forward(chosen: ImageSelection) -> Trace | None:
             return computed.read(chosen.entry, chosen.file, chosen.prompt)[0]
         return computed.processed(chosen.entry, chosen.example, chosen.file).trace
     except AttnvizError as error:
-        about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
+        about = f"**{markdown.plain(chosen.file_name)}:** " if chosen.file_name else ""
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
         return None
 
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
-    """Draw the buttons; links cannot contain a visitor's own file."""
+    """Draw the button that saves all heads; links cannot contain a visitor's own file."""
     size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        draw_copy_link([MODEL.name])
-        if size <= _MAX_SAVED:
-            save_file(
-                "All heads (NPZ)",
-                lambda: npz_of(trace),
-                f"{file_name_of(f'{lookup.called(chosen.entry)}-{chosen.example}')}.npz",
-                "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
-                "numpy.load.",
-            )
+    if size <= _MAX_SAVED:
+        save_file(
+            "All heads (NPZ)",
+            lambda: npz_of(trace),
+            f"{file_name_of(f'{lookup.display_name(chosen.entry)}-{chosen.example}')}.npz",
+            "Every query, key, value and weight of this picture. Load it in Python with "
+            "attnviz.Trace.load or numpy.load.",
+        )
     if chosen.example == OWN:
         st.markdown(
-            ":small[The link holds the model, the head and the patch, but not your image: who opens it "
-            "uploads one there.]"
+            ":small[The link contains the model, the head and the patch, but not your image: anyone who "
+            "opens it must upload an image.]"
         )

@@ -1,12 +1,12 @@
-"""Sentences as numbers: all of them once an epoch, in batches of equal length."""
+"""Batches of token ids: every sentence once per epoch, in batches of equal length."""
 
 from collections import Counter
 
 import pytest
 
 from attnviz.trained.translator import splits
-from attnviz.trained.translator.exercises import PADDING, Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
+from attnviz.trained.translator.training_batch import PADDING, Corpus, TrainingBatch
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, START
 
@@ -18,8 +18,8 @@ def pairs() -> list[Pair]:
     return splits.training(300, seed=5)
 
 
-def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """The words back from their numbers: English, what the decoder reads, and what comes next."""
+def words(batch: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """Return the words of the ids: English source, decoder input, and next words."""
     return [
         (
             tuple(ENGLISH.word(number) for number in source),
@@ -27,27 +27,27 @@ def words(exercises: Exercises) -> list[tuple[tuple[str, ...], tuple[str, ...], 
             tuple(FRENCH.word(number) for number in following if number != PADDING),
         )
         for source, target, following in zip(
-            exercises.source.tolist(), exercises.target.tolist(), exercises.following.tolist(), strict=True
+            batch.source.tolist(), batch.target.tolist(), batch.labels.tolist(), strict=True
         )
     ]
 
 
-def test_the_numbers_are_those_of_the_words(pairs: list[Pair]) -> None:
-    alike = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
-    assert len({len(pair.target) for pair in alike}) > 1  # so some have to be filled up
-    assert words(Exercises.of(alike)) == [
-        ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in alike
+def test_ids_are_those_of_the_words(pairs: list[Pair]) -> None:
+    equally_long = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
+    assert len({len(pair.target) for pair in equally_long}) > 1  # some need padding
+    assert words(TrainingBatch.of(equally_long)) == [
+        ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in equally_long
     ]
 
 
-def test_an_epoch_shows_every_sentence_once_in_full_batches_of_equal_length(pairs: list[Pair]) -> None:
+def test_epoch_has_every_sentence_once_in_full_batches(pairs: list[Pair]) -> None:
     corpus = Corpus(pairs, BATCH)
     batches = [corpus.batch(*place) for place in corpus.epoch(seed=1)]
     shown = Counter(source for batch in batches for source, _, _ in words(batch))
     assert shown == Counter((*pair.source, END) for pair in pairs)
-    # At most one batch of each length is not full, and none is filled up further than it needs.
+    # At most one batch of each length is not full, and no batch has unnecessary padding.
     sizes = [(batch.source.shape[1], len(batch.source)) for batch in batches]
     assert all(size <= BATCH for _, size in sizes)
     not_full = [length for length, size in sizes if size < BATCH]
     assert len(not_full) == len(set(not_full))
-    assert all((batch.following[:, -1] != PADDING).any() for batch in batches)
+    assert all((batch.labels[:, -1] != PADDING).any() for batch in batches)

@@ -1,4 +1,4 @@
-"""Snapshots of a translator in training: accuracy and attention."""
+"""Snapshots of a translator during training: accuracy and attention."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch.nn.functional import cross_entropy
 
 from attnviz.trace import Kind
 from attnviz.trained.snapshots import Snapshot, TextSnapshot, thousandths
-from attnviz.trained.training import watched
+from attnviz.trained.training import train_and_evaluate
 from attnviz.trained.translator import measures, splits
-from attnviz.trained.translator.exercises import PADDING
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.probes import PROBES, Probe
 from attnviz.trained.translator.training import Settings, train
+from attnviz.trained.translator.training_batch import PADDING
 from attnviz.trained.translator.translator import Translator, build, padded
 from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.trained.translator.vocabulary import FRENCH
@@ -26,21 +26,21 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 
 @dataclass(frozen=True)
-class Examination:
+class Evaluation:
     """The sentences on which a translator is evaluated.
 
     Attributes:
         held_out: Sentences to translate, with held-out combinations of words.
-        minimal_pairs: Held-out sentences about two nouns of different gender, each in both readings. Always
-            writing "il", or always choosing the first noun, is right in half of them.
+        minimal_pairs: Held-out sentences about two nouns of different gender, each in both readings. A model
+            that always generates "il", or always chooses the first noun, is right in half of them.
     """
 
     held_out: Sequence[Pair]
     minimal_pairs: Sequence[Pair]
 
     @classmethod
-    def of(cls, size: int) -> Examination:
-        """Return a fixed set of sentences, `size` held-out ones and `size` of minimal pairs.
+    def of(cls, size: int) -> Evaluation:
+        """Return a fixed set of sentences: `size` held-out sentences and `size` sentences of minimal pairs.
 
         Args:
             size: A multiple of the number of splits and of 2.
@@ -54,9 +54,9 @@ class Examination:
         """Evaluate a translator.
 
         Args:
-            translator: The translator, whose weights are rounded to float16 as in a file.
+            translator: The translator; its weights are rounded to float16, as in a file.
             step: Number of training steps so far.
-            guided: Measure the guided encoder head; otherwise the one that attends most to the referent.
+            guided: True to measure the guided encoder head, False for the one that attends most to referents.
         """
         translator.model.half().float()
         weights = measures.weights_from_it(translator, self.minimal_pairs)
@@ -77,14 +77,16 @@ class Examination:
         return Snapshot(step, measured, tuple(texts))
 
 
-def watch(settings: Settings, examination: Examination, at: Collection[int]) -> Iterator[int | Snapshot]:
-    """Train, and evaluate the model at some steps; see `training.watched`."""
+def train_with_snapshots(
+    settings: Settings, evaluation: Evaluation, at: Collection[int]
+) -> Iterator[int | Snapshot]:
+    """Train a translator and take snapshots at some steps; see `training.train_and_evaluate`."""
 
-    def look(model: EncoderDecoder, step: int) -> Snapshot:
+    def evaluate(model: EncoderDecoder, step: int) -> Snapshot:
         translator = Translator(model, settings.sizes, {})
-        return examination.snapshot(translator, step, guided=VARIANTS[settings.variant].is_guided)
+        return evaluation.snapshot(translator, step, guided=VARIANTS[settings.variant].is_guided)
 
-    return watched(train(settings), build(settings.sizes, settings.seed), look, at)
+    return train_and_evaluate(train(settings), build(settings.sizes, settings.seed), evaluate, at)
 
 
 def loss(translator: Translator, pairs: Sequence[Pair]) -> float:

@@ -1,10 +1,10 @@
-"""What is seen of a model in training is what the model does: computed here once more, the slow way."""
+"""Measures of a model in training, compared with a slow computation."""
 
 import numpy as np
 import pytest
 
 from attnviz.trained.translator import measures
-from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -13,30 +13,30 @@ from attnviz.trained.vocabulary import END
 
 
 @pytest.mark.parametrize("guided", [True, False])
-def test_a_snapshot_has_the_measures_and_the_translations(guided: bool) -> None:
-    examination = Examination.of(6)
+def test_snapshot_has_measures_and_translations(guided: bool) -> None:
+    evaluation = Evaluation.of(6)
     translator = Translator.load(VARIANTS["unguided"].file)
-    snapshot = examination.snapshot(translator, 0, guided=guided)
+    snapshot = evaluation.snapshot(translator, 0, guided=guided)
     surprises = []
-    for pair in examination.held_out:
+    for pair in evaluation.held_out:
         probabilities = translator.steps(pair.source, pair.target).probabilities
         following = FRENCH.ids([*pair.target, END])
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
-    weights = measures.weights_from_it(translator, examination.minimal_pairs)
-    looks = [
-        measures.reading(weights[:, layer, head], examination.minimal_pairs)
+    weights = measures.weights_from_it(translator, evaluation.minimal_pairs)
+    readings = [
+        measures.reading(weights[:, layer, head], evaluation.minimal_pairs)
         for layer, head in ([(1, 0)] if guided else np.ndindex(2, 8))
     ]
-    referents = [each.referent for each in looks]
+    referents = [each.referent for each in readings]
     assert snapshot.measures == pytest.approx(
         {
             "loss": np.mean(surprises),
-            "exact": measures.exact_match(translator, examination.held_out),
-            "pronoun": measures.pronoun_accuracy(translator, examination.minimal_pairs),
+            "exact": measures.exact_match(translator, evaluation.held_out),
+            "pronoun": measures.pronoun_accuracy(translator, evaluation.minimal_pairs),
             "referent": max(referents),
-            "other": looks[int(np.argmax(referents))].other,
+            "other": readings[int(np.argmax(referents))].other,
         },
         abs=1e-5,
     )
     translation = [translator.translate(probe.source) for probe in PROBES]
-    assert [seen.translation for seen in snapshot.texts] == translation
+    assert [text.translation for text in snapshot.texts] == translation

@@ -1,4 +1,4 @@
-"""What transformers itself says about a tiny model, to compare with what attnviz shows."""
+"""Reference results of transformers for the tiny models, to compare with those of attnviz."""
 
 from functools import cache
 from pathlib import Path
@@ -20,17 +20,17 @@ from transformers import (
 import attnviz
 from attnviz.models import resolve
 from attnviz.trace import Floats, Kind, Trace
-from tests.capture.tiny import SEEING, SENTENCE
+from tests.capture.tiny import SENTENCE, VISION_FAMILIES
 
-PAIRED = ("bart", "marian", "t5", "t5gemma", "mbart", "m2m_100", "pegasus", "led", "longt5")
+ENCODER_DECODERS = ("bart", "marian", "t5", "t5gemma", "mbart", "m2m_100", "pegasus", "led", "longt5")
 """The families with an encoder and a decoder."""
 
 TARGET = "The road was very wide ."
-"""What the decoders of the first ones read."""
+"""The text that the decoders of encoder–decoders read."""
 
 
-# Where the layer that mixes the heads stands, seen from the block of its layer; transformers' own names.
-_MIXERS = {
+# The linear layers with W_O in each layer's block, by transformers' names.
+_OUTPUT_PROJECTIONS = {
     "bert": ["attention.output.dense"],
     "roberta": ["attention.output.dense"],
     "electra": ["attention.output.dense"],
@@ -67,24 +67,24 @@ _MIXERS = {
 
 
 def picture() -> Image.Image:
-    """A picture larger than the model's, of another shape, and nowhere the same."""
+    """Return random noise, larger than the model's input and of another aspect ratio."""
     random = np.random.default_rng(3)
     return Image.fromarray(random.integers(0, 255, (31, 43, 3), dtype=np.uint8))
 
 
 @cache
-def captured(folder: Path) -> Trace:
-    """What attnviz shows, by its public door."""
-    if folder.name in SEEING:
+def cached_trace(folder: Path) -> Trace:
+    """Return the trace by attnviz's public API."""
+    if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), folder, "noise")
-    return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in PAIRED else None)
+    return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in ENCODER_DECODERS else None)
 
 
-def own_model(
+def reference_model(
     folder: Path, dtype: torch.dtype = torch.float32, implementation: str = "eager"
 ) -> PreTrainedModel:
-    """The model as transformers loads it, with its own attention; of two halves, the one that is shown."""
-    auto: Any = AutoModelForSeq2SeqLM if folder.name in PAIRED else AutoModel
+    """Load the model by transformers, with its own attention; of CLIP and SigLIP, the vision or text part."""
+    auto: Any = AutoModelForSeq2SeqLM if folder.name in ENCODER_DECODERS else AutoModel
     if folder.name == "siglip_text_model":
         auto = SiglipTextModel
     model: PreTrainedModel = auto.from_pretrained(
@@ -95,30 +95,30 @@ def own_model(
         trust_remote_code=False,
         use_safetensors=True,
     ).eval()
-    half: PreTrainedModel = getattr(model, "vision_model", model)
-    return half
+    part: PreTrainedModel = getattr(model, "vision_model", model)
+    return part
 
 
-def own_tokenizer(folder: Path) -> Any:
-    """The tokenizer as transformers loads it, without what it would add for a family's own one."""
+def reference_tokenizer(folder: Path) -> Any:
+    """Load the tokenizer by transformers, without the additions of a family's own class."""
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
-def own_processor(folder: Path) -> Any:
-    """The image processor as transformers loads it."""
+def reference_processor(folder: Path) -> Any:
+    """Load the image processor by transformers."""
     auto: Any = AutoImageProcessor
     return auto.from_pretrained(folder, local_files_only=True, backend="pil")
 
 
-def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
-    """What transformers itself makes of the same text or of the same picture."""
-    if folder.name in SEEING:
-        return {"pixel_values": own_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
-    tokenizer = own_tokenizer(folder)
+def reference_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
+    """Return transformers' inputs for the same text or image."""
+    if folder.name in VISION_FAMILIES:
+        return {"pixel_values": reference_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
+    tokenizer = reference_tokenizer(folder)
     inputs = {"input_ids": tokenizer(SENTENCE, return_tensors="pt")["input_ids"]}
-    if folder.name in PAIRED:
+    if folder.name in ENCODER_DECODERS:
         labels = tokenizer(text_target=TARGET, return_tensors="pt")["input_ids"]
-        if folder.name == "m2m_100":  # it has no method for it
+        if folder.name == "m2m_100":  # has no prepare_decoder_input_ids_from_labels
             start = torch.tensor([[model.config.decoder_start_token_id]])
             return {**inputs, "decoder_input_ids": torch.cat([start, labels[:, :-1]], dim=1)}
         shift: Any = model.prepare_decoder_input_ids_from_labels
@@ -127,15 +127,15 @@ def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
 
 
 @cache
-def own_weights(folder: Path) -> dict[Kind, list[Floats]]:
-    """The weights that transformers returns, by kind, layer by layer."""
-    model = own_model(folder)
+def reference_weights(folder: Path) -> dict[Kind, list[Floats]]:
+    """Return the weights that transformers returns, by kind and layer."""
+    model = reference_model(folder)
     with torch.inference_mode():
-        if folder.name == "big_bird":  # its first pass exchanges its attention, and returns none
-            model(**own_inputs(folder, model))
-        output = model(**own_inputs(folder, model), output_attentions=True)
+        if folder.name == "big_bird":  # its first pass replaces its attention, and returns no weights
+            model(**reference_inputs(folder, model))
+        output = model(**reference_inputs(folder, model), output_attentions=True)
     weights = getattr(output, "attentions", None)
-    if folder.name == "minimax":  # its lightning attention returns something in their place
+    if folder.name == "minimax":  # its lightning attention returns other values
         weights = output.attentions[1::2]
     returned: dict[Kind, Any] = {resolve.entry(str(folder)).kinds[0]: weights}
     if model.config.is_encoder_decoder:
@@ -147,7 +147,7 @@ def own_weights(folder: Path) -> dict[Kind, list[Floats]]:
     return {kind: [layer[0].numpy() for layer in layers] for kind, layers in returned.items()}
 
 
-def mixers_of(model: PreTrainedModel, family: str) -> list[nn.Module]:
-    """The linear layers with each attention's W_O, in the order in which the attentions run."""
-    ends = tuple(f".{end}" for end in _MIXERS[family])
+def output_projections(model: PreTrainedModel, family: str) -> list[nn.Module]:
+    """Return the linear layers with W_O, in the order in which the attentions run."""
+    ends = tuple(f".{end}" for end in _OUTPUT_PROJECTIONS[family])
     return [module for name, module in model.named_modules() if name.endswith(ends)]

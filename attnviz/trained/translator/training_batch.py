@@ -1,4 +1,4 @@
-"""Training batches: sentences of equal length and their translations as ids."""
+"""Training batches: ids of sentences of equal length and of their translations."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,51 +14,51 @@ from attnviz.trained.translator.translator import padded, source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, PAD
 
-NOWHERE = -1
-"""Position of a missing word."""
+MISSING = -1
+"""The position of a missing word."""
 
 PADDING = FRENCH.ids([PAD])[0]
 
 
-class Exercises(NamedTuple):
+class TrainingBatch(NamedTuple):
     """A batch of sentences with their translations.
 
-    All sources have the same length, and targets are padded at the end. So no padding mask is needed: the
-    source has no padding, and with a causal mask no target word attends to padding after it.
+    All sources have the same length, and targets are padded at the end, so no padding mask is needed: the
+    source has no padding, and with a causal mask no target word attends to the padding after it.
 
     Attributes:
         source: Ids of the English words and [END].
         target: Input of the decoder: ids of [START] and the French words.
-        following: Expected output: ids of the French words and [END].
-        it, referent, other: Positions in `source` of the pronoun, its referent, and the other candidate.
-        pronoun: Row of `target` that predicts "il" or "elle".
+        labels: Expected output: ids of the French words and [END].
+        it, referent, other: Positions in `source` of the pronoun, its referent and the other candidate.
+        pronoun: Position in `target` at which "il" or "elle" is predicted.
     """
 
     source: Int[Tensor, "sentence source"]
     target: Int[Tensor, "sentence target"]
-    following: Int[Tensor, "sentence target"]
+    labels: Int[Tensor, "sentence target"]
     it: Int[Tensor, " sentence"]
     referent: Int[Tensor, " sentence"]
     other: Int[Tensor, " sentence"]
     pronoun: Int[Tensor, " sentence"]
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> "Exercises":
-        """Return a batch of some pairs of sentences.
+    def of(cls, pairs: Sequence[Pair]) -> "TrainingBatch":
+        """Return the batch of these sentences.
 
         Raises:
             ValueError: the sources have different lengths.
         """
         source = torch.tensor([source_of(pair.source) for pair in pairs])
         target = padded([target_of(pair.target) for pair in pairs])
-        following = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
-        return cls(source, target, following, *torch.tensor([_places(pair) for pair in pairs]).T)
+        labels = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
+        return cls(source, target, labels, *torch.tensor([_places(pair) for pair in pairs]).T)
 
-    def picked(self, rows: Int[Tensor, " picked"]) -> "Exercises":
+    def picked(self, rows: Int[Tensor, " picked"]) -> "TrainingBatch":
         """Select rows in the given order, and remove unnecessary padding."""
-        picked = Exercises(*(tensor[rows] for tensor in self))
-        longest = int((picked.following != PADDING).sum(dim=1).max())
-        return picked._replace(target=picked.target[:, :longest], following=picked.following[:, :longest])
+        picked = TrainingBatch(*(tensor[rows] for tensor in self))
+        longest = int((picked.labels != PADDING).sum(dim=1).max())
+        return picked._replace(target=picked.target[:, :longest], labels=picked.labels[:, :longest])
 
 
 class Corpus:
@@ -70,14 +70,14 @@ class Corpus:
     """
 
     def __init__(self, pairs: Iterable[Pair], batch: int) -> None:
-        equally_long = defaultdict(list)
+        by_length = defaultdict(list)
         for pair in pairs:
-            equally_long[len(pair.source)].append(pair)
+            by_length[len(pair.source)].append(pair)
         self._batch = batch
-        self._groups = [Exercises.of(equally_long[length]) for length in sorted(equally_long)]
+        self._groups = [TrainingBatch.of(by_length[length]) for length in sorted(by_length)]
 
     def epoch(self, seed: int) -> list[tuple[int, Int[Tensor, " picked"]]]:
-        """Return the batches of an epoch, shuffled by the seed, as arguments of `batch`."""
+        """Return the batches of an epoch as arguments of `batch`, shuffled with this seed."""
         generator = torch.Generator().manual_seed(seed)
         batches: list[tuple[int, Tensor]] = []
         for number, group in enumerate(self._groups):
@@ -85,12 +85,12 @@ class Corpus:
             batches += [(number, rows) for rows in torch.split(order, self._batch)]
         return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
 
-    def batches(self, seed: int) -> Iterator[Exercises]:
-        """Yield batches, epoch after epoch, without end."""
+    def batches(self, seed: int) -> Iterator[TrainingBatch]:
+        """Yield batches indefinitely, epoch after epoch."""
         for epoch in count():
             yield from (self.batch(*each) for each in self.epoch(seed << 32 | epoch))
 
-    def batch(self, group: int, rows: Int[Tensor, " picked"]) -> Exercises:
+    def batch(self, group: int, rows: Int[Tensor, " picked"]) -> TrainingBatch:
         """Return a batch from an entry of `epoch`."""
         return self._groups[group].picked(rows)
 
@@ -98,6 +98,6 @@ class Corpus:
 def _places(pair: Pair) -> tuple[int, int, int, int]:
     pronoun = pair.pronoun
     if pronoun is None:
-        return NOWHERE, NOWHERE, NOWHERE, NOWHERE
-    other = NOWHERE if pronoun.other is None else pronoun.other
+        return MISSING, MISSING, MISSING, MISSING
+    other = MISSING if pronoun.other is None else pronoun.other
     return pronoun.source, pronoun.referent, other, pronoun.target
