@@ -54,7 +54,7 @@ def test_the_rows_are_those_of_the_file(command: tuple[str, ...], table: Table, 
 
 
 def test_what_was_not_read_is_told_beside_it(run: Run, few: Path) -> None:
-    asked, said = ("heads", few / "corpus.txt"), "Skipped: 1 more sentence.\n  word word "
+    asked, said = ("heads", few / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
     assert said in run(*asked).out
     answer = run(*asked, "--json")
     assert json.loads(answer.out)
