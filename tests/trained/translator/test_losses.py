@@ -86,13 +86,13 @@ def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> T
             "referent": head[pronoun.referent],
             "candidates": head[pronoun.referent] + head[pronoun.other],
             "alignment": cross[0, pronoun.source],
-            "elsewhere": cross[:, len(pair.source)],
+            "end": cross[:, len(pair.source)],
         }[term]
         surprises.append(-weight.log().flatten())
     return torch.cat(surprises).mean()
 
 
-@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "elsewhere"])
+@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "end"])
 def test_each_attention_term_is_the_surprise_of_its_weights(
     steps: EncoderDecoderSteps, pairs: list[Pair], term: str
 ) -> None:
