@@ -114,7 +114,7 @@ def assert_no_markup(app: AppTest) -> None:
     ("name", "box", "typed", "message"),
     [
         ("cross_attention", "reader", " ", "nothing here"),
-        ("write", "prompt", " ", "nothing here"),
+        ("write", "prompt", " ", "no words"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("induction", "words_twice", "The <b>zebra</b> sat.", "zebra"),
