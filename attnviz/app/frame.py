@@ -126,7 +126,7 @@ html { font-size: 100% !important; }
     }
     .st-key-slide-picture { gap: 0.5rem; padding: 0.5rem 0.75rem; }
     :has(.st-key-edits) + * > .stHorizontalBlock,
-    .stHorizontalBlock:has(> * .st-key-what-the-heads-read) { flex-wrap: wrap-reverse; }
+    .stHorizontalBlock:has(> * .st-key-heads-of-the-word) { flex-wrap: wrap-reverse; }
   }
   .stMainBlockContainer > .stVerticalBlock, .st-key-title,
   .st-key-bar, .st-key-bar :is(.stVerticalBlock, .stHorizontalBlock) { gap: 0.5rem; }
