@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.app.folded import folded, section
-from attnviz.app.heads.beyond_weights import choices, comparison, explained, numbers
+from attnviz.app.heads.beyond_weights import agreement, choices, comparison, explained, numbers
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import MEASURE
 
@@ -13,6 +13,7 @@ with tool("beyond_weights"):
     folded(
         section("How to read it", explained.how_to_read),
         section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
+        section("Agreement with occlusion", agreement.draw, chosen),
         section("The numbers", numbers.draw, chosen),
     )
     with picture:

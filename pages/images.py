@@ -5,13 +5,24 @@ import streamlit as st
 from attnviz.app import frame, question
 from attnviz.app.models.images import heads, selection
 from attnviz.app.page import page
+from attnviz.app.state.choices import MODEL
 
-with page("images", "Images") as this:
+own: list[question.Question | None] = []
+
+
+def aside() -> None:
+    """Draw the form for a quiz question beside the title."""
+    with st.container(key="asking", width="content"):
+        own.append(question.form())
+
+
+with page("images", "Images", aside) as this:
     st.markdown(
         "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
         "A **vision-language model** reads both together, and its words attend to patches."
     )
-    question.draw_below(question.form())
+    this.always = [MODEL.name]
+    question.draw_below(own[0])
     chosen = selection.choose()
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):

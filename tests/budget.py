@@ -13,7 +13,7 @@ BUNDLES = "attnviz/widgets/bundle/"
 
 
 def lines_by_file(root: Path = ROOT) -> dict[str, int]:
-    """The lines of every file of code that git knows or would add, without the built bundles."""
+    """Return the number of lines of each code file that git tracks or would add, except built bundles."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
     return {
@@ -24,7 +24,7 @@ def lines_by_file(root: Path = ROOT) -> dict[str, int]:
 
 
 def lines_of(folders: list[str], lines: dict[str, int]) -> int:
-    """The lines in these files and folders."""
+    """Return the number of lines in these files and folders."""
     return sum(
         count
         for name, count in lines.items()
@@ -33,7 +33,7 @@ def lines_of(folders: list[str], lines: dict[str, int]) -> int:
 
 
 def exceeded(budget: dict[str, dict[str, int | list[str]]], lines: dict[str, int]) -> list[str]:
-    """A sentence for each part of the code that has more lines than its maximum."""
+    """Return a message for each part of the code that has more lines than its maximum."""
     found = []
     for part, of in budget.items():
         folders, maximum = of["folders"], of["max_lines"]
@@ -48,7 +48,7 @@ def exceeded(budget: dict[str, dict[str, int | list[str]]], lines: dict[str, int
 
 
 def main() -> int:
-    """Print what exceeds the budget; return the exit status."""
+    """Print the parts that exceed the budget, and return the exit status."""
     found = exceeded(tomllib.loads((ROOT / "budget.toml").read_text("utf-8")), lines_by_file())
     for sentence in found:
         sys.stderr.write(f"{sentence}\n")

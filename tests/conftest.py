@@ -1,4 +1,4 @@
-"""What every test stands on: no network, repeatable examples, and shapes that are checked."""
+"""Settings and fixtures of all tests: no network, repeatable examples, and checked array shapes."""
 
 import os
 import sys
@@ -7,43 +7,44 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 
-# Set before torch and the tokenizers are first imported; later they are not read any more.
+# These must be set before torch and tokenizers are imported, which read them only once.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-# Two test processes on two cores: with one thread each they need half the time that they need with two.
+# Two test processes on two cores take half as long with one thread each as with two.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
-# From here on every function of our transformer checks the shapes that it promises.
+# From here on, every function in attnviz.transformer checks the array shapes in its annotations.
 install_import_hook("attnviz.transformer", "beartype.beartype")
 SHAPES_CHECKED_IN = ("transformer", "trained", "capture")
 
-# In CI the same examples every time, at home new ones. A slow first example (a model loads) is no failure.
+# CI uses the same examples every time; other runs draw new ones. There is no deadline, because the first
+# example may load a model.
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 
 @pytest.fixture(autouse=True)
-def _shapes_are_checked_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the folders whose tests call these functions; elsewhere the checks take as long as the model."""
+def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check shapes only in the folders that test these functions; the checks take as long as the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(autouse=True)
-def _threads_stay_as_few() -> Iterator[None]:
-    """Some tests set more; all later tests of this process would take several times as long."""
+def _reset_threads() -> Iterator[None]:
+    """Reset the number of threads after each test; with more, the later tests take several times as long."""
     yield
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 @pytest.fixture(autouse=True)
-def _tokenizers_work_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process for each of thousands of small models would take as long as all else together."""
+def _load_tokenizers_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load tokenizers without a separate process, which would double the duration of all tests."""
     if request.path.name != "test_tokenizer_client.py":
         from attnviz.models import tokenizer
 
@@ -51,8 +52,8 @@ def _tokenizers_work_in_this_process(request: pytest.FixtureRequest, monkeypatch
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_model_is_opened_yet() -> None:
-    """Whatever files ran before in this process: pages list what was opened there."""
+def _clear_opened_models() -> None:
+    """Forget the models that earlier test files opened, because pages list them."""
     from attnviz.models import allowed
 
     allowed._opened.clear()
@@ -60,7 +61,7 @@ def _no_model_is_opened_yet() -> None:
 
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Where a tiny model of a family lies, built when it is first asked for."""
+    """Return the folder of a tiny model of a family, built on first use."""
     from tests.capture.tiny import tiny
 
     root = tmp_path_factory.mktemp("families")
@@ -69,7 +70,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 @pytest.fixture
 def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Such a model for one test alone, to be spoilt."""
+    """Return the folder of a copy of such a model, which the test may change."""
     return lambda family: copytree(folder_of(family), tmp_path / family)
 
 

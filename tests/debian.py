@@ -1,4 +1,4 @@
-"""Installs what the tests need beside Python's packages."""
+"""Installs Debian packages that the tests need."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 
 def install(package: str) -> None:
-    """Install a package of Debian's as root, or with sudo if that asks for no password."""
+    """Install a Debian package as root, or with sudo if it needs no password."""
     apt = shutil.which("apt-get")
     sudo = shutil.which("sudo")
     if apt is None or (os.geteuid() != 0 and sudo is None):

@@ -1,4 +1,4 @@
-"""Equation 1 of Vaswani et al. 2017 in numpy: what traces are compared with, and made of, in tests."""
+"""Equation 1 of Vaswani et al. 2017 in numpy, to check traces and to make them in tests."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def attention(
     cap: float | None = None,
     sinks: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """The scores, and softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids; [head, query, key].
+    """Return the scores, and softmax(QKᵀ · scale + bias), exactly 0 where masked; both [head, query, key].
 
     With a cap, the softmax is that of cap · tanh(score / cap). A head's sink adds e^sink to each row's sum.
     """
@@ -29,12 +29,12 @@ def attention(
     allowed = np.where(mask, scores, -np.inf)
     largest = allowed.max(axis=-1, keepdims=True)
     exponentials = np.exp(allowed - largest)
-    rest = 0 if sinks is None else np.exp(sinks[:, None, None] - largest)
-    return scores, exponentials / (exponentials.sum(axis=-1, keepdims=True) + rest)
+    sink_terms = 0 if sinks is None else np.exp(sinks[:, None, None] - largest)
+    return scores, exponentials / (exponentials.sum(axis=-1, keepdims=True) + sink_terms)
 
 
 def attending(**fields: Any) -> Block:
-    """A block with the weights that its other numbers give."""
+    """Return a block whose weights are computed from its other fields."""
     inputs: dict[str, Any] = {
         name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")
     }
@@ -42,7 +42,7 @@ def attending(**fields: Any) -> Block:
 
 
 def own_outputs(trace: Trace) -> list[HeadOutput]:
-    """What each head put out, as the edits that put it there again."""
+    """Return edits that replace the output of each head with itself."""
     return [
         HeadOutput(block.kind, block.layer, head, output)
         for block in trace.blocks
@@ -51,13 +51,13 @@ def own_outputs(trace: Trace) -> list[HeadOutput]:
 
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
-"""Distinct primes, so that no swapped axis can pass."""
+"""Distinct primes, so that swapped axes are detected."""
 
 
 def block(
     seed: int = 0, queries: int = QUERIES, keys: int = KEYS, more: bool = True, **changes: Any
 ) -> Block:
-    """A block of random numbers; `more`: with a bias and a projection."""
+    """Return a block of random numbers, with a bias and a projection if `more`."""
     random = np.random.default_rng(seed)
 
     def normal(*shape: int) -> Floats:
@@ -68,7 +68,7 @@ def block(
 
     mask = random.random((queries, keys)) < 0.6
     mask[:, 1], mask[0, -1] = True, False
-    made: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         "kind": "cross",
         "layer": 1,
         "query_tokens": tokens(queries),
@@ -81,5 +81,5 @@ def block(
         "bias": normal(HEADS, queries, keys) if more else None,
         "projection": normal(HEADS, D_VALUE, D_MODEL) if more else None,
     }
-    made["weights"] = attention(*(made[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
-    return Block(**(made | changes))
+    arrays["weights"] = attention(*(arrays[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
+    return Block(**(arrays | changes))

@@ -1,11 +1,11 @@
-"""Reads the file of a head's numbers."""
+"""Reads the CSV file of a head."""
 
 import csv
 import io
 
 
 def read_head_table(table: str) -> tuple[dict[str, str], list[list[str]]]:
-    """What each row says of the head, and the table behind that, with its header."""
+    """Return the columns that describe the head, which are equal in all rows, and the other columns."""
     header, *rows = csv.reader(io.StringIO(table.removeprefix("\ufeff")))
     at = header.index("query")
     assert {len(row) for row in rows} == {len(header)}

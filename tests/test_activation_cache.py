@@ -1,4 +1,4 @@
-"""A trace of cached weights has their numbers, layers and tokens."""
+"""Traces of cached weights contain the weights, layers and tokens of the cache."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def weights(heads: int, queries: int, keys: int, *, causal: bool = False) -> np.
     return found
 
 
-def test_weights_and_layers_of_a_decoder_are_those_of_the_cache() -> None:
+def test_the_trace_of_a_decoder_has_the_weights_and_layers_of_the_cache() -> None:
     layers = {number: weights(3, 5, 5, causal=True) for number in (2, 0)}
     cache = {
         f"blocks.{number}.attn.hook_pattern": torch.tensor(each)[None] for number, each in layers.items()
@@ -36,13 +36,13 @@ def test_weights_and_layers_of_a_decoder_are_those_of_the_cache() -> None:
     assert (trace.model, trace.text) == ("tiny", "<|endoftext|>The dog slept.")
 
 
-def test_layers_by_number_are_an_encoder_where_a_token_attends_forwards() -> None:
+def test_layers_where_a_token_attends_to_later_ones_are_an_encoder() -> None:
     layers = [weights(2, 3, 3), weights(2, 3, 3)]
     trace = attnviz.from_cache(dict(enumerate(layers)), ["a", "b", "c"])
     np.testing.assert_array_equal(trace.stack("encoder"), layers)
 
 
-def test_an_encoder_decoder_has_three_kinds() -> None:
+def test_the_trace_of_an_encoder_decoder_has_three_kinds() -> None:
     shapes = {"encoder.0.attn": (5, 5), "decoder.0.attn": (3, 3), "decoder.0.cross_attn": (3, 5)}
     cache = {
         f"{name}.hook_pattern": weights(2, *shape, causal=name == "decoder.0.attn")
@@ -62,6 +62,6 @@ def test_an_encoder_decoder_has_three_kinds() -> None:
         ({"blocks.0.attn.hook_pattern": np.full((2, 3, 5, 5), 0.2)}, "of one text"),
     ],
 )
-def test_what_is_no_cache_of_one_text_is_refused(cache: Mapping[Any, Any], message: str) -> None:
+def test_caches_without_weights_or_of_two_texts_are_refused(cache: Mapping[Any, Any], message: str) -> None:
     with pytest.raises(InvalidTrace, match=message):
         attnviz.from_cache(cache, TOKENS)

@@ -1,4 +1,4 @@
-"""The arrows between the folders run one way, and each foreign library enters by its own door."""
+"""Imports between the parts of the project run in one direction, and each library is used in few parts."""
 
 import ast
 import re
@@ -11,14 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# Who stands on whom: a part may import the parts on lower steps, and none on its own step but itself.
-STEPS = {
+# A part may import parts of lower layers; of its own layer it may import only itself.
+LAYERS = {
     "app.py": 13,
     "pages": 12,
     "app": 11,
     "site": 12,
     "__main__": 13,  # the command line
-    "training": 10,  # makes the weights of the small models; not in the wheel
+    "training": 10,  # trains the small models; not in the wheel
     "cli": 10,
     "attnviz": 9,  # the public API
     "export": 8,
@@ -38,12 +38,12 @@ STEPS = {
     "given_weights": 1,
     "atomic_file": 0,
     "errors": 0,
-    "spelling": 0,  # the signs of tokenizers
-    "text": 0,  # numbers and lists as people write them
+    "spelling": 0,  # how tokenizers write bytes and spaces
+    "text": 0,  # formats numbers and lists
 }
 
-# The only parts that may import a foreign library.
-DOORS = {
+# The parts that may import a library.
+ALLOWED_IMPORTERS = {
     "streamlit": {"app.py", "pages", "app"},
     "plotly": {"export"},
     "pandas": {"export"},
@@ -69,12 +69,12 @@ DOORS = {
     "prometheus_client": {"app"},
 }
 
-# What a page computes stands in the file of this name, which knows torch and not Streamlit.
-COMPUTES = {"compute.py", "values.py"}
+# The files of the app that may import torch; they compute values for a page and do not import Streamlit.
+COMPUTING_FILES = {"compute.py", "values.py"}
 
 
 def part_of(path: Path) -> str:
-    """The part of the house that a file, given relative to the root, belongs to."""
+    """Return the part of the project to which a file belongs; its path is relative to the root."""
     names = path.with_suffix("").parts
     if names[0] != "attnviz":
         return names[0] if len(names) > 1 else path.name
@@ -82,15 +82,15 @@ def part_of(path: Path) -> str:
 
 
 def part_named(names: list[str]) -> str:
-    """The part that a dotted name means: attnviz.app.frame → app, attnviz.Trace → attnviz, app → app.py."""
-    if names[0] == "attnviz" and len(names) > 1 and names[1] in STEPS:
+    """Return the part of an import: attnviz.app.frame → app, attnviz.Trace → attnviz, app → app.py."""
+    if names[0] == "attnviz" and len(names) > 1 and names[1] in LAYERS:
         return names[1]
     return "app.py" if names[0] == "app" else names[0]
 
 
 @cache
 def imported(source: str, path: Path) -> tuple[list[str], ...]:
-    """Every name that a file imports, as its dotted parts; relative imports are made absolute."""
+    """Return every name that a file imports, split at the dots; relative imports are made absolute."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -102,21 +102,21 @@ def imported(source: str, path: Path) -> tuple[list[str], ...]:
     return tuple(found)
 
 
-def wrong_arrows(source: str, path: Path) -> list[str]:
-    """What a file imports and should not."""
-    here = part_of(path)
-    if here not in STEPS:
-        return [f"{path}: a new part of the house; give it its place in STEPS"]
-    wrong = []
+def forbidden_imports(source: str, path: Path) -> list[str]:
+    """Return the imports of a file that are not allowed."""
+    importer = part_of(path)
+    if importer not in LAYERS:
+        return [f"{path}: a new part of the project; add it to LAYERS"]
+    forbidden = []
     for names in imported(source, path):
-        there = part_named(names)
-        upwards = there in STEPS and there != here and STEPS[there] >= STEPS[here]
-        by_the_window = there in DOORS and here not in DOORS[there]
-        if here == "app" and path.name in COMPUTES and there in {"torch", "streamlit"}:
-            by_the_window = there == "streamlit"
-        if upwards or by_the_window:
-            wrong.append(f"{path}: {here} imports {'.'.join(names)}")
-    return wrong
+        part = part_named(names)
+        upwards = part in LAYERS and part != importer and LAYERS[part] >= LAYERS[importer]
+        not_allowed = part in ALLOWED_IMPORTERS and importer not in ALLOWED_IMPORTERS[part]
+        if importer == "app" and path.name in COMPUTING_FILES and part in {"torch", "streamlit"}:
+            not_allowed = part == "streamlit"
+        if upwards or not_allowed:
+            forbidden.append(f"{path}: {importer} imports {'.'.join(names)}")
+    return forbidden
 
 
 SOURCES = sorted(
@@ -128,35 +128,37 @@ SOURCES = sorted(
 )
 
 
-def test_every_arrow_runs_downwards() -> None:
-    assert [arrow for path in SOURCES for arrow in wrong_arrows((ROOT / path).read_text("utf-8"), path)] == []
+def test_every_import_is_allowed() -> None:
+    assert [
+        found for path in SOURCES for found in forbidden_imports((ROOT / path).read_text("utf-8"), path)
+    ] == []
 
 
 def files_imported(source: str, path: Path) -> Iterator[Path]:
-    """The files of ours that a file imports, at its head or inside a function."""
+    """Yield the project's files that a file imports, at the top or inside a function."""
     for names in imported(source, path):
-        for part in (names, names[:-1]):  # the last name may be a file, or something in one
+        for part in (names, names[:-1]):  # the last name is a file or is defined in one
             file = Path(*part).with_suffix(".py") if part else path
             if file in SOURCES and file != path:
                 yield file
                 break
 
 
-def test_no_file_imports_itself_by_way_of_others() -> None:
-    # Otherwise a page could open or not, as other pages were opened before it.
+def test_imports_have_no_cycles() -> None:
+    # With a cycle, whether a page can be imported depends on the pages that were imported before.
     graph = {path: set(files_imported((ROOT / path).read_text("utf-8"), path)) for path in SOURCES}
     assert Path("attnviz/trace.py") in graph[Path("attnviz/capture/loading.py")]
     assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)
 
 
 def loaded_by(code: str) -> set[str]:
-    """The top-level packages that a new Python has loaded after running the code."""
+    """Return the top-level packages that a new Python process has loaded after running the code."""
     command = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"]
     names = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     return {name.split(".")[0] for name in names}
 
 
-def test_the_frame_does_not_wait_for_the_models() -> None:
+def test_importing_the_app_does_not_import_torch() -> None:
     modules = [path.with_suffix("") for path in SOURCES if path.parts[:2] == ("attnviz", "app")]
     names = [".".join(path.parts) for path in modules if path.parts[2] != "lessons"]
     assert "attnviz.app.explore.one_head" in names
@@ -164,13 +166,13 @@ def test_the_frame_does_not_wait_for_the_models() -> None:
     assert loaded_by(walk).isdisjoint({"torch", "transformers"})
 
 
-# docs/architecture.md describes the house as it stands.
+# docs/architecture.md is up to date.
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MAX_PATH_FILES = 20
 
 
-def test_every_file_that_is_named_exists() -> None:
-    named = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
-    assert len(named) > MAX_PATH_FILES
-    assert [name for name in named if not (ROOT / name).exists()] == []
+def test_every_file_named_in_the_document_exists() -> None:
+    paths = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
+    assert len(paths) > MAX_PATH_FILES
+    assert [name for name in paths if not (ROOT / name).exists()] == []

@@ -1,4 +1,4 @@
-"""The claims in docs/claims.toml are true, and are in the files that make them."""
+"""The claims in docs/claims.toml are true, and the listed files state them."""
 
 import pytest
 
@@ -8,9 +8,9 @@ QUICK = [name for name, claim in claims.LEDGER["claim"].items() if "recomputed" 
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_claim_has_the_value_that_is_written_down(name: str) -> None:
+def test_recomputing_a_claim_gives_the_stored_value(name: str) -> None:
     assert claims.recompute(name) == claims.LEDGER["claim"][name]["value"]
 
 
-def test_every_claim_stands_where_it_is_said_to_stand() -> None:
+def test_every_claim_is_stated_in_the_listed_files() -> None:
     assert claims.unstated() == []

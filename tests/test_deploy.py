@@ -1,4 +1,4 @@
-"""What is served to others: it installs what was tested, and the files for it name what there is."""
+"""The container image installs the tested versions, and the deployment files name existing settings."""
 
 import re
 from pathlib import Path
@@ -12,19 +12,19 @@ DEPLOY = [ROOT / "Dockerfile", ROOT / "compose.yaml"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-def test_the_image_installs_the_tested_versions_and_nothing_without_a_hash() -> None:
+def test_the_image_installs_only_the_tested_versions_with_hashes() -> None:
     locked = pins("requirements.lock")
     torch = locked.pop("torch")
-    asked = pins("requirements.txt")
-    assert torch == f"{asked.pop('torch')}+cpu"
-    assert asked.items() <= locked.items()
-    assert locked.items() <= (asked | pins("constraints.txt")).items()
+    tested = pins("requirements.txt")
+    assert torch == f"{tested.pop('torch')}+cpu"
+    assert tested.items() <= locked.items()
+    assert locked.items() <= (tested | pins("constraints.txt")).items()
     for block in re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text("utf-8"))[1:]:
         assert re.fullmatch(r"\S+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n?", block), block
     assert "--require-hashes" in (ROOT / "Dockerfile").read_text("utf-8")
 
 
-def test_what_others_made_is_named_by_its_digest() -> None:
+def test_images_and_actions_of_others_are_pinned_by_digest() -> None:
     text = "\n".join(path.read_text("utf-8") for path in DEPLOY)
     images = re.findall(r"^(?:FROM|\s*(?:- )?image:) (\S+)", text, re.MULTILINE)
     others = [image for image in images if image != "attnviz"]
@@ -36,7 +36,7 @@ def test_what_others_made_is_named_by_its_digest() -> None:
 
 
 @pytest.mark.parametrize("path", [*DEPLOY, ROOT / "docs" / "operating.md"], ids=lambda path: path.name)
-def test_the_settings_and_probes_named_there_exist(path: Path) -> None:
+def test_the_named_settings_and_probes_exist(path: Path) -> None:
     code = "\n".join(file.read_text("utf-8") for file in (ROOT / "attnviz").rglob("*.py"))
     text = path.read_text("utf-8")
     assert [name for name in set(re.findall(r"ATTNVIZ_\w+", text)) if f'"{name}"' not in code] == []

@@ -1,4 +1,4 @@
-"""The README and the documentation keep their word."""
+"""The examples and commands in the README and the documentation work."""
 
 import doctest
 import re
@@ -23,26 +23,26 @@ PYTHON = ROOT / "docs" / "python.md"
 OUR_CALL = re.compile(r"^\| .* \| `(.+)` \| .*\|$", re.MULTILINE)
 
 
-def keeps_its_word(page: str) -> bool:
+def examples_pass(page: str) -> bool:
     examples = doctest.DocTestParser().get_doctest(page, {}, "page", None, 0)
     results = doctest.DocTestRunner().run(examples)
     return results.attempted > 0 and results.failed == 0
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY, PYTHON], ids=lambda page: page.name)
-def test_the_python_examples_give_what_they_say(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_examples_are_correct(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # they write files
-    assert keeps_its_word(page.read_text("utf-8"))
+    assert examples_pass(page.read_text("utf-8"))
 
 
-def test_our_calls_beside_those_of_other_tools_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_in_the_comparison_with_other_tools_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # one writes a file
     page = COMING_FROM.read_text("utf-8")
     calls = OUR_CALL.findall(page)
     assert len(calls) == len(re.findall(r"^\| `", page, re.MULTILINE))  # each row has one
-    assert keeps_its_word(page + "".join(f"\n>>> _ = {call}" for call in calls))
+    assert examples_pass(page + "".join(f"\n>>> _ = {call}" for call in calls))
 
 
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_the_commands_exist_with_their_options(page: Path, capsys: pytest.Captur
     capsys.readouterr()
 
 
-def test_no_page_has_code_that_is_not_run() -> None:
+def test_no_page_has_untested_code() -> None:
     pages = [
         file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, GALLERY, COMING_FROM, PYTHON}
     ]
@@ -83,7 +83,7 @@ def test_no_page_has_code_that_is_not_run() -> None:
         assert set(re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE)) == {"pycon"}
 
 
-def test_the_reference_has_all_public_names() -> None:
+def test_the_reference_lists_all_public_names() -> None:
     listed = re.findall(
         r"^::: attnviz\.(\S+)$", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""Steps of generate as one square, and tokens as the text that they make; worked out by hand."""
+"""The steps of generate become one square matrix, and tokens become a text; with known results."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from attnviz.errors import InvalidTrace
 from attnviz.export.report.page import report
 from attnviz.trace import Trace
 
-# Of two tokens that are read, and of two that are written.
+# The weights of two tokens of the prompt, and of two generated tokens.
 PROMPT = [[1, 0], [0.5, 0.5]]
 THIRD = [0.25, 0.25, 0.5]
 FOURTH = [0.125, 0.125, 0.25, 0.5]
@@ -20,38 +20,34 @@ SQUARE: list[list[float]] = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.5, 0
 
 
 def step(rows: Any, keys: int | None = None) -> Any:
-    """A layer of one head, [1, 1, query, key], with columns of 0 behind the others."""
+    """Return the weights of one layer with one head, [1, 1, query, key], padded with columns of 0."""
     array = np.array(rows, np.float32)[None, None]
     return np.pad(array, ((0, 0), (0, 0), (0, 0), (0, (keys or array.shape[3]) - array.shape[3])))
 
 
 STEPS = {
     "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
-    "without a cache": [
-        step(PROMPT),
-        step([row[:3] for row in SQUARE[:3]]),
-        step(SQUARE),
-    ],
+    "without a cache": [step(PROMPT), step([row[:3] for row in SQUARE[:3]]), step(SQUARE)],
     "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
     "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
 }
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # the last is written, and nothing attends to it
-def test_steps_are_one_square(steps: list[Any], tokens: str) -> None:
+@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # a generated last token to which no token attends
+def test_steps_become_one_square_matrix(steps: list[Any], tokens: str) -> None:
     found = Trace.from_weights([(layer, layer) for layer in steps], tokens)
     assert found.stack("decoder").tolist() == [[SQUARE]] * 2
     assert found.text == "a b c d"
     assert not found.block("decoder").mask[0, 1]
 
 
-def test_a_sliding_window_keeps_the_last_keys() -> None:
+def test_keys_outside_a_sliding_window_have_weight_0() -> None:
     found = Trace.from_weights([(step([[1]]),), (step([[0.5, 0.5]]),), (step([[0.75, 0.25]]),)], "abc")
     assert found.stack().tolist() == [[[[1, 0, 0], [0.5, 0.5, 0], [0, 0.75, 0.25]]]]
 
 
-def test_steps_of_a_decoder_look_at_an_encoder() -> None:
+def test_steps_of_cross_attention_become_one_matrix() -> None:
     rows = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
     for cross in ([step(rows[:1]), step(rows[1:])], [step(rows[:1]), step(rows)]):
         found = Trace.from_weights(
@@ -66,7 +62,7 @@ def test_steps_of_a_decoder_look_at_an_encoder() -> None:
         assert (found.text, found.target) == ("le chien</s>", "<pad> the")
 
 
-def test_layers_without_weights_are_left_out_and_the_others_keep_their_numbers() -> None:
+def test_layers_without_weights_are_omitted_and_the_others_keep_their_numbers() -> None:
     for given in ([None, step(PROMPT), None, step(PROMPT)], [(None, step(PROMPT), None, step(PROMPT))]):
         found = Trace.from_weights(given, "ab")
         assert [block.layer for block in found.blocks] == [1, 3]
@@ -87,7 +83,7 @@ def test_layers_without_weights_are_left_out_and_the_others_keep_their_numbers()
         [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # another number of layers
     ],
 )
-def test_what_is_no_generation_of_one_text(steps: Any) -> None:
+def test_steps_that_are_not_of_one_text_are_refused(steps: Any) -> None:
     with pytest.raises(InvalidTrace, match=r"do not belong to a single text.*num_beams=1"):
         Trace.from_weights(steps, "abcd")
 
@@ -100,7 +96,7 @@ def test_what_is_no_generation_of_one_text(steps: Any) -> None:
         ([(None, None)], "There are no weights"),
     ],
 )
-def test_a_missing_step_is_noticed(steps: Any, message: str) -> None:
+def test_missing_steps_are_refused(steps: Any, message: str) -> None:
     with pytest.raises(InvalidTrace, match=message):
         Trace.from_weights(steps, "abc")
 
@@ -125,14 +121,14 @@ def test_a_missing_step_is_noticed(steps: Any, message: str) -> None:
         (torch.tensor([3, 17]), "3 17", ["3", "17"]),
     ],
 )
-def test_tokens_are_read_as_the_text_that_they_make(tokens: Any, text: str, labels: list[str | None]) -> None:
+def test_tokens_are_converted_to_text_and_labels(tokens: Any, text: str, labels: list[str | None]) -> None:
     found = Trace.from_weights(np.eye(len(tokens))[None, None], tokens)
     assert found.text == text
     shown = queries_and_keys(found, "decoder")[0].labels
     assert [label for label, wanted in zip(shown, labels, strict=True) if wanted] == [*filter(None, labels)]
 
 
-def test_the_second_sentence_begins_where_it_is_said_to() -> None:
+def test_the_second_sentence_begins_at_the_given_token() -> None:
     tokens = ["[CLS]", "dog", "##s", "[SEP]", "cat", "[SEP]"]
     found = Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=np.int64(4))
     assert (found.text, found.second) == ("[CLS] dogs [SEP]", "cat [SEP]")
@@ -140,6 +136,6 @@ def test_the_second_sentence_begins_where_it_is_said_to() -> None:
     assert [token.word for token in found.tokens] == [0, 1, 1, 2, 3, 4]
     assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
     assert "read together with" in attnviz.show(found).page
-    for wrong in (0, 6, -1):
-        with pytest.raises(InvalidTrace, match=f"second is {wrong}; .* from 1 to 5"):
-            Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=wrong)
+    for place in (0, 6, -1):
+        with pytest.raises(InvalidTrace, match=f"second is {place}; .* from 1 to 5"):
+            Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=place)

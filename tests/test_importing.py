@@ -1,4 +1,4 @@
-"""Packages that are missing are named in an error; versions that are not tested give a warning."""
+"""Errors about missing packages and warnings about untested versions."""
 
 import re
 from importlib import metadata
@@ -9,11 +9,11 @@ from attnviz import importing
 from attnviz.errors import AttnvizError
 
 
-@pytest.mark.parametrize("outside", [">=99", "<1", ">=0.5,<1"])
-def test_a_version_that_is_not_tested_gives_a_warning(outside: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(importing.EXTRAS, "torch", ("torch>=2", f"transformers{outside}"))
+@pytest.mark.parametrize("requirement", [">=99", "<1", ">=0.5,<1"])
+def test_an_untested_version_gives_a_warning(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(importing.EXTRAS, "torch", ("torch>=2", f"transformers{requirement}"))
     found = metadata.version("transformers")
-    warning = f"attnviz is tested with transformers{outside}, and transformers {found} is installed."
+    warning = f"attnviz is tested with transformers{requirement}, and transformers {found} is installed."
     with pytest.warns(UserWarning, match=f"^{re.escape(warning)}$"), importing.gate:
         pass
 
@@ -29,12 +29,12 @@ def test_a_version_that_is_not_tested_gives_a_warning(outside: str, monkeypatch:
         ("0.9", "torch", True),
     ],
 )
-def test_versions_compare_number_by_number(version: str, requirement: str, tested: bool) -> None:
+def test_versions_are_compared_number_by_number(version: str, requirement: str, tested: bool) -> None:
     assert importing._within(version, requirement) is tested
 
 
-def test_all_that_an_extra_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_all_missing_packages_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "app", ("nobodys>=1,<2", "numpy>=2", "none-such>=3"))
-    said = "its extra [app], needs nobodys>=1,<2 and none-such>=3, which are not installed."
-    with pytest.raises(AttnvizError, match=re.escape(said)):
+    message = "its extra [app], needs nobodys>=1,<2 and none-such>=3, which are not installed."
+    with pytest.raises(AttnvizError, match=re.escape(message)):
         importing.need_extra("app")

@@ -1,4 +1,4 @@
-"""attnviz as a package: what it asks for, and that the wheel alone is enough."""
+"""The package: its requirements, its extras, and the wheel."""
 
 import re
 import subprocess
@@ -23,37 +23,37 @@ from tests.browser.server import ROOT, Server, running
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = {
-    name: [each for each in asked if not each.startswith("attnviz[")]
-    for name, asked in PROJECT["optional-dependencies"].items()
+    name: [each for each in required if not each.startswith("attnviz[")]
+    for name, required in PROJECT["optional-dependencies"].items()
 }
 RANGES = [Requirement(each) for each in chain(PROJECT["dependencies"], *EXTRAS.values())]
 PAGES = ["", *(file.stem for file in (ROOT / "pages").glob("*.py") if file.stem != "explore")]
 
 
 def pins(*files: str) -> dict[str, str]:
-    """The pinned version of each package."""
+    """Return the pinned version of each package."""
     text = "\n".join((ROOT / file).read_text("utf-8") for file in files)
     return {canonicalize_name(name): pin for name, pin in re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE)}
 
 
-def test_what_is_pinned_lies_in_the_ranges_and_each_package_is_in_one_place() -> None:
+def test_each_requirement_is_pinned_once_to_a_version_in_its_range() -> None:
     pinned = pins("requirements.txt", "requirements-ray.txt")
     assert sorted(canonicalize_name(each.name) for each in RANGES) == sorted(pinned)
     assert [each for each in RANGES if pinned[canonicalize_name(each.name)] not in each.specifier] == []
 
 
-def test_what_is_looked_at_before_an_import_is_what_the_package_asks_for() -> None:
-    assert {name: [*asked] for name, asked in importing.EXTRAS.items()} == {
-        name: asked for name, asked in EXTRAS.items() if name != "model"
+def test_the_extras_in_the_code_are_those_of_the_package() -> None:
+    assert {name: [*required] for name, required in importing.EXTRAS.items()} == {
+        name: required for name, required in EXTRAS.items() if name != "model"
     }
 
 
-def test_the_version_is_the_one_to_cite() -> None:
+def test_the_version_equals_the_one_in_the_citation_file() -> None:
     assert f"\nversion: {attnviz.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def only_with(*packages: str, code: str) -> str:
-    """What the code prints where no other package than these can be imported."""
+    """Return the output of code that can import only these packages."""
     refusing = (
         "import sys\n"
         "class Refuse:\n"
@@ -68,7 +68,7 @@ def only_with(*packages: str, code: str) -> str:
     return ran.stdout
 
 
-def test_given_weights_need_numpy_alone(tmp_path: Path) -> None:
+def test_given_weights_need_only_numpy(tmp_path: Path) -> None:
     code = (
         "import attnviz, numpy as np\n"
         "trace = attnviz.Trace.from_weights(np.full((2, 3, 5, 5), 0.2), list('abcde'))\n"
@@ -83,7 +83,7 @@ def test_given_weights_need_numpy_alone(tmp_path: Path) -> None:
     assert (tmp_path / "picture.svg").read_text("utf-8").startswith("<svg")
 
 
-def test_what_needs_torch_says_which_extra_brings_it() -> None:
+def test_the_error_without_torch_names_the_extra() -> None:
     code = (
         "import importlib.metadata as metadata, attnviz\n"
         "def version(name): raise metadata.PackageNotFoundError(name)\n"
@@ -94,7 +94,7 @@ def test_what_needs_torch_says_which_extra_brings_it() -> None:
     assert "its extra [torch], needs torch" in only_with("numpy", code=code)
 
 
-def test_tracing_needs_no_extra_but_torch_and_the_model() -> None:
+def test_tracing_needs_only_the_extra_torch_and_the_model() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('streamlit', 'plotly', 'cachetools', 'pandas', 'PIL', "
         "'ray'))); import attnviz; print(attnviz.show(attnviz.trace('The dog slept.')))"
@@ -106,46 +106,46 @@ def test_tracing_needs_no_extra_but_torch_and_the_model() -> None:
 @pytest.mark.everything
 def test_the_wheel_alone_serves_all_pages_in_an_empty_folder(tmp_path: Path) -> None:
     python = installed(tmp_path)
-    here = tmp_path / "here"
-    here.mkdir()
+    empty = tmp_path / "empty"
+    empty.mkdir()
 
-    def say(*command: str | Path) -> str:
-        return subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout
+    def output(*command: str | Path) -> str:
+        return subprocess.run(command, cwd=empty, capture_output=True, text=True, check=True).stdout
 
-    assert say(python.with_name("attnviz"), "--version") == f"attnviz {attnviz.__version__}\n"
-    assert "encoder: 6 tokens, 6 layers" in say(python.with_name("attnviz"), "trace", "The dog slept.")
-    where = "import attnviz; print(attnviz.__file__)"
-    assert Path(say(python, "-c", where).strip()).is_relative_to(tmp_path)
+    assert output(python.with_name("attnviz"), "--version") == f"attnviz {attnviz.__version__}\n"
+    assert "encoder: 6 tokens, 6 layers" in output(python.with_name("attnviz"), "trace", "The dog slept.")
+    print_path = "import attnviz; print(attnviz.__file__)"
+    assert Path(output(python, "-c", print_path).strip()).is_relative_to(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
-    with running(home, (python.with_name("attnviz"), "app"), here) as server:
+    with running(home, (python.with_name("attnviz"), "app"), empty) as server:
         assert [(page, error) for page in PAGES for error in errors(server, page)] == []
         assert server.tracebacks() == []
-        assert "URL: http://localhost:" in server.log.read_text("utf-8")  # so says .streamlit/config.toml
-    assert [*here.iterdir()] == []
+        assert "URL: http://localhost:" in server.log.read_text("utf-8")  # as set in .streamlit/config.toml
+    assert [*empty.iterdir()] == []
 
 
 def installed(folder: Path) -> Path:
-    """The Python of a new environment with the wheel; what the wheel asks for is taken from this one."""
+    """Return the Python of a new environment with the wheel; its requirements come from this environment."""
     source = folder / "source"
     for name in ("attnviz", "pages", ".streamlit"):
         copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
     for name in ("app.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         copy(ROOT / name, source)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    alone = ["--no-deps", "--no-index"]
-    subprocess.run([*pip, "wheel", *alone, "--no-build-isolation", "-w", folder, source], check=True)
+    offline = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", folder, source], check=True)
     venv.create(folder / "env", symlinks=True)
     python = folder / "env" / "bin" / "python"
     [wheel] = folder.glob("*.whl")
-    subprocess.run([*pip, "--python", python, "install", *alone, wheel], check=True)
-    own = sysconfig.get_path("purelib", vars={"base": str(folder / "env")})
-    (Path(own) / "theirs.pth").write_text(f"{sysconfig.get_path('purelib')}\n", "utf-8")
+    subprocess.run([*pip, "--python", python, "install", *offline, wheel], check=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(folder / "env")})
+    (Path(packages) / "theirs.pth").write_text(f"{sysconfig.get_path('purelib')}\n", "utf-8")
     return python
 
 
 def errors(server: Server, page: str) -> list[str]:
-    """What a page says in red to a visitor who opens it."""
+    """Return the error messages of a page when it is opened."""
     found: list[str] = []
     with server.websocket(server.url) as visit:
         visit.send(BackMsg(rerun_script=ClientState(page_name=page)).SerializeToString())

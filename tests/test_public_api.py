@@ -14,7 +14,7 @@ from attnviz.models import catalogue
 HEAVY = ("torch", "transformers", "tokenizers", "streamlit", "plotly", "pandas")
 
 
-def test_importing_loads_nothing_heavy() -> None:
+def test_importing_attnviz_loads_no_large_library() -> None:
     code = f"import attnviz, sys; attnviz.models(); print([name for name in {HEAVY} if name in sys.modules])"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
@@ -41,7 +41,7 @@ print("transformers" in sys.modules, outside)
 """
 
 
-def test_one_thread_at_a_time_imports_transformers_for_our_own_models() -> None:
+def test_transformers_is_imported_under_the_import_lock() -> None:
     run = subprocess.run([sys.executable, "-c", IMPORTS], stdout=subprocess.PIPE, text=True, check=True)
     assert run.stdout == "True set()\n"
 
@@ -66,14 +66,14 @@ TIRED = "The dog did not cross the road as it was too tired."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 
-def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_a_folder_even_if_a_model_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(catalogue.MINILM.folder.parent)
     with pytest.raises(attnviz.UnknownModel, match="no folder"):
         attnviz.trace("The dog slept.", Path("minilm"))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"text": 5}, "must be a str or the token ids"),
         ({"text": ["a", "b"]}, "must be a str or the token ids"),
@@ -87,9 +87,9 @@ def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pyte
         ({"writing": 20}, "writing must be a Writing"),
     ],
 )
-@pytest.mark.parametrize("ask", [attnviz.trace, attnviz.predictions])
-def test_what_is_of_another_type_is_told_what_is_needed(
-    ask: Callable[..., object], arguments: dict[str, Any], said: str
+@pytest.mark.parametrize("function", [attnviz.trace, attnviz.predictions])
+def test_wrong_types_are_refused(
+    function: Callable[..., object], arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(TypeError, match=said):
-        ask(**({"text": "A dog.", "model": "minilm"} | arguments))
+    with pytest.raises(TypeError, match=message):
+        function(**({"text": "A dog.", "model": "minilm"} | arguments))

@@ -1,4 +1,4 @@
-"""What no file of the project may contain, whoever wrote it."""
+"""Rules for all files of the project: no machine paths, no unsafe calls, pinned requirements."""
 
 import ast
 import importlib.util
@@ -12,7 +12,7 @@ from attnviz.models import catalogue
 
 ROOT = Path(__file__).parents[1]
 
-HIDDEN_BUT_OURS = {
+TRACKED_HIDDEN = {
     ".ci",
     ".dockerignore",
     ".github",
@@ -25,19 +25,19 @@ MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts
 BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
-def ours(folder: Path) -> Iterator[Path]:
-    """Every file of the project below a folder; what tools make is left out."""
+def project_files(folder: Path) -> Iterator[Path]:
+    """Yield every file of the project in a folder, except files that tools make."""
     for path in sorted(folder.iterdir()):
-        hidden = path.name.startswith(".") and path.name not in HIDDEN_BUT_OURS
+        hidden = path.name.startswith(".") and path.name not in TRACKED_HIDDEN
         if hidden or path.name in MADE_BY_TOOLS or path.suffix == ".egg-info":
             continue
         if path.is_dir():
-            yield from ours(path)
+            yield from project_files(path)
         elif path.suffix not in BINARY:
             yield path.relative_to(ROOT)
 
 
-FILES = list(ours(ROOT))
+FILES = list(project_files(ROOT))
 PYTHON = [path for path in FILES if path.suffix == ".py"]
 APP = [path for path in PYTHON if path.parts[0] in {"app.py", "attnviz", "pages"}]
 FOR_NODE = {"build.js", "eslint.config.js", "tests"}
@@ -49,7 +49,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/~$-])/(home|root|Users|work|mnt|srv|opt/[a
 
 
 def unsafe_python(source: str) -> list[str]:
-    """Calls and imports that run or unpack what a stranger may have written."""
+    """Return calls and imports that could execute code from an untrusted file or text."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -58,16 +58,16 @@ def unsafe_python(source: str) -> list[str]:
             found += sorted(roots & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"})
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
-            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            arguments = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
             if name == "torch.load":
                 found.append("torch.load reads pickles")
-            if given.get("allow_pickle") == "True":
+            if arguments.get("allow_pickle") == "True":
                 found.append(f"{name} allows pickles")
-            if given.get("unsafe_allow_html", "False") != "False":
+            if arguments.get("unsafe_allow_html", "False") != "False":
                 found.append(f"{name} allows HTML")
-            if name.endswith(".from_pretrained") and given.get("trust_remote_code") != "False":
+            if name.endswith(".from_pretrained") and arguments.get("trust_remote_code") != "False":
                 found.append(f"{name} without trust_remote_code=False")
-            if name.endswith("Model.from_pretrained") and given.get("use_safetensors") != "True":
+            if name.endswith("Model.from_pretrained") and arguments.get("use_safetensors") != "True":
                 found.append(f"{name} without use_safetensors=True")
     return found
 
@@ -75,22 +75,22 @@ def unsafe_python(source: str) -> list[str]:
 UNSAFE_IN_BROWSER = re.compile(
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|importScripts|XMLHttpRequest)\b"
     r"|\bnew Function\b|\bfetch\(|\bimport\((?!\"\.{1,2}/)|@import"
-    r"|^\s*(import\b|export\b.*\bfrom\b).*['\"`](?!\.{1,2}/).*['\"`];$"  # but what is ours
+    r"|^\s*(import\b|export\b.*\bfrom\b).*['\"`](?!\.{1,2}/).*['\"`];$"  # except our own files
     r"|['\"`(]\s*(https?:)?//(?!www\.w3\.org/)\w|url\((?!['\"]?(data:|#))",
     re.MULTILINE,
 )
 
 
-def test_no_file_knows_the_machine_it_was_written_on() -> None:
+def test_no_file_contains_a_machine_path() -> None:
     assert [path for path in FILES if MACHINE_PATH.search((ROOT / path).read_text("utf-8"))] == []
 
 
-def test_the_app_runs_nothing_that_a_stranger_wrote() -> None:
+def test_the_app_has_no_unsafe_calls() -> None:
     found = {path: unsafe_python((ROOT / path).read_text("utf-8")) for path in APP}
     assert {path: calls for path, calls in found.items() if calls} == {}
 
 
-def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
+def test_the_widgets_write_no_html_and_contact_no_other_server() -> None:
     texts = {path: (ROOT / path).read_text("utf-8") for path in BROWSER}
     for path in BROWSER:  # the static site loads its own files, and its policy lets it load no others
         if path.parts[0] == "attnviz" and path.name in FETCHING:
@@ -100,7 +100,7 @@ def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
 
 
 def unpinned(line: str) -> bool:
-    """True for a line of a requirements file that leaves the version to the day of the installation."""
+    """Return whether a line of a requirements file does not pin an exact version."""
     line = line.partition("#")[0].strip()
     return bool(line) and not re.fullmatch(r"[A-Za-z][\w.-]*==\d[\w.]*", line)
 
@@ -110,14 +110,14 @@ def test_every_requirement_is_pinned() -> None:
     assert [(path, line) for path in REQUIREMENTS for line in lines[path] if unpinned(line)] == []
 
 
-def test_every_package_of_npm_is_pinned_and_the_lock_file_names_no_server() -> None:
+def test_every_npm_package_is_pinned_and_the_lock_file_names_no_server() -> None:
     packages = json.loads((ROOT / "package.json").read_text("utf-8"))["devDependencies"]
     assert [version for version in packages.values() if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text("utf-8")
 
 
-def test_what_the_image_runs_while_it_is_built_can_be_imported() -> None:
-    """The image is not built here, so a module that moved would be missed."""
+def test_the_imports_in_the_dockerfile_exist() -> None:
+    """The tests do not build the image, so they would not notice a renamed module."""
     [code] = re.findall(r'python -c "(from .*)"$', (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     names = [(node.module or "", each.name) for node in imports for each in node.names]

@@ -26,8 +26,8 @@ ENCODED, DECODED = QUERIES, KEYS
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-def made(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Trace:
-    """An encoder–decoder's trace: three kinds of blocks, with and without bias and projection."""
+def random_trace(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Trace:
+    """A trace of an encoder–decoder with random arrays; some blocks have a bias and a projection."""
     random = np.random.default_rng(seed)
 
     def tokens(count: int) -> tuple[Token, ...]:
@@ -45,7 +45,9 @@ def made(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Tra
             layer=layer,
             query_tokens=tokens(queries),
             key_tokens=tokens(keys),
-            weights=random.random((HEADS, queries, keys)).astype(np.float32),  # of a model that is nobody's
+            weights=random.random((HEADS, queries, keys)).astype(
+                np.float32
+            ),  # the weights need not follow from the other arrays
             scale=float(random.random()),
         )
 
@@ -65,31 +67,31 @@ def made(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Tra
     )
 
 
-def written(trace: Trace) -> bytes:
+def to_bytes(trace: Trace) -> bytes:
     file = io.BytesIO()
     trace.save(file)
     return file.getvalue()
 
 
-def read(content: bytes) -> Trace:
+def from_bytes(content: bytes) -> Trace:
     return Trace.load(io.BytesIO(content))
 
 
-def to_the_bit(one: object, other: object) -> bool:
+def identical(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
     return one == other
 
 
 def same(one: Trace, other: Trace) -> bool:
-    """Every field equal, the arrays to the bit, what the models computed too."""
+    """Whether all fields are equal; arrays, including the computed ones, must be bit-identical."""
     of_traces = [field.name for field in fields(Trace) if field.name != "blocks"]
     of_blocks = [field.name for field in fields(Block)]
     return (
         all(getattr(one, name) == getattr(other, name) for name in of_traces)
         and len(one.blocks) == len(other.blocks)
         and all(
-            to_the_bit(getattr(a, name), getattr(b, name))
+            identical(getattr(a, name), getattr(b, name))
             for a, b in zip(one.blocks, other.blocks, strict=True)
             for name in (*of_blocks, "scores", "output")
         )
@@ -97,50 +99,50 @@ def same(one: Trace, other: Trace) -> bool:
 
 
 @given(st.integers(0, 2**32 - 1), TEXTS, st.booleans())
-def test_what_was_written_is_read(seed: int, text: str, with_more: bool) -> None:
-    trace = made(seed, text, with_more)
-    again = read(written(trace))
-    assert same(again, trace)
-    assert written(again) == written(trace)
-    assert not same(again, made(seed + 1, text, with_more))
+def test_a_saved_trace_is_loaded_unchanged(seed: int, text: str, with_more: bool) -> None:
+    trace = random_trace(seed, text, with_more)
+    loaded = from_bytes(to_bytes(trace))
+    assert same(loaded, trace)
+    assert to_bytes(loaded) == to_bytes(trace)
+    assert not same(loaded, random_trace(seed + 1, text, with_more))
 
 
-def test_what_was_read_can_be_sent_to_another_process() -> None:
-    again: Trace = pickle.loads(pickle.dumps(read(written(made(1)))))  # noqa: S301 - our own
-    assert same(again, made(1))
+def test_a_loaded_trace_can_be_pickled() -> None:
+    unpickled: Trace = pickle.loads(pickle.dumps(from_bytes(to_bytes(random_trace(1)))))  # noqa: S301 - our own data
+    assert same(unpickled, random_trace(1))
 
 
-def test_sinks_are_written() -> None:
-    trace = made(2)
+def test_sinks_are_saved() -> None:
+    trace = random_trace(2)
     sinks = np.array([-1.5, 0.25], np.float32)
-    sunk = replace(trace, blocks=tuple(replace(block, sinks=sinks) for block in trace.blocks))
-    assert same(read(written(sunk)), sunk)
-    for wrong in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
+    with_sinks = replace(trace, blocks=tuple(replace(block, sinks=sinks) for block in trace.blocks))
+    assert same(from_bytes(to_bytes(with_sinks)), with_sinks)
+    for invalid in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
         with pytest.raises(InvalidTrace, match="sinks"):
-            replace(trace.blocks[0], sinks=wrong)
+            replace(trace.blocks[0], sinks=invalid)
 
 
-def test_what_blocks_share_is_kept_once_and_shared_again() -> None:
-    trace = made(3)
+def test_a_shared_mask_is_saved_once_and_shared_after_loading() -> None:
+    trace = random_trace(3)
     one, other = trace.blocks[0], replace(trace.blocks[1], mask=trace.blocks[0].mask)
-    unshared = len(written(replace(trace, blocks=(one, trace.blocks[1]))))
-    content = written(replace(trace, blocks=(one, other)))
+    unshared = len(to_bytes(replace(trace, blocks=(one, trace.blocks[1]))))
+    content = to_bytes(replace(trace, blocks=(one, other)))
     assert unshared - len(content) > one.mask.nbytes
-    again = read(content)
-    assert same(again, replace(trace, blocks=(one, other)))
-    assert again.blocks[0].mask is again.blocks[1].mask
+    loaded = from_bytes(content)
+    assert same(loaded, replace(trace, blocks=(one, other)))
+    assert loaded.blocks[0].mask is loaded.blocks[1].mask
 
 
-def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_no_ending_is_added_to_the_path(tmp_path: Path) -> None:
     for path in (tmp_path / "a trace", str(tmp_path / "b.npz")):
-        made(1).save(path)
-        assert same(Trace.load(path), made(1))
+        random_trace(1).save(path)
+        assert same(Trace.load(path), random_trace(1))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a trace", "b.npz"]
 
 
-def test_anybody_with_numpy_can_read_it() -> None:
-    trace = made(4)
-    with np.load(io.BytesIO(written(trace)), allow_pickle=False) as archive:
+def test_numpy_can_read_a_saved_trace() -> None:
+    trace = random_trace(4)
+    with np.load(io.BytesIO(to_bytes(trace)), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
         assert (header["format"], header["version"], header["text"]) == ("attnviz trace", 3, trace.text)
         names = [block["name"] for block in header["blocks"]]
@@ -152,15 +154,15 @@ def test_anybody_with_numpy_can_read_it() -> None:
             assert np.array_equal(archive[described["mask"]], block.mask)
 
 
-def unpacked(content: bytes) -> dict[str, bytes]:
+def unzipped(content: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-MEMBERS = unpacked(written(made(6)))
+MEMBERS = unzipped(to_bytes(random_trace(6)))
 
 
-def packed(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
+def zipped(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
         for name, content in members.items():
@@ -175,7 +177,7 @@ def as_npy(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def with_array(name: str, array: np.ndarray[Any, Any]) -> bytes:
-    return packed(MEMBERS | {f"{name}.npy": as_npy(array)})
+    return zipped(MEMBERS | {f"{name}.npy": as_npy(array)})
 
 
 def with_header(**changes: Any) -> bytes:
@@ -187,24 +189,24 @@ def with_header(**changes: Any) -> bytes:
             place = place[parent]
         place[last] = changed
     encoded = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    return packed(MEMBERS | {"header.npy": as_npy(encoded)})
+    return zipped(MEMBERS | {"header.npy": as_npy(encoded)})
 
 
-class Exploding:
-    """What a pickle in a file would do when it is opened."""
+class FailsOnUnpickling:
+    """An object whose pickle fails the test when it is loaded."""
 
     def __reduce__(self) -> Any:
         return (pytest.fail, ("a pickle was opened",))
 
 
-def refused(content: bytes, said: str = "damaged") -> None:
-    with little_memory(), pytest.raises(InvalidTrace, match=said):
-        read(content)
+def assert_refused(content: bytes, message: str = "damaged") -> None:
+    with limited_memory(), pytest.raises(InvalidTrace, match=message):
+        from_bytes(content)
 
 
 @contextmanager
-def little_memory() -> Iterator[None]:
-    """Fails if more than 16 MiB are taken meanwhile."""
+def limited_memory() -> Iterator[None]:
+    """Fail if more than 16 MiB of memory are allocated inside the context."""
     tracemalloc.start()
     try:
         yield
@@ -213,30 +215,30 @@ def little_memory() -> Iterator[None]:
         tracemalloc.stop()
 
 
-def test_the_way_these_tests_damage_files_leaves_the_rest_alone() -> None:
-    assert same(read(with_header()), made(6))
-    assert same(read(with_array("encoder-1.query", made(6).blocks[0].query)), made(6))
+def test_the_helpers_change_only_the_given_part() -> None:
+    assert same(from_bytes(with_header()), random_trace(6))
+    assert same(from_bytes(with_array("encoder-1.query", random_trace(6).blocks[0].query)), random_trace(6))
 
 
-def test_foreign_files_are_refused() -> None:
+def test_other_files_are_refused() -> None:
     for header in (b"{}", b"[1]", b"[" * 100_000):
-        refused(packed({"header.npy": as_npy(np.frombuffer(header, dtype=np.uint8))}))
-    for array in (np.array([Exploding()], dtype=object), np.zeros(3)):
-        refused(packed({"header.npy": as_npy(array)}))
-    refused(packed({"header.npy": b""}))
-    refused(packed({"word/document.xml": b"<w/>"}))
-    refused(packed({}))
+        assert_refused(zipped({"header.npy": as_npy(np.frombuffer(header, dtype=np.uint8))}))
+    for array in (np.array([FailsOnUnpickling()], dtype=object), np.zeros(3)):
+        assert_refused(zipped({"header.npy": as_npy(array)}))
+    assert_refused(zipped({"header.npy": b""}))
+    assert_refused(zipped({"word/document.xml": b"<w/>"}))
+    assert_refused(zipped({}))
     text = b"a text that is longer than 22 bytes are"
     for content in (b"", b"PK", b"\x89PNG\r\n\x1a\n" + bytes(100), text, as_npy(np.zeros(3))):
-        refused(
+        assert_refused(
             content, r"attnviz wrote: it is not an NPZ file, .* truncated\.$"
-        )  # in words, without internals
+        )  # a readable message without internal details
 
 
-def test_arrays_other_than_the_described_are_refused() -> None:
+def test_arrays_that_differ_from_the_header_are_refused() -> None:
     shape = (HEADS, ENCODED, D_HEAD)
     for array in (
-        np.array([Exploding()] * math.prod(shape), dtype=object).reshape(shape),
+        np.array([FailsOnUnpickling()] * math.prod(shape), dtype=object).reshape(shape),
         np.zeros(shape),
         np.zeros(shape, dtype=">f4"),
         np.zeros(shape, dtype=np.uint8),
@@ -246,14 +248,16 @@ def test_arrays_other_than_the_described_are_refused() -> None:
         np.zeros((HEADS, ENCODED + 1, D_HEAD), dtype=np.float32),
         np.zeros((), dtype=np.float32),
     ):
-        refused(with_array("encoder-1.query", array), "damaged|has shape|dimensions")
-    for wrong in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
-        refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is not an array")
+        assert_refused(with_array("encoder-1.query", array), "damaged|has shape|dimensions")
+    for content in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
+        assert_refused(
+            zipped(MEMBERS | {"encoder-1.query.npy": content}), "encoder-1.query.npy is not an array"
+        )
 
 
 TOKEN = {"text": "", "id": 0, "start": 0, "end": 0, "word": None, "special": False, "sentence": 0}
 
-WRONG: tuple[dict[str, Any], ...] = (
+INVALID_HEADERS: tuple[dict[str, Any], ...] = (
     *({"model": 3}, {"target": []}, {"written": True}, {"written": -1}, {"edits": [2]}, {"more": 1}),
     *({"blocks": None}, {"blocks__0__kind": "sideways"}, {"blocks__0__kind": ["encoder"]}),
     *({"blocks__0__layer": 0}, {"blocks__0__layer": True}, {"blocks__0__layer": 2}),
@@ -264,103 +268,105 @@ WRONG: tuple[dict[str, Any], ...] = (
     *({"blocks__0__query_tokens": 9}, {"blocks__0__bias": "encoder-1.bias"}, {"blocks__1__d_model": 14}),
     *({"sequences__0": []}, {"sequences__0__0__special": 0}, {"sequences__0__0__text": ["long"] * 999}),
     *({"sequences__0__0__word": "0"}, {"sequences__0__0__sentence": 2}, {"sequences__0__0": None}),
-    # absurd sizes, for which no memory may be taken
+    # huge sizes, for which no memory may be allocated
     *({"blocks__0__heads": 10**9}, {"blocks__0__d_value": 10**30}, {"blocks__1__d_model": 10**9}),
     {"sequences__0": [TOKEN] * 5_000},
 )
 
 
-def test_a_header_that_is_wrong_is_refused() -> None:
-    for change in WRONG:
+def test_an_invalid_header_is_refused() -> None:
+    for change in INVALID_HEADERS:
         content = with_header(**change)
-        with little_memory(), pytest.raises(InvalidTrace) as error:
-            read(content)
+        with limited_memory(), pytest.raises(InvalidTrace) as error:
+            from_bytes(content)
         assert len(str(error.value)) < 200, change
 
 
-def test_a_file_of_another_version_is_told_from_a_damaged_one() -> None:
-    refused(with_header(version=1), r"version 1; this attnviz reads version 3\. Trace the text again")
-    refused(with_header(version="9" * 999), r"version '9+\.\.\.9+'; this")
-    refused(with_header(format="another"), "not a trace")
-    file = io.BytesIO()  # version 1 was packed
+def test_the_error_names_another_version() -> None:
+    assert_refused(with_header(version=1), r"version 1; this attnviz reads version 3\. Trace the text again")
+    assert_refused(with_header(version="9" * 999), r"version '9+\.\.\.9+'; this")
+    assert_refused(with_header(format="another"), "not a trace")
+    file = io.BytesIO()  # files of version 1 were compressed
     np.savez_compressed(file, allow_pickle=False, header=np.frombuffer(b'{"version": 1}', np.uint8))
-    refused(file.getvalue(), "only in files before version 3")
+    assert_refused(file.getvalue(), "only in files before version 3")
 
 
-def test_a_trace_too_large_is_neither_written_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    content, file = written(made(6)), io.BytesIO()
-    for name, most, said in (
+def test_a_trace_that_is_too_large_is_neither_saved_nor_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    content, file = to_bytes(random_trace(6)), io.BytesIO()
+    for name, limit, message in (
         ("MAX_HEADER_BYTES", 2**10, "header claims"),
         ("MAX_BYTES", 2**12, r"claims 0 MiB of arrays; .* Trace a shorter text"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(trace_io, name, most)
-            refused(content, said)
-            with pytest.raises(InvalidTrace, match=said):
-                made(6).save(file)
+            patch.setattr(trace_io, name, limit)
+            assert_refused(content, message)
+            with pytest.raises(InvalidTrace, match=message):
+                random_trace(6).save(file)
     assert file.getvalue() == b""
 
 
-def test_what_unpacks_is_not_unpacked() -> None:
+def test_compressed_arrays_are_refused() -> None:
     for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         for name in ("header.npy", "encoder-1.query.npy"):
-            file = io.BytesIO(packed({key: value for key, value in MEMBERS.items() if key != name}))
+            file = io.BytesIO(zipped({key: value for key, value in MEMBERS.items() if key != name}))
             with zipfile.ZipFile(file, "a", compression) as archive:
                 archive.writestr(name, MEMBERS[name] + bytes(2**20))
-            refused(file.getvalue(), f"{name.removesuffix('.npy')} is compressed")
+            assert_refused(file.getvalue(), f"{name.removesuffix('.npy')} is compressed")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_an_entry_more_or_twice_is_refused() -> None:
-    for more in ("../../etc/passwd", "encoder-1.values.npy", "encoder-1.query.npy"):
-        file = io.BytesIO(written(made(6)))
+def test_additional_or_duplicate_entries_are_refused() -> None:
+    for name in ("../../etc/passwd", "encoder-1.values.npy", "encoder-1.query.npy"):
+        file = io.BytesIO(to_bytes(random_trace(6)))
         with zipfile.ZipFile(file, "a") as archive:
-            archive.writestr(more, MEMBERS["encoder-1.query.npy"])
-        refused(file.getvalue(), "its arrays differ from those in its header|the same name")
+            archive.writestr(name, MEMBERS["encoder-1.query.npy"])
+        assert_refused(file.getvalue(), "its arrays differ from those in its header|the same name")
 
 
-def test_a_list_of_contents_too_long_is_refused_unread() -> None:
+def test_a_directory_that_is_too_large_is_refused() -> None:
     entry = b"PK\x01\x02" + bytes(42)
     count = trace_io.MAX_DIRECTORY_BYTES // len(entry) + 1
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 2**16, count % 2**16, count * len(entry), 0, 0)
-    refused(entry * count + end, "directory claims")
-    refused(written(made(6))[:-22] + end, "directory claims")
+    assert_refused(entry * count + end, "directory claims")
+    assert_refused(to_bytes(random_trace(6))[:-22] + end, "directory claims")
 
 
-def test_a_list_of_contents_that_lies_takes_no_memory() -> None:
-    content = bytearray(written(made(6)))
+def test_wrong_sizes_in_the_directory_allocate_no_memory() -> None:
+    content = bytearray(to_bytes(random_trace(6)))
     for place in (content.index(b"PK\x01\x02"), content.rindex(b"PK\x01\x02")):
-        for lying in ([20], [24], [20, 24]):  # how long an entry is, packed and unpacked
+        for fields_changed in ([20], [24], [20, 24]):  # the compressed and uncompressed size of an entry
             changed = content.copy()
-            for field in lying:
+            for field in fields_changed:
                 changed[place + field : place + field + 4] = struct.pack("<L", 2**32 - 2)
-            refused(bytes(changed), "is compressed|its arrays claim")
+            assert_refused(bytes(changed), "is compressed|its arrays claim")
 
 
-WRITTEN = written(made(7))
+FILE_CONTENT = to_bytes(random_trace(7))
 
 
-PLACES = st.integers(0, len(WRITTEN) - 1) | st.integers(WRITTEN.index(b"PK\x01\x02"), len(WRITTEN) - 1)
+PLACES = st.integers(0, len(FILE_CONTENT) - 1) | st.integers(
+    FILE_CONTENT.index(b"PK\x01\x02"), len(FILE_CONTENT) - 1
+)
 
 
 @given(st.lists(st.tuples(PLACES, st.integers(1, 255)), min_size=1, max_size=3))
-def test_a_changed_byte_is_noticed_or_does_not_matter(changes: list[tuple[int, int]]) -> None:
-    content = bytearray(WRITTEN)
+def test_changed_bytes_are_detected_or_have_no_effect(changes: list[tuple[int, int]]) -> None:
+    content = bytearray(FILE_CONTENT)
     for place, change in changes:
         content[place] ^= change
-    noticed_or_the_same(bytes(content))
+    assert_refused_or_same(bytes(content))
 
 
-@given(st.integers(0, len(WRITTEN)), st.integers(0, len(WRITTEN)), st.binary(max_size=50))
-def test_a_part_that_is_replaced_is_noticed_or_does_not_matter(start: int, end: int, by: bytes) -> None:
-    noticed_or_the_same(WRITTEN[:start] + by + WRITTEN[end:])
+@given(st.integers(0, len(FILE_CONTENT)), st.integers(0, len(FILE_CONTENT)), st.binary(max_size=50))
+def test_a_replaced_part_is_detected_or_has_no_effect(start: int, end: int, by: bytes) -> None:
+    assert_refused_or_same(FILE_CONTENT[:start] + by + FILE_CONTENT[end:])
 
 
-def noticed_or_the_same(content: bytes) -> None:
-    """Never another error, never another trace, never much memory."""
-    with little_memory():
+def assert_refused_or_same(content: bytes) -> None:
+    """Check that reading gives the same trace or InvalidTrace, and allocates little memory."""
+    with limited_memory():
         try:
-            trace = read(content)
+            trace = from_bytes(content)
         except InvalidTrace:
             return
-    assert same(trace, made(7))
+    assert same(trace, random_trace(7))

@@ -1,4 +1,4 @@
-"""Traces of weights alone: of arrays, of lists, and of what transformers returns."""
+"""Traces made only of weights: from arrays, lists, and the outputs of transformers."""
 
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,15 @@ def random_weights(*shape: int) -> Floats:
     return weights
 
 
-def test_weights_of_any_kind_are_the_same_trace() -> None:
+def test_arrays_lists_and_tensors_give_the_same_trace() -> None:
     weights = random_weights(2, 3, 5, 5)
     expected = Trace.from_weights(weights, WORDS)
-    for given in (
+    for same_weights in (
         weights.tolist(),
         torch.tensor(weights),
         tuple(layer[None] for layer in torch.tensor(weights)),
     ):
-        assert np.array_equal(Trace.from_weights(given, WORDS).stack("encoder"), weights)
+        assert np.array_equal(Trace.from_weights(same_weights, WORDS).stack("encoder"), weights)
     assert np.array_equal(expected.stack("encoder"), weights)
     assert expected.text == "The tired dog sleeps now"
     tokens = expected.blocks[1].key_tokens
@@ -40,7 +40,7 @@ def test_weights_of_any_kind_are_the_same_trace() -> None:
     assert expected.blocks[0].mask.all()
 
 
-def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> None:
+def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
@@ -48,9 +48,9 @@ def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> Non
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
-    again = Trace.load(tmp_path / "alone.npz")
-    assert again.blocks[1].weights_alone
-    assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
+    loaded = Trace.load(tmp_path / "alone.npz")
+    assert loaded.blocks[1].weights_alone
+    assert np.array_equal(loaded.stack("encoder"), trace.stack("encoder"))
     table = attnviz.links_table(trace)
     assert len(table) == 2 * 3 * 5 * 5
     assert repr(attnviz.show(random_weights(2, 3, 5, 5), WORDS, head=2)) == (
@@ -62,9 +62,9 @@ def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
     trace = attnviz.trace("The dog slept.")
     for what in ("all", "attention"):
         trace.save(tmp_path / what, what=what)
-    again = Trace.load(tmp_path / "attention")
-    assert (again.text, again.tokens) == (trace.text, trace.tokens)
-    for one, other in zip(again.blocks, trace.blocks, strict=True):
+    loaded = Trace.load(tmp_path / "attention")
+    assert (loaded.text, loaded.tokens) == (trace.text, trace.tokens)
+    for one, other in zip(loaded.blocks, trace.blocks, strict=True):
         assert one.projection is None
         assert np.array_equal(one.scores, other.scores)
         assert np.array_equal(one.output, other.output)
@@ -74,7 +74,7 @@ def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
     assert not (tmp_path / "none.npz").exists()
 
 
-def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
+def test_rows_may_sum_to_less_than_1_if_there_is_a_sink(tmp_path: Path) -> None:
     weights = random_weights(2, 3, 5, 5) * np.linspace(0.2, 1, 5, dtype=np.float32)[:, None]
     with pytest.raises(
         InvalidTrace, match=r"weight of a sink, as in GPT-OSS, use Trace\.from_weights\(…, sink=True\)"
@@ -92,7 +92,7 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "message"),
     [
         ([], "There are no weights"),
         ((None, None), "There are no weights.*output_attentions=True"),
@@ -107,12 +107,12 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
         (random_weights(1, 2, 5, 5) / 2, r"Row \d of encoder layer 1, head 1 sums to 0\.5, not to 1\."),
     ],
 )
-def test_what_is_no_weights(weights: Any, said: str) -> None:
-    with pytest.raises(InvalidTrace, match=said):
+def test_invalid_weights_are_refused(weights: Any, message: str) -> None:
+    with pytest.raises(InvalidTrace, match=message):
         Trace.from_weights(weights, WORDS)
 
 
-def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
+def test_show_needs_tokens_for_weights_and_refuses_them_for_a_trace() -> None:
     weights = random_weights(2, 3, 5, 5)
     with pytest.raises(TypeError, match="A trace is needed, or weights with their tokens, not ndarray alone"):
         attnviz.show(weights)
@@ -123,9 +123,9 @@ def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
 
 @pytest.mark.parametrize("use_cache", [True, False])
 @pytest.mark.parametrize("family", ["gemma2", "t5"])
-def test_what_generate_returns_is_one_trace(folder_of: FolderOf, family: str, use_cache: bool) -> None:
-    paired = family == "t5"
-    auto = AutoModelForSeq2SeqLM if paired else AutoModelForCausalLM
+def test_the_output_of_generate_becomes_one_trace(folder_of: FolderOf, family: str, use_cache: bool) -> None:
+    is_encoder_decoder = family == "t5"
+    auto = AutoModelForSeq2SeqLM if is_encoder_decoder else AutoModelForCausalLM
     network: Any = auto.from_pretrained(folder_of(family), attn_implementation="eager")
     ids = torch.tensor([[5, 9, 7, 6, 8, 10]])
     generated = network.generate(
@@ -138,13 +138,17 @@ def test_what_generate_returns_is_one_trace(folder_of: FolderOf, family: str, us
         return_dict_in_generate=True,
         disable_compile=True,
     )
-    read = generated.sequences[:, :-1]
+    read_ids = generated.sequences[:, :-1]
     with torch.inference_mode():
-        once = network(
-            **({"input_ids": ids, "decoder_input_ids": read} if paired else {"input_ids": read}),
+        single_pass = network(
+            **(
+                {"input_ids": ids, "decoder_input_ids": read_ids}
+                if is_encoder_decoder
+                else {"input_ids": read_ids}
+            ),
             output_attentions=True,
         )
-    if paired:
+    if is_encoder_decoder:
         found = Trace.from_weights(
             generated.encoder_attentions,
             ids[0].tolist(),
@@ -152,8 +156,8 @@ def test_what_generate_returns_is_one_trace(folder_of: FolderOf, family: str, us
             cross=generated.cross_attentions,
             target_tokens=generated.sequences[0].tolist(),
         )
-        np.testing.assert_allclose(found.stack("cross"), torch.cat(once.cross_attentions), atol=1e-5)
+        np.testing.assert_allclose(found.stack("cross"), torch.cat(single_pass.cross_attentions), atol=1e-5)
     else:
         found = Trace.from_weights(generated.attentions, generated.sequences[0].tolist())
-    own = once.decoder_attentions if paired else once.attentions
-    np.testing.assert_allclose(found.stack("decoder"), torch.cat(own), atol=1e-5)
+    expected = single_pass.decoder_attentions if is_encoder_decoder else single_pass.attentions
+    np.testing.assert_allclose(found.stack("decoder"), torch.cat(expected), atol=1e-5)

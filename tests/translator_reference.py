@@ -1,4 +1,4 @@
-"""The translator once more, by numpy from its file alone; its attention can be changed by hand."""
+"""A second implementation of the translator, in numpy; its attention can be edited."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from attnviz.trained.vocabulary import END, START
 
 Array = NDArray[np.float64]
 Change = Callable[[str, Array], None]
-"""Is given the name of every attention and its weights, [head, query, key], and may write into them."""
+"""Gets the name of each attention and its weights, [head, query, key], and may modify them."""
 
 
-def nothing(name: str, weights: Array) -> None:
-    """Leaves the weights as they are."""
+def unchanged(name: str, weights: Array) -> None:
+    """Leave the weights unchanged."""
 
 
 def move(name: str, head: int, query: int, source: int, target: int) -> Change:
-    """What one row of one head gave to one key goes to another."""
+    """Return a change that moves the weight of one key to another, in one row of one head."""
 
-    def change(here: str, weights: Array) -> None:
-        if here == name and query < weights.shape[1]:  # a translation grows row by row
+    def change(attention: str, weights: Array) -> None:
+        if attention == name and query < weights.shape[1]:  # the decoder has fewer rows while it translates
             weights[head, query, target] += weights[head, query, source]
             weights[head, query, source] = 0
 
@@ -33,10 +33,10 @@ def move(name: str, head: int, query: int, source: int, target: int) -> Change:
 
 
 def ablate(name: str, head: int, query: int | None = None) -> Change:
-    """A head, or one of its rows, reads nothing."""
+    """Return a change that sets the weights of a head, or of one of its rows, to 0."""
 
-    def change(here: str, weights: Array) -> None:
-        if here == name:
+    def change(attention: str, weights: Array) -> None:
+        if attention == name:
             weights[head, slice(None) if query is None else slice(query, query + 1)] = 0
 
     return change
@@ -46,16 +46,18 @@ class Reference:
     """The network of Vaswani et al. 2017, figure 1, for one sentence.
 
     Args:
-        file: its numbers.
-        heads: how many each attention has.
+        file: the weights.
+        heads: the number of heads of each attention.
     """
 
     def __init__(self, file: Path, heads: int) -> None:
-        self.numbers = {name: array.astype(np.float64) for name, array in load_file(file).items()}
+        self.parameters = {name: array.astype(np.float64) for name, array in load_file(file).items()}
         self.heads = heads
 
-    def probabilities(self, english: Sequence[str], french: Sequence[str], change: Change = nothing) -> Array:
-        """[target, vocabulary], of the word after [START] and after each French word."""
+    def probabilities(
+        self, english: Sequence[str], french: Sequence[str], change: Change = unchanged
+    ) -> Array:
+        """Return [target, vocabulary], the probabilities of the word after [START] and each French word."""
         source = self._embed("source", ENGLISH.ids([*english, END]))
         for layer in range(self._count("encoder")):
             source = self._attend(f"encoder.layers.{layer}.attention", source, source, change)
@@ -66,10 +68,10 @@ class Reference:
             target = self._attend(f"{place}.attention", target, target, change, causal=True)
             target = self._attend(f"{place}.cross_attention", target, source, change)
             target = self._feed_forward(place, target)
-        return softmax(target @ self.numbers["target_embedding.table.weight"].T)
+        return softmax(target @ self.parameters["target_embedding.table.weight"].T)
 
-    def translate(self, english: Sequence[str], change: Change = nothing) -> tuple[str, ...]:
-        """The most probable word, again and again."""
+    def translate(self, english: Sequence[str], change: Change = unchanged) -> tuple[str, ...]:
+        """Translate by greedy decoding."""
         words: list[str] = []
         while len(words) < 2 * len(english):
             best = FRENCH.word(int(self.probabilities(english, words, change)[-1].argmax()))
@@ -79,19 +81,21 @@ class Reference:
         return tuple(words)
 
     def choice(
-        self, english: Sequence[str], french: Sequence[str], change: Change = nothing
+        self, english: Sequence[str], french: Sequence[str], change: Change = unchanged
     ) -> tuple[float, float]:
-        """How probable *il* and *elle* are where the French sentence has one of them."""
+        """Return the probabilities of *il* and *elle* at the place of the pronoun."""
         step = next(at for at, word in enumerate(french) if word in {"il", "elle"})
         row = self.probabilities(english, french, change)[step]
         il, elle = (float(row[number]) for number in FRENCH.ids(["il", "elle"]))
         return il, elle
 
     def _count(self, part: str) -> int:
-        return 1 + max(int(name.split(".")[2]) for name in self.numbers if name.startswith(f"{part}.layers"))
+        return 1 + max(
+            int(name.split(".")[2]) for name in self.parameters if name.startswith(f"{part}.layers")
+        )
 
     def _embed(self, text: str, ids: Sequence[int]) -> Array:
-        table = self.numbers[f"{text}_embedding.table.weight"]
+        table = self.parameters[f"{text}_embedding.table.weight"]
         size = table.shape[1]
         angles = np.arange(len(ids))[:, None] / 10000 ** (np.arange(0, size, 2) / size)
         positions = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(ids), size)
@@ -99,13 +103,13 @@ class Reference:
         return result
 
     def _linear(self, name: str, vectors: Array) -> Array:
-        result: Array = vectors @ self.numbers[f"{name}.weight"].T + self.numbers[f"{name}.bias"]
+        result: Array = vectors @ self.parameters[f"{name}.weight"].T + self.parameters[f"{name}.bias"]
         return result
 
     def _norm(self, name: str, vectors: Array) -> Array:
         centred = vectors - vectors.mean(axis=-1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
-        result: Array = scaled * self.numbers[f"{name}.norm.weight"] + self.numbers[f"{name}.norm.bias"]
+        result: Array = scaled * self.parameters[f"{name}.norm.weight"] + self.parameters[f"{name}.norm.bias"]
         return result
 
     def _attend(
@@ -131,7 +135,7 @@ class Reference:
 
 
 def softmax(scores: Array) -> Array:
-    """e to the power of each score, divided by the row's sum."""
+    """Return the softmax of each row."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     result: Array = powers / powers.sum(axis=-1, keepdims=True)
     return result
@@ -139,7 +143,7 @@ def softmax(scores: Array) -> Array:
 
 @cache
 def reference(variant: str = "guided", heads: int = 4) -> Reference:
-    """A translator that comes with attnviz, by the name of its file."""
+    """Load a translator that comes with attnviz, by its variant."""
     folder = Path(__file__).parents[1] / "attnviz" / "trained" / "translator" / "weights"
     return Reference(folder / f"{variant}.safetensors", heads)
 
@@ -149,7 +153,7 @@ class Forward:
     """A sentence and its translation.
 
     Attributes:
-        source: the English tokens, [END] included.
+        source: the English tokens, including [END].
         words: the French words.
         probabilities: [row, French word], of the next word.
         encoder: [layer, head, query, key]; cross: [head, row, source]; decoder: [head, row, target].
@@ -165,11 +169,11 @@ class Forward:
 
 @cache
 def translation(sentence: str, variant: str = "guided") -> Forward:
-    """The translation, word by word, every word from all of the sentence anew."""
+    """Translate a sentence, and record all probabilities and weights of the translation."""
     english = sentence.lower().strip(".").split()
     words = reference(variant).translate(english)
-    seen: dict[str, Array] = {}
-    probabilities = reference(variant).probabilities(english, words, seen.__setitem__)
-    layers = [weights for name, weights in seen.items() if name.startswith("encoder")]
-    cross, decoder = (seen[f"decoder.layers.0.{name}"] for name in ("cross_attention", "attention"))
+    recorded: dict[str, Array] = {}
+    probabilities = reference(variant).probabilities(english, words, recorded.__setitem__)
+    layers = [weights for name, weights in recorded.items() if name.startswith("encoder")]
+    cross, decoder = (recorded[f"decoder.layers.0.{name}"] for name in ("cross_attention", "attention"))
     return Forward((*english, END), words, probabilities, np.stack(layers), cross, decoder)

@@ -32,13 +32,13 @@ def phrases_in(text: str, avoided: dict[str, str]) -> Counter[str]:
 
 
 def names_in(text: str, parts: list[str]) -> Counter[str]:
-    """Count the identifiers of several words that have one of these among them."""
+    """Count the identifiers of several words that contain one of these words."""
     found = Counter(_NAME.findall(text))
     return Counter({name: n for name, n in found.items() if set(name.lower().split("_")) & set(parts)})
 
 
 def main() -> int:
-    """Print what exceeds a maximum, and where; with `--list`, all that was found. Return the exit status."""
+    """Print the counts, and with `--list` every occurrence; return 1 if a maximum is exceeded, else 0."""
     rules = tomllib.loads((ROOT / "wording.toml").read_text("utf-8"))
     files = texts()
     lines = sum(len(text.splitlines()) for text in files.values())

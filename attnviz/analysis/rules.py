@@ -224,7 +224,7 @@ RULES = (
     ),
     Rule(
         "far away",
-        "has an attention distance, relative to the longest in the text, of {}",
+        "attends to tokens whose distance, relative to the longest in the text, is {}",
         _distance,
         minimum=0.35,
         uniform_ratio=1.05,

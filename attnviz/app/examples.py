@@ -1,13 +1,13 @@
 """Example sentences for each kind of model, listed in `examples.toml`."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attnviz.app.lessons import measured
 from attnviz.app.models import lookup
 from attnviz.models import catalogue
 from attnviz.models.catalogue import Entry
-from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Introduction:
 
 
 _BERT = Introduction((4, 2), EXAMPLES, TOGETHER)
-_TRANSLATOR = Introduction((GUIDED_LAYER + 1, GUIDED_HEAD + 1), TRANSLATED)
+_TRANSLATOR = Introduction(None, TRANSLATED)
 _WRITER = Introduction(None, UNFINISHED)
 _STORYTELLER = Introduction(None, STORIES)
 _READER = Introduction(None, NEUTRAL, TOGETHER)
@@ -65,7 +65,8 @@ def introduction(model: Entry) -> Introduction:
     if isinstance(model.origin, catalogue.Package):
         return _BERT
     if model.engine == "translator":
-        return _TRANSLATOR
+        layer, head = map(int, measured.opening_head(model.name).split("-"))
+        return replace(_TRANSLATOR, head=(layer, head))
     if model.engine == "storyteller":
         return _STORYTELLER
     return _WRITER if model.kinds == ("decoder",) else _READER

@@ -27,7 +27,7 @@ _SUBPAGES = {
 }
 """Pages that belong to each menu entry."""
 
-# On a phone, the picture comes before the overview, so that the effect of a tap is visible.
+# On a phone the pictures of all heads and the open head come before their filters and options.
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; pictures need that space.
@@ -80,6 +80,12 @@ html { font-size: 100% !important; }
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
+.st-key-slide-sentences .st-key-model { flex-basis: 6rem; }
+.st-key-slide-head > * > .stHorizontalBlock:has(h2) { gap: 0.5rem; }
+@media (min-width: 62.5em) {
+  .st-key-title:has(.st-key-remark), .st-key-title > * > :has(> * > .st-key-remark) { flex-wrap: nowrap; }
+  .st-key-title :is(:has(> * > * > .st-key-remark), :has(> .st-key-remark)) { flex-shrink: 1; }
+}
 @media (max-width: 62.5em) {
   :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
   .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
@@ -120,7 +126,7 @@ html { font-size: 100% !important; }
     }
     .st-key-slide-picture { gap: 0.5rem; padding: 0.5rem 0.75rem; }
     :has(.st-key-edits) + * > .stHorizontalBlock,
-    .stHorizontalBlock:has(> * .st-key-what-the-heads-read) { flex-wrap: wrap-reverse; }
+    .stHorizontalBlock:has(> * .st-key-heads-of-the-word) { flex-wrap: wrap-reverse; }
   }
   .stMainBlockContainer > .stVerticalBlock, .st-key-title,
   .st-key-bar, .st-key-bar :is(.stVerticalBlock, .stHorizontalBlock) { gap: 0.5rem; }
@@ -134,8 +140,10 @@ html { font-size: 100% !important; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }
-  .stMainBlockContainer > * > :has(> :is(.stHeading, .st-key-picture-first)) { order: -1; }
-  .st-key-slide-sentences :is(.st-key-text, .stSelectbox) label { position: absolute; clip-path: inset(50%); }
+  .stMainBlockContainer > * > :is(:has(> .stHeading h1), :has(> .st-key-title, > .st-key-picture-first)) {
+    order: -1;
+  }
+  .st-key-slide-sentences .stSelectbox label { position: absolute; clip-path: inset(50%); }
   .st-key-slide-head > * > .stHorizontalBlock > :has(h2) { width: auto; }
   .st-key-slide-head h2 { padding: 0; }
   .st-key-view button { padding-inline: 0.6rem; }
@@ -143,12 +151,31 @@ html { font-size: 100% !important; }
     flex-direction: column-reverse !important;
   }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
-  .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
+  .st-key-remark .stElementContainer:has(+ .stElementContainer), .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
+  .stMainBlockContainer > * > :has(> .st-key-title) { padding-top: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
   .st-key-title > :has(.st-key-remark), .st-key-title :has(> * > .st-key-remark) { display: contents; }
   .st-key-title :has(> .st-key-remark) { order: 1; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
+  html:not([data-teacher]) .st-key-picture-first {
+    > * > .stHorizontalBlock:has(.st-key-slide-heads) { flex-direction: column; }
+    :is(:has(> .st-key-slide-heads), :has(> * > .st-key-slide-heads), :has(> * > * > .st-key-slide-heads)),
+    .st-key-slide-heads { display: contents; }
+    .st-key-slide-heads > :not(:has(.st-key-atlas)), :has(> .st-key-slide-tokens) { order: 1; }
+    .st-key-atlas { --beside-atlas: none; }
+    .st-key-one-head { --chips: none; }
+  }
+  html:not([data-teacher]) .st-key-slide-head {
+    display: grid; grid-template-columns: 1fr max-content; align-items: center;
+    > :has(h2), .stHorizontalBlock:has(h2) { display: contents; }
+    > *, .stHorizontalBlock:has(h2) > * { grid-column: 1 / -1; }
+    .stHorizontalBlock:has(h2) > :is(:has(h2), .st-key-hide) { grid-column: 1; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-view, :has(.stPopover)) { grid-column: 2; justify-self: end; }
+    .stHorizontalBlock:has(h2) > :is(.st-key-hide, :has(.stPopover)) { order: 1; }
+    > :has(.st-key-save) { order: 2; }
+  }
+  .st-key-slide-sentences .stTextInput label { position: absolute; clip-path: inset(50%); }
 }
 </style>
 """

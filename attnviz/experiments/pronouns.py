@@ -97,7 +97,8 @@ SOURCE = Source(
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
-        f"Share of pairs in which {question}, in both sentences; a head that always prefers one noun has 0 %"
+        f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
+        "a head that always prefers one noun has 0 %"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 

@@ -29,7 +29,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * Creates the buttons, under the head numbers and beside the layer numbers.
+   * Creates the buttons, under the head numbers and next to the layer numbers.
    * @param {number} count
    */
   build(count) {

@@ -185,7 +185,7 @@ class HeadView extends View {
     });
   }
 
-  /** The given query, or without one the queries whose rows are summed. */
+  /** The given query; without one, the queries of the shown sum. */
   summedQueries(query) {
     return query === null ? (this.data.together ?? []) : [query];
   }

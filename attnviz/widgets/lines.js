@@ -93,7 +93,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
   return { drawn: strongest.length, total, inView: last - first < rows };
 }
 
-/** Formats a value beside a key token; "" for masked cells and values that round to 0 %. */
+/** Formats a value for a key token; "" for masked cells and values that round to 0 %. */
 function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
   if (unit === "percent" && value < 0) return ""; // only an upper bound
@@ -201,7 +201,7 @@ export class Lines {
     this.draw();
   }
 
-  /** Returns the tokens whose lines are drawn: the hovered token, else the pinned query, else all queries. */
+  /** Returns the tokens with drawn lines: the hovered token, else the pinned query, else all queries. */
   get from() {
     const { query } = this.view.pinned;
     if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };

@@ -211,7 +211,7 @@ export class Panel {
   drawMarks() {
     const { view, queries, keys } = this.matrix;
     const { theme } = view;
-    const { left, top, cell, cellHeight, width, height, size, limit, angle, total } = this.layout;
+    const { left, top, cell, cellHeight, width, height, size, limit, angle, total, everyRow } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
     // The label on its own background, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
@@ -223,7 +223,9 @@ export class Panel {
       });
     };
     const name = (i, j, fill) => {
-      flag(left - 6, top + (i + 0.5) * cellHeight, truncate(queries[i], limit, size, pen.font), fill, 0, "end");
+      const y = top + (i + 0.5) * cellHeight;
+      if (i % everyRow) pen.rect(20, y - 18, left - 24, 36, { fill: theme.background }); // hides half-covered labels
+      flag(left - 6, y, truncate(queries[i], limit, size, pen.font), fill, 0, "end");
       if (j === null) return;
       const text = truncate(keys[j], limit, size, pen.font);
       const x = left + (j + 0.5) * cell;

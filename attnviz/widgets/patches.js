@@ -28,18 +28,18 @@ class Patches extends View {
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Patches of the picture" });
     this.sheet = element("div", { class: "sheet" }, this.canvas, this.grid);
-    this.beside = element("div", { class: "beside", role: "group", "aria-label": "Tokens beside the picture" });
+    this.tokenList = element("div", { class: "tokens", role: "group", "aria-label": "Other tokens" });
     this.original = element("canvas", { class: "original", "aria-hidden": "true" });
     this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
     this.high = element("span");
     this.legend = element("p", { class: "legend" }, element("span", { text: "0 %" }), this.ramp, this.high);
-    this.side = element("div", { class: "side" }, this.original, this.beside, this.legend);
+    this.side = element("div", { class: "side" }, this.original, this.tokenList, this.legend);
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.sheet, this.side), this.words);
     this.image = new Image();
     this.whole = new Image();
     for (const image of [this.image, this.whole]) image.onload = () => this.draw();
-    for (const place of [this.grid, this.beside]) {
+    for (const place of [this.grid, this.tokenList]) {
       place.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
       onHover(place, (button) => this.report(this.buttons.indexOf(button)));
     }
@@ -62,18 +62,18 @@ class Patches extends View {
     if (this.shape !== shape) this.build();
     this.root.toggleAttribute("data-words", data.words > 0);
     this.shape = shape;
-    this.beside.ariaLabel = data.words ? "Words of the text" : "Tokens beside the picture";
+    this.tokenList.ariaLabel = data.words ? "Words of the text" : "Other tokens";
     if (this.image.src !== data.picture) this.image.src = data.picture;
     if (this.whole.src !== data.whole) this.whole.src = data.whole;
     this.draw();
   }
 
-  /** Creates the buttons in the model's order: first the tokens beside the picture, then its patches. */
+  /** Creates the buttons in the model's order: first the other tokens, then the patches. */
   build() {
     const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
     this.extras = names.map(() => button({ class: "extra" }));
-    this.beside.replaceChildren(...this.extras);
+    this.tokenList.replaceChildren(...this.extras);
     this.patches = Array.from({ length: rows * columns }, () => button({ role: "gridcell", tabindex: -1 }));
     this.grid.replaceChildren(
       ...Array.from({ length: rows }, (_, row) =>
@@ -81,9 +81,9 @@ class Patches extends View {
       ),
     );
     this.buttons = [...this.extras, ...this.patches];
-    this.beside.hidden = !names.length;
-    if (words) this.root.prepend(this.beside);
-    else this.original.after(this.beside);
+    this.tokenList.hidden = !names.length;
+    if (words) this.root.prepend(this.tokenList);
+    else this.original.after(this.tokenList);
   }
 
   name(token) {

@@ -22,13 +22,7 @@ from attnviz.text import head_name
 from attnviz.trained.snapshots import stored
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
-from tests.browser.visit import (
-    assert_accessible,
-    box_of,
-    open_page,
-    press,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, box_of, open_page, press, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
 STORY = STORIES["repeated_word"]
@@ -179,7 +173,15 @@ def test_cross_attention(page: Page, server: Server) -> None:
     assert_accessible(page)
 
 
-STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
+STEPS = (
+    "layer_input",
+    "attention",
+    "first_sum",
+    "after_attention",
+    "feed_forward",
+    "second_sum",
+    "layer_output",
+)
 
 
 def test_block(page: Page, server: Server) -> None:
@@ -198,9 +200,9 @@ def test_block(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_in_url(page, stage_in_block="6")
     press(page, "ArrowDown")
-    expect(part("came_out")).to_be_visible()
+    expect(part("layer_output")).to_be_visible()
     wait_idle(page)
-    part("came_out").focus()
+    part("layer_output").focus()
     press(page, "Control+End")
     vectors = block.walk(HOSTILE, 4, labels(HOSTILE).index("it")).vectors
     shown = [value(main, f"{name}-result") for name in STEPS]
@@ -250,7 +252,7 @@ def test_write(page: Page, server: Server) -> None:
     assert_in_url(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()
     assert_in_url(page, written_word="2")
-    expect(page.locator(".st-key-what-the-heads-read")).to_be_visible()
+    expect(page.locator(".st-key-heads-of-the-word")).to_be_visible()
     wait_idle(page)
     assert_accessible(page)
 

@@ -1,4 +1,4 @@
-"""The command line as somebody uses it: what is asked for, and what is answered."""
+"""Fixtures that run the command line and return what it prints."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from attnviz import __main__ as command_line
 
 
 class Answer(NamedTuple):
-    """A command's exit status, and what it wrote to its output and to its error output."""
+    """The exit status of a command, its standard output, and its standard error."""
 
     status: int
     out: str
@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def say(run: Run) -> Say:
-    """Run a command that works, and return what it says."""
+    """Run a command that must succeed, and return its output."""
 
     def say(*arguments: object) -> str:
         answer = run(*arguments)
@@ -48,7 +48,7 @@ def say(run: Run) -> Say:
 
 @pytest.fixture
 def refuse(run: Run) -> Say:
-    """Run a command that cannot do what is asked, and return what it says of that."""
+    """Run a command that must fail, and return its error message."""
 
     def refuse(*arguments: object) -> str:
         answer = run(*arguments)
@@ -61,7 +61,7 @@ def refuse(run: Run) -> Say:
 
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> Unread:
-    """Meanwhile, whoever read the output has stopped reading."""
+    """Return a context manager in which standard output is a pipe that nobody reads."""
 
     @contextmanager
     def closed() -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""`python -m attnviz heads`: the scores of all heads as a table and as a file, errors in a sentence."""
+"""`python -m attnviz heads`: the scores of all heads in a table and in a file, and the error messages."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ STRANGE = "The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}."
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
     Path("pairs.txt").write_text(f"{pairs.EXAMPLE}\n{STRANGE}\n", "utf-8")
@@ -53,27 +53,27 @@ def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str,
             assert " ".join(first[1:]).startswith(percent(float(scores.mean[layer, head]), 1))
 
 
-def test_whoever_stops_reading_loses_no_table(heads: Run, unread: Unread) -> None:
+def test_the_table_is_written_when_nobody_reads_the_output(heads: Run, unread: Unread) -> None:
     with unread():
         assert heads("corpus.txt", "--out", "heads.csv").status == 0
     assert len(Path("heads.csv").read_text("utf-8").splitlines()) > 72
 
 
-def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, str | None]] = []
+def test_workers_and_address_are_passed_to_ray(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, str | None]] = []
 
-    def here(workers: int, address: str | None) -> Share:
-        asked.append((workers, address))
+    def share(workers: int, address: str | None) -> Share:
+        calls.append((workers, address))
         return map
 
-    monkeypatch.setattr(on_ray, "share", here)
+    monkeypatch.setattr(on_ray, "share", share)
     say("heads", "corpus.txt", "--ray", 3)
     say("heads", "corpus.txt", "--ray", 2, "--address", "there:6379")
-    assert asked == [(3, None), (2, "there:6379")]
+    assert calls == [(3, None), (2, "there:6379")]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "message"),
     [
         (["none.txt"], "No such file"),
         (["latin.txt"], "is not UTF-8 text"),
@@ -84,8 +84,8 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["long.txt"], "cannot read any of the sentences"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why: str, refuse: Say) -> None:
+def test_errors_are_reported(arguments: list[str], message: str, refuse: Say) -> None:
     Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
     Path("empty.txt").write_text("\n \n")
     Path("long.txt").write_text("word " * 600)
-    assert why in refuse("heads", *arguments)
+    assert message in refuse("heads", *arguments)

@@ -1,4 +1,4 @@
-"""`--json`: the rows of the CSV table and nothing else, numbers as numbers, layers and heads from 1."""
+"""`--json` prints the rows of the CSV table, with numbers as numbers; layers and heads count from 1."""
 
 import csv
 import json
@@ -26,8 +26,8 @@ def table(say: Say) -> Table:
 
 
 @pytest.fixture
-def few(tmp_path: Path) -> Path:
-    """Small inputs for all commands, with a text that is too long; there are `pairs.txt` and `corpus.txt`."""
+def inputs(tmp_path: Path) -> Path:
+    """A folder with `pairs.txt` and `corpus.txt`; one sentence of the corpus is too long for the model."""
     long = "word " * 600
     (tmp_path / "pairs.txt").write_text(f"{pairs.EXAMPLE}\n", "utf-8")
     (tmp_path / "corpus.txt").write_text(f"A cat sat on a mat.\n{long}\nIt rains.\n", "utf-8")
@@ -39,23 +39,25 @@ def few(tmp_path: Path) -> Path:
     [("heads", "pairs.txt", "--test", "pronouns"), ("heads", "corpus.txt")],
     ids=["pronouns", "rules"],
 )
-def test_the_rows_are_those_of_the_file(command: tuple[str, ...], table: Table, few: Path) -> None:
-    asked = [few / word if word.endswith(".txt") else word for word in command]
-    told = table(*asked, "--out", few / "table.csv")
-    with (few / "table.csv").open(encoding="utf-8") as opened:
+def test_printed_rows_equal_those_of_the_file(command: tuple[str, ...], table: Table, inputs: Path) -> None:
+    arguments = [inputs / word if word.endswith(".txt") else word for word in command]
+    printed = table(*arguments, "--out", inputs / "table.csv")
+    with (inputs / "table.csv").open(encoding="utf-8") as opened:
         stored = list(csv.DictReader(opened))
-    assert [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in told] == stored
-    assert {(row["layer"], row["head"]) for row in told} == {
+    assert [
+        {name: "" if cell is None else str(cell) for name, cell in row.items()} for row in printed
+    ] == stored
+    assert {(row["layer"], row["head"]) for row in printed} == {
         (n, h) for n in range(1, 7) for h in range(1, 13)
     }
-    for name in ("", *(cell for row in told for cell in row.values() if isinstance(cell, str))):
+    for name in ("", *(cell for row in printed for cell in row.values() if isinstance(cell, str))):
         with pytest.raises(ValueError, match="could not convert"):
-            float(name)  # what is a number is told as one
+            float(name)  # no number is printed as a string
 
 
-def test_what_was_not_read_is_told_beside_it(run: Run, few: Path) -> None:
-    asked, said = ("heads", few / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
-    assert said in run(*asked).out
-    answer = run(*asked, "--json")
+def test_skipped_sentences_are_reported_on_standard_error(run: Run, inputs: Path) -> None:
+    arguments, said = ("heads", inputs / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
+    assert said in run(*arguments).out
+    answer = run(*arguments, "--json")
     assert json.loads(answer.out)
     assert said in answer.err

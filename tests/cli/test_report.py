@@ -1,4 +1,4 @@
-"""`python -m attnviz report`: a page from a text or from saved traces."""
+"""`python -m attnviz report` makes a page from a text or from saved traces."""
 
 from pathlib import Path
 
@@ -21,8 +21,10 @@ def saved(tmp_path: Path) -> list[str]:
 
 def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    opened = ["--layer", 2, "--head", 3]
-    assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *opened) == written(out)
+    view_options = ["--layer", 2, "--head", 3]
+    assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *view_options) == written(
+        out
+    )
     opening = InitialView(layer=1, head=2)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
     say("report", "--trace", saved[0], "--out", out, "--force")
@@ -30,7 +32,7 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "message"),
     [
         ([], "Pass either a text"),
         (["a b", "--trace", "one.npz"], "Pass either a text"),
@@ -45,10 +47,10 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
     ],
 )
 @pytest.mark.usefixtures("saved")
-def test_what_cannot_be_shown_is_refused_in_a_sentence(
-    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], why: str
+def test_errors_are_reported_and_no_page_is_written(
+    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.npz").write_bytes(b"no trace")
-    assert why in refuse("report", *arguments, "--out", "page.html")
+    assert message in refuse("report", *arguments, "--out", "page.html")
     assert not Path("page.html").exists()

@@ -50,17 +50,17 @@ def test_sums_equal_the_statistics_of_the_examples(seed: int, examples: int, is_
     scores[random.random((examples, 2)) < 0.1] = np.nan
     found = summed(scores, "right" if is_right else "share")
     for layer, head in np.ndindex(2, 3):
-        own = scores[~np.isnan(scores[:, layer, head]), layer, head]
-        assert found.count[:, layer].sum() == len(own)
-        if not len(own):
+        head_scores = scores[~np.isnan(scores[:, layer, head]), layer, head]
+        assert found.count[:, layer].sum() == len(head_scores)
+        if not len(head_scores):
             assert np.isnan(found.mean[layer, head])
             continue
-        assert found.mean[layer, head] == pytest.approx(own.mean())
-        assert found.weight[layer, head] == pytest.approx(own.mean() / 2)
+        assert found.mean[layer, head] == pytest.approx(head_scores.mean())
+        assert found.weight[layer, head] == pytest.approx(head_scores.mean() / 2)
         interval = (
-            wilson(int(own.sum()), len(own))
+            wilson(int(head_scores.sum()), len(head_scores))
             if is_right
-            else mean_interval(float(own.mean()), float(own.var()), len(own))
+            else mean_interval(float(head_scores.mean()), float(head_scores.var()), len(head_scores))
         )
         ends = [end[layer, head] for end in found.interval]
         assert ends == pytest.approx(interval, abs=1e-6, nan_ok=True)

@@ -16,24 +16,24 @@ def weights(queries: int, keys: int) -> Floats:
     return np.asarray(random / random.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
-def drawn(figure: go.Figure) -> Any:
+def heatmap_trace(figure: go.Figure) -> Any:
     (trace,) = (trace for trace in figure.data if trace.type == "heatmap")
     return trace
 
 
-def test_the_cells_are_the_numbers_themselves() -> None:
+def test_the_hover_text_shows_the_exact_weights() -> None:
     values = weights(5, 7)
-    trace = drawn(heatmap(values, LABELS[:5], LABELS, high=1))
+    trace = heatmap_trace(heatmap(values, LABELS[:5], LABELS, high=1))
     assert isinstance(trace.z, np.ndarray)
     assert trace.z.dtype == np.float32
     np.testing.assert_allclose(trace.customdata, 100 * values, rtol=1e-6)
     assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:.1f} %</b>%{text}<extra></extra>"
-    assert trace.colorscale is None  # the page's own, which follows its theme
+    assert trace.colorscale is None  # the page applies its own, which follows the theme
 
 
-def test_colours_are_on_a_square_root_scale_that_says_so() -> None:
+def test_colours_use_a_square_root_scale_which_is_labelled() -> None:
     values = weights(5, 7)
-    trace = drawn(heatmap(values, LABELS[:5], LABELS, high=1))
+    trace = heatmap_trace(heatmap(values, LABELS[:5], LABELS, high=1))
     np.testing.assert_allclose(trace.z, np.sqrt(100 * values), rtol=1e-6)
     assert (trace.zmin, trace.zmax) == (0, 10)
     assert trace.colorbar.title.text == "weight<br>(square-root scale)"
@@ -41,20 +41,20 @@ def test_colours_are_on_a_square_root_scale_that_says_so() -> None:
     np.testing.assert_allclose(trace.colorbar.tickvals, [0, 2.5, 5, 7.5, 10])
 
 
-def test_a_row_that_went_to_hidden_tokens_is_faint_and_says_so() -> None:
+def test_a_row_that_attends_to_hidden_tokens_is_faint_and_marked() -> None:
     values = np.array([[0.36, 0.64], [0.98, 0.02]], np.float32)
     left = np.array([0.5, 0.0625], np.float32)
     figure = heatmap(values, ["a", "b"], ["a", "b"], high=1, left=left, hidden="[CLS]")
-    trace = drawn(figure)
+    trace = heatmap_trace(figure)
     np.testing.assert_allclose(trace.z, [[6, 8], [10 * 0.06125**0.5, 10 * 0.00125**0.5]], rtol=1e-6)
     assert figure.layout.yaxis.ticktext == ("a", "b *")
-    told = "<br>93.8 % of this row went to [CLS]"
-    assert [list(row) for row in trace.text] == [["", ""], [told, told]]
-    # The strongest is the strongest that one sees.
+    note = "<br>93.8 % of this row went to [CLS]"
+    assert [list(row) for row in trace.text] == [["", ""], [note, note]]
+    # The strongest link is taken from the displayed weights.
     assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” → “b”, 64 %.")
 
 
-def test_equal_labels_stay_apart_on_numeric_axes() -> None:
+def test_equal_labels_have_separate_places_on_numeric_axes() -> None:
     layout = heatmap(weights(5, 7), LABELS[:5], LABELS).layout
     for axis, labels in ((layout.xaxis, LABELS), (layout.yaxis, LABELS[:5]),
                          (layout.xaxis2, LABELS), (layout.yaxis2, LABELS[:5])):  # fmt: skip
@@ -71,16 +71,16 @@ def test_equal_labels_stay_apart_on_numeric_axes() -> None:
     "label",
     ["<b>bold</b>", "<br>", "$x^2$", "a&amp;b", "<a href='http://x'>x</a>", "%{z}", "&#36;", "x<sub>2</sub>"],
 )
-def test_labels_are_shown_as_typed(label: str) -> None:
+def test_labels_are_not_interpreted_as_html_or_formulas(label: str) -> None:
     (shown,) = heatmap(weights(1, 1), [label], [label]).layout.xaxis.ticktext
     assert not set("<>$") & set(shown)
     assert unescape(shown) == label
     assert config("name")["typesetMath"] is False
 
 
-def test_a_change_is_drawn_around_zero() -> None:
+def test_the_colours_of_a_difference_are_centred_at_zero() -> None:
     values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
-    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
+    trace = heatmap_trace(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
     assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-6, 0, 6), rel=1e-6)
     np.testing.assert_allclose(trace.z, [[10**0.5, -6], [0, 20**0.5]], rtol=1e-6)
     assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:+.1f} points</b>%{text}<extra></extra>"
@@ -88,15 +88,15 @@ def test_a_change_is_drawn_around_zero() -> None:
     assert trace.colorscale == DIVERGING
 
 
-def test_masked_cells_stay_blank() -> None:
+def test_masked_cells_are_blank() -> None:
     values = np.array([[0.5, np.nan], [-np.inf, 0.25]], dtype=np.float32)
-    trace = drawn(heatmap(values, ["a", "b"], ["a", "b"]))
+    trace = heatmap_trace(heatmap(values, ["a", "b"], ["a", "b"]))
     assert np.isnan(trace.z).tolist() == [[False, True], [True, False]]
     assert trace.zmax == pytest.approx(50**0.5)
     assert trace.hoverongaps is False
 
 
-def test_the_caption_is_part_of_the_picture_letter_by_letter() -> None:
+def test_the_picture_contains_the_full_caption() -> None:
     caption = "“<b>dog</b> & $x$” · minilm · head 4-2 · " + "a long explanation " * 12
     written = heatmap(np.eye(2, dtype=np.float32), "ab", "ab", caption=caption).layout.annotations[0].text
     lines = written.split("<br>")

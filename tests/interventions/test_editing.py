@@ -1,4 +1,4 @@
-"""Edited attention: what an edit names changes, nothing else does, and the shared model never."""
+"""Edits of attention change only the weights that they name, and never the shared model."""
 
 import contextlib
 from dataclasses import astuple
@@ -71,7 +71,7 @@ def same_bits(one: Tensor, other: Tensor) -> bool:
 
 
 @given(any_edit())
-def test_an_edit_survives_being_written(edit: Edit) -> None:
+def test_an_edit_is_parsed_from_its_own_string(edit: Edit) -> None:
     assert Edit.parse(str(edit)) == edit
 
 
@@ -86,7 +86,7 @@ def test_an_edit_survives_being_written(edit: Edit) -> None:
         (Edit("decoder", 0, 1, None, None, 0), "decoder 1-2 >1"),
     ],
 )
-def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
+def test_the_string_of_an_edit_counts_from_one(edit: Edit, written: str) -> None:
     assert str(edit) == written
 
 
@@ -99,7 +99,7 @@ def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
         *("encoder \N{FULLWIDTH DIGIT TWO}-1", "decoder 1-1 3 2>5", "<script>" * 9),
     ],
 )
-def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
+def test_invalid_strings_are_refused_with_a_short_message(text: str) -> None:
     with pytest.raises(InvalidEdit, match=r"\.$") as caught:
         Edit.parse(text)
     assert len(str(caught.value)) < 250
@@ -109,7 +109,7 @@ def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
     st.text(alphabet="encodrs 0123->٣\n", max_size=12)
     | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?<?>[0-9])?")
 )
-def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
+def test_any_string_is_parsed_or_refused(text: str) -> None:
     with contextlib.suppress(InvalidEdit):
         assert str(Edit.parse(text)) == text
 
@@ -126,29 +126,27 @@ def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
         (0, 0, 1, 1, -1),
     ],
 )
-def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
+def test_invalid_indices_are_refused(numbers: tuple[int, ...]) -> None:
     with pytest.raises(InvalidEdit):
         Edit("encoder", *numbers)
 
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
-def test_the_decoder_cannot_be_made_to_look_ahead(source: int, target: int) -> None:
+def test_edits_of_a_decoder_cannot_attend_to_later_tokens(source: int, target: int) -> None:
     with pytest.raises(InvalidEdit, match="attends to later tokens"):
         Edit("decoder", 0, 0, 2, source, target)
     assert Edit("cross", 0, 0, 2, source, target)
 
 
 @pytest.mark.parametrize("edit", ROWS, ids=str)
-def test_moving_a_weight_to_where_it_was_changes_no_bit(translator: Translator, edit: Edit) -> None:
+def test_moving_a_weight_to_its_own_key_changes_nothing(translator: Translator, edit: Edit) -> None:
     same = Edit(edit.kind, edit.layer, edit.head, edit.query, edit.source, edit.source)
     assert same_bits(run(translator, same).logits, run(translator).logits)
 
 
 @pytest.mark.parametrize("what", ["move", "ablate", "point"])
 @pytest.mark.parametrize("edit", ROWS, ids=str)
-def test_the_row_of_an_edit_changes_and_all_else_is_untouched(
-    translator: Translator, edit: Edit, what: str
-) -> None:
+def test_an_edit_of_a_row_changes_only_that_row(translator: Translator, edit: Edit, what: str) -> None:
     kind, layer, head, query, source, target = astuple(edit)
     before = attention(run(translator), kind, layer)
     expected = before.attention.weights.clone()
@@ -166,35 +164,35 @@ def test_the_row_of_an_edit_changes_and_all_else_is_untouched(
     others[head, query] = False
     assert same_bits(after.attention.output[others], before.attention.output[others])
     torch.testing.assert_close(after.attention.output[head, query], row @ before.value[head])
-    # The layer puts out what it did but for what this row now reads otherwise.
+    # The output of the layer changes only by the projected change of this row.
     projection = attention_at(translator.model, places(translator.model)[kind, layer]).output_projections()[
         head
     ]
-    moved = (after.attention.output - before.attention.output)[head, query] @ projection
-    assert moved.abs().max() > 1e-4
-    torch.testing.assert_close(after.output[query], before.output[query] + moved)
+    change = (after.attention.output - before.attention.output)[head, query] @ projection
+    assert change.abs().max() > 1e-4
+    torch.testing.assert_close(after.output[query], before.output[query] + change)
     rows = torch.arange(len(before.output)) != query
     assert same_bits(after.output[rows], before.output[rows])
 
 
-def test_edits_are_made_in_their_order() -> None:
+def test_edits_are_applied_in_order() -> None:
     weights = torch.tensor([[[0.5, 0.25, 0.25, 0.0]]])
-    there, on = Edit("encoder", 0, 0, 0, 0, 1), Edit("encoder", 0, 0, 0, 1, 2)
-    assert edit_weights(weights, [[there, on]]).tolist() == [[[0, 0, 1, 0]]]
-    assert edit_weights(weights, [[on, there]]).tolist() == [[[0, 0.5, 0.5, 0]]]
-    assert edit_weights(weights, [[there, Edit("encoder", 0, 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
-    pointed = Edit("encoder", 0, 0, 0, target=3)
-    assert edit_weights(weights, [[there, pointed]]).tolist() == [[[0, 0, 0, 1]]]
-    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
-    assert edit_weights(weights, [[pointed, Edit("encoder", 0, 0, 0, 3, 1)]]).tolist() == [[[0, 1, 0, 0]]]
+    first, second = Edit("encoder", 0, 0, 0, 0, 1), Edit("encoder", 0, 0, 0, 1, 2)
+    assert edit_weights(weights, [[first, second]]).tolist() == [[[0, 0, 1, 0]]]
+    assert edit_weights(weights, [[second, first]]).tolist() == [[[0, 0.5, 0.5, 0]]]
+    assert edit_weights(weights, [[first, Edit("encoder", 0, 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    redirected = Edit("encoder", 0, 0, 0, target=3)
+    assert edit_weights(weights, [[first, redirected]]).tolist() == [[[0, 0, 0, 1]]]
+    assert edit_weights(weights, [[redirected, Edit("encoder", 0, 0)]]).tolist() == [[[0, 0, 0, 0]]]
+    assert edit_weights(weights, [[redirected, Edit("encoder", 0, 0, 0, 3, 1)]]).tolist() == [[[0, 1, 0, 0]]]
     assert weights.tolist() == [[[0.5, 0.25, 0.25, 0.0]]]
 
 
-def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translator: Translator) -> None:
+def test_an_edited_copy_shares_the_parameters_and_leaves_the_model_unchanged(translator: Translator) -> None:
     before = run(translator).logits
     copied = edited(translator.model, [ROWS])
-    given = {parameter.data_ptr() for parameter in translator.model.parameters()}
-    assert {parameter.data_ptr() for parameter in copied.parameters()} == given
+    addresses = {parameter.data_ptr() for parameter in translator.model.parameters()}
+    assert {parameter.data_ptr() for parameter in copied.parameters()} == addresses
     assert same_bits(run(translator).logits, before)
     assert not any("Edited" in type(module).__name__ for module in translator.model.modules())
 
@@ -202,7 +200,7 @@ def test_an_edited_model_shares_its_numbers_and_leaves_the_other_alone(translato
 @pytest.mark.parametrize(
     ("kind", "query"), [("encoder", None), ("encoder", 4), ("decoder", 2), ("cross", None)]
 )
-def test_what_no_replaced_output_names_stays_the_same_to_the_bit(
+def test_a_replaced_output_changes_only_its_rows(
     translator: Translator, kind: Kind, query: int | None
 ) -> None:
     before = attention(run(translator), kind, 1)
@@ -218,7 +216,7 @@ def test_what_no_replaced_output_names_stays_the_same_to_the_bit(
 
 
 @pytest.mark.parametrize(
-    ("vectors", "query", "said"),
+    ("vectors", "query", "message"),
     [
         (np.zeros(4), None, "needs vectors of finite numbers"),
         (np.zeros((0, 4)), None, "needs vectors of finite numbers"),
@@ -227,6 +225,6 @@ def test_what_no_replaced_output_names_stays_the_same_to_the_bit(
         (np.zeros((1, 4)), -1, "count from 0"),
     ],
 )
-def test_vectors_that_are_none_are_refused(vectors: Floats, query: int | None, said: str) -> None:
-    with pytest.raises(InvalidEdit, match=said):
+def test_invalid_vectors_are_refused(vectors: Floats, query: int | None, message: str) -> None:
+    with pytest.raises(InvalidEdit, match=message):
         HeadOutput("encoder", 0, 0, vectors, query)

@@ -1,4 +1,4 @@
-/* model: runs the site's model in Node.js on what test_model.py writes, and prints JSON. */
+/* model: runs the site's model in Node.js on the input that test_model.py writes, and prints JSON. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
@@ -12,8 +12,8 @@ const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen, mask } 
 const bytes = (name) => new Uint8Array(readFileSync(name)).buffer;
 const vocabulary = readFileSync(`${folder}/vocab.txt`, "utf8").trimEnd().split("\n");
 
-/** The model's numbers before they were rounded, one after another in a file. */
-function exact(model) {
+/** Replaces the model's quantized weights with the exact ones, read from a file. */
+function loadExactWeights(model) {
   const numbers = new Float32Array(bytes(floats));
   let at = 0;
   const take = (count) => numbers.subarray(at, (at += count));
@@ -33,7 +33,7 @@ if (onlyTokens) {
 } else {
   const manifest = JSON.parse(readFileSync(`${folder}/manifest.json`, "utf8"));
   const model = new Model(manifest, bytes(`${folder}/weights.bin`), vocabulary, async (name) => bytes(`${folder}/${name}`));
-  if (floats) exact(model);
+  if (floats) loadExactWeights(model);
   const runs = [];
   for (const text of texts) runs.push(await model.run(text, mask));
   writeFileSync(weights, new Uint8Array(new Float32Array(runs.flatMap((run) => [...run.weights])).buffer));

@@ -1,4 +1,4 @@
-"""The model in the browser against PyTorch: tokens, weights, and what the page says of them."""
+"""The model in the browser compared with PyTorch: tokens, weights, and the labels of the page."""
 
 import json
 import random
@@ -31,14 +31,22 @@ SENTENCES = FILE.read_text("utf-8").splitlines()
 TIRED = "The dog did not cross the road as it was too tired."
 _SAME = ("keys", "rows", "explanation", "hidden")
 NODE = Path(__file__).with_name("model.js")
-HARD = ["[MASK] and [CLS]", "café Ångström ﬁ", "x" * 101, "日本語です", "İstanbul ß Σς", "a\u0301b", "한국어"]
-HARD += ["👩‍👩‍👧 ok", "a\u200bb\ufeffc\u00a0d\u0085e"]
-SIGNS = (
+UNUSUAL_TEXTS = [
+    "[MASK] and [CLS]",
+    "café Ångström ﬁ",
+    "x" * 101,
+    "日本語です",
+    "İstanbul ß Σς",
+    "a\u0301b",
+    "한국어",
+]
+UNUSUAL_TEXTS += ["👩‍👩‍👧 ok", "a\u200bb\ufeffc\u00a0d\u0085e"]
+CHARACTERS = (
     " " * 12 + string.punctuation + string.digits + "\t\n–—äöüßéèñçøåÄÉİıαβγΣжщяאבاب漢字かなカナ한글ไทย"
     "😀€£\u0301\u200d\u00ad\ufffd"
 )
 
-Ask = Callable[..., Any]
+RunModel = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -48,31 +56,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ask(folder: Path, tmp_path: Path) -> Ask:
-    """Runs the model in Node.js."""
+def run_model(folder: Path, tmp_path: Path) -> RunModel:
+    """Return a function that runs the model in Node.js."""
 
-    def run(texts: Sequence[str], **more: object) -> Any:
+    def run(texts: Sequence[str], **options: object) -> Any:
         question = tmp_path / "question.json"
-        asked = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **more}
-        question.write_text(json.dumps(asked))
+        request = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **options}
+        question.write_text(json.dumps(request))
         command = [shutil.which("node") or "node", str(NODE), str(question)]
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     return run
 
 
-def test_the_tokens_are_python_s(ask: Ask) -> None:
+def test_the_tokens_equal_those_of_python(run_model: RunModel) -> None:
     draw = random.Random(42)  # noqa: S311 - texts are no secret
     words = [word for sentence in SENTENCES for word in sentence.split()]
-    texts = [*HARD, *SENTENCES]
+    texts = [*UNUSUAL_TEXTS, *SENTENCES]
     while len(texts) < 10_000:
-        odd = ("".join(draw.choices(string.ascii_letters + SIGNS, k=6)) for _ in range(2))
-        texts.append(draw.choice(("", " ")).join([*draw.choices(words, k=2), *odd]))
+        unusual = ("".join(draw.choices(string.ascii_letters + CHARACTERS, k=6)) for _ in range(2))
+        texts.append(draw.choice(("", " ")).join([*draw.choices(words, k=2), *unusual]))
     tokenizer = tokenizer_of(MODEL)
-    for text, found in zip(texts, ask(texts, only_tokens=True), strict=True):
+    for text, found in zip(texts, run_model(texts, only_tokens=True), strict=True):
         try:
             tokens = tokenizer.tokens(text)
-        except AttnvizError:  # nothing of it is left
+        except AttnvizError:  # the text contains no tokens
             assert len(found) == 2, text
         else:
             assert found == [[each.id, each.start, each.end, each.special] for each in tokens], text
@@ -80,50 +88,52 @@ def test_the_tokens_are_python_s(ask: Ask) -> None:
 
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.everything)])
 @pytest.mark.parametrize(("exact", "limit"), [(True, 1e-5), (False, 5e-4)])
-def test_the_weights_are_pytorch_s(ask: Ask, tmp_path: Path, count: int, exact: bool, limit: float) -> None:
-    # The page says 0.05 percentage points of what is rounded.
+def test_weights_equal_pytorch(
+    run_model: RunModel, tmp_path: Path, count: int, exact: bool, limit: float
+) -> None:
+    # The page states an error of 0.05 percentage points for the rounded weights.
     sentences, floats = SENTENCES[:: len(SENTENCES) // count][:count], tmp_path / "floats"
     if exact:
         bert = Bert.from_folder(MINILM.folder)
         arrays = [*(tensor for _, tensor in weights.tensors(bert)), weights.words(bert)]
         floats.write_bytes(b"".join(array.astype("<f4").tobytes() for array in arrays))
-    ask(sentences, floats=str(floats) if exact else None)
+    run_model(sentences, floats=str(floats) if exact else None)
     found = np.fromfile(tmp_path / "weights", "<f4")
     model = loading.load(MODEL.name)
     expected = np.concatenate([model.trace(sentence).stack("encoder").ravel() for sentence in sentences])
     assert 0 < np.abs(found - expected).max() <= limit
 
 
-def test_the_weights_under_a_mask_are_pytorch_s(ask: Ask, tmp_path: Path) -> None:
+def test_the_weights_with_a_mask_equal_those_of_pytorch(run_model: RunModel, tmp_path: Path) -> None:
     ids = [token.id for token in tokenizer_of(MODEL).tokens(SENTENCES[0])]
     steps = Bert.from_folder(MINILM.folder)(torch.tensor(ids), causal_mask(len(ids)))
     expected = torch.stack([layer.attention.attention.weights for layer in steps.layers]).detach().numpy()
-    ask(SENTENCES[:1], mask="causal")
+    run_model(SENTENCES[:1], mask="causal")
     np.testing.assert_allclose(np.fromfile(tmp_path / "weights", "<f4"), expected.ravel(), atol=5e-4)
 
 
-def test_tokens_and_heads_are_called_as_in_a_report(ask: Ask) -> None:
+def test_the_labels_of_tokens_and_heads_equal_those_of_a_report(run_model: RunModel) -> None:
     texts = [TIRED, "She put the keys on the café’s table, zzyzx 😀!"]
     model = loading.load(MODEL.name)
     traces = [model.trace(text) for text in texts]
-    for reading, expected in zip(ask(texts)["readings"], contents(traces).readings, strict=True):
+    for reading, expected in zip(run_model(texts)["readings"], contents(traces).readings, strict=True):
         kind = expected["kinds"][0]
         assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
         for name, token_view in kind["token_views"].items():
             found = reading["token_views"][name]
             assert [found[part] for part in _SAME] == [token_view[part] for part in _SAME]
-            # A share on the edge between two percents can be rounded either way.
+            # A percentage halfway between two whole numbers can be rounded either way.
             differ = [
                 pair for pair in zip(found["facts"], token_view["facts"], strict=True) if pair[0] != pair[1]
             ]
             assert len(differ) <= 2, differ
 
 
-def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
+def test_the_steps_of_a_weight_equal_those_on_explore(run_model: RunModel) -> None:
     trace = loading.load(MODEL.name).trace(TIRED)
     [shown] = queries_and_keys(trace, "encoder", hide_special=True)
     expected = weight_arithmetic(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
-    found = ask([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
+    found = run_model([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
     assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
     for name in (
         "query_vector",
@@ -137,7 +147,7 @@ def test_a_number_is_worked_out_as_on_explore(ask: Ask) -> None:
         np.testing.assert_allclose(found[name], getattr(expected, name), atol=5e-3, err_msg=name)
 
 
-def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+def test_the_site_is_not_built_into_a_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("Chapter 1")
     with pytest.raises(AttnvizError, match="other files"):
         build.build(tmp_path)

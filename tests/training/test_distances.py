@@ -1,4 +1,4 @@
-"""Three networks, compared: nothing that is measured was learned from, and the results are what they do."""
+"""The comparison of three networks: its training and test sentences are separate, its results are correct."""
 
 import pytest
 import torch
@@ -13,14 +13,14 @@ from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, held_out_sentence
 from training.lengthening import MAX_CLAUSES
 
 
-def test_nothing_is_learned_that_is_measured() -> None:
+def test_training_and_test_sentences_are_separate() -> None:
     for pair in training_sentences(2000, seed=0):
         assert not any(splits.has_held_out(pair, split) for split in splits.SPLITS)
     for pair in held_out_sentences(100, 3):
         assert any(splits.has_held_out(pair, split) for split in splits.SPLITS)
 
 
-def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
+def test_validation_sentences_are_in_neither_set() -> None:
     measured = {
         pair.source for inserted in range(MAX_CLAUSES + 1) for pair in held_out_sentences(SENTENCES, inserted)
     }
@@ -31,7 +31,7 @@ def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
         assert any(splits.has_held_out(pair, split) for split in splits.SPLITS)
 
 
-def test_a_measure_counts_what_is_right() -> None:
+def test_count_correct_counts_correct_translations_and_pronouns() -> None:
     model = distances.load("lstm")
     pairs = [pair for inserted in (0, 3) for pair in held_out_sentences(20, inserted)]
     il, elle = FRENCH.ids(("il", "elle"))
@@ -43,19 +43,19 @@ def test_a_measure_counts_what_is_right() -> None:
             [logits] = model(source, target).logits
         chosen = "il" if logits[pair.pronoun.target, il] > logits[pair.pronoun.target, elle] else "elle"
         pronoun += chosen == pair.target[pair.pronoun.target]
-        spoken = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
-        exact += spoken == [*pair.target, END]
+        translated = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
+        exact += translated == [*pair.target, END]
     assert distances.count_correct(model, pairs) == (exact, pronoun)
 
 
 @pytest.mark.parametrize("inserted", [0, pytest.param(MAX_TRAINED_CLAUSES, marks=pytest.mark.everything)])
-def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None:
+def test_the_stored_results_belong_to_the_stored_weights(inserted: int) -> None:
     stored = distance.read()
     assert (stored.sentences, stored.max_trained_clauses) == (SENTENCES, MAX_TRAINED_CLAUSES)
     pairs = held_out_sentences(SENTENCES, inserted)
     assert stored.words[inserted] == pytest.approx(distances.mean_distance(pairs))
     for name in NAMES:
         run = stored.chosen(name)[0]
-        # Another processor adds up in another order: a sentence on the edge may fall to the other side.
+        # On another processor, rounding differs and can change the result of single sentences.
         found = distances.count_correct(distances.load(name), pairs)
         assert found == pytest.approx((run.exact[inserted], run.pronoun[inserted]), abs=2)

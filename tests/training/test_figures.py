@@ -1,4 +1,4 @@
-"""The files of figures, and the programs that make weights, with trainings of a few steps."""
+"""The stored figures, and the training programs with a few steps."""
 
 import json
 from dataclasses import asdict, replace
@@ -16,7 +16,7 @@ from training.translator_measures import familiarity, measure
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 
 
-def test_a_record_takes_the_place_of_its_training_alone(tmp_path: Path) -> None:
+def test_writing_a_record_replaces_only_the_record_of_the_same_training(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     for variant, seed, found in [("b", "1", 0), ("a", "2", 1), ("a", "0", 2), ("a", "2", 3)]:
         figures.write(file, {"variant": variant, "seed": seed, "found": found}, ["a", "b"])
@@ -28,17 +28,17 @@ def test_a_record_takes_the_place_of_its_training_alone(tmp_path: Path) -> None:
     ]
 
 
-def test_a_translator_is_trained_kept_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_translator_is_trained_saved_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = Settings.of
 
-    def shortly(variant: str, seed: int | None = None) -> Settings:
+    def short_training(variant: str, seed: int | None = None) -> Settings:
         return replace(of(variant, seed), steps=6, warm_up=2, sentences=100, batch=16, sizes=SIZES)
 
-    monkeypatch.setattr(translators, "Settings", type("Short", (), {"of": staticmethod(shortly)}))
+    monkeypatch.setattr(translators, "Settings", type("Short", (), {"of": staticmethod(short_training)}))
     monkeypatch.setattr(translators, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
     monkeypatch.setattr(translators, "WEIGHTS", tmp_path)
     monkeypatch.setattr("attnviz.trained.translator.variants.WEIGHTS", tmp_path)
-    # After six steps a model never says [END], and would be run for thirty words each time.
+    # After six steps a model never predicts [END]; without this limit it would generate thirty words.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
     translators.main(["unguided"])
     runs = json.loads((tmp_path / "figures.json").read_text("utf-8"))
@@ -47,7 +47,7 @@ def test_a_translator_is_trained_kept_and_measured(tmp_path: Path, monkeypatch: 
         ("unguided", "1", True),
         ("unguided", "2", False),
     ]
-    kept = Translator.load(VARIANTS["unguided"].file)
-    assert (kept.about["variant"], kept.about["seed"], kept.about["steps"]) == ("unguided", "1", "6")
-    assert runs[1].items() >= asdict(measure(kept, sentences=4, pairs=3)).items()
+    saved = Translator.load(VARIANTS["unguided"].file)
+    assert (saved.about["variant"], saved.about["seed"], saved.about["steps"]) == ("unguided", "1", "6")
+    assert runs[1].items() >= asdict(measure(saved, sentences=4, pairs=3)).items()
     assert runs[1]["familiarity"] == asdict(familiarity(splits.training(100, seed=1)))

@@ -1,4 +1,4 @@
-"""Longer sentences: both languages stay right, and "it" still means what it meant."""
+"""Lengthened sentences: both languages are correct, and "it" refers to the same noun."""
 
 import random
 
@@ -18,7 +18,7 @@ def understood(text: str) -> Pair:
 
 
 def by_chance(seed: int) -> Pair:
-    """A sentence of the grammar that can be longer."""
+    """Draw a random sentence that can be lengthened."""
     rng = random.Random(seed)  # noqa: S311 - sentences are no secret
     return next(filter(can_be_lengthened, iter(lambda: grammar.sentence(rng), None)))
 
@@ -36,13 +36,13 @@ def by_chance(seed: int) -> Pair:
         ),
     ],
 )
-def test_a_clause_has_the_tense_the_place_and_the_gender(text: str, french: str) -> None:
+def test_the_lengthened_sentence_is_translated_correctly(text: str, french: str) -> None:
     pair = lengthened(understood(text), [(NOUN["queen"], PREDICATE["beautiful"])])
     assert format_sentence(pair.target) == french
 
 
 @given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))
-def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
+def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None:
     short = by_chance(seed)
     long = lengthened(short, clauses(random.Random(seed), count))  # noqa: S311 - no secret
     before, it = short.pronoun, long.pronoun
@@ -51,18 +51,18 @@ def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
     assert long.source[it.source] == "it"
     assert long.target[it.target] == {"m": "il", "f": "elle"}[NOUN[long.source[it.referent]].gender]
     assert (it.referent, it.other) == (before.referent, before.other)
-    # What was put in stands in one piece; without it, the sentence is what it was.
+    # The insertion is contiguous; without it, the sentence is the original one.
     assert (*long.source[: before.source - 1], *long.source[it.source - 1 :]) == short.source
-    put_in = long.source[before.source - 1 : it.source - 1]
+    inserted = long.source[before.source - 1 : it.source - 1]
     assert any(
         (*long.target[:at], *long.target[at + it.target - before.target :]) == short.target
         for at in range(before.target)
     )
-    # People are never "it", and nobody is spoken of twice.
-    people = [word for word in put_in if word in NOUN]
+    # The inserted nouns are people, which are never "it", and each occurs once.
+    people = [word for word in inserted if word in NOUN]
     assert all(NOUN[word].kind == "person" for word in people)
     assert len(set(people)) == len(people) == count
-    assert not {"it", "he", "she"} & {*put_in}
+    assert not {"it", "he", "she"} & {*inserted}
     assert all(word in ENGLISH for word in long.source)
     assert all(word in FRENCH for word in long.target)
 
@@ -76,5 +76,5 @@ def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
         "the dog did not cross the road as the dog was too tired",
     ],
 )
-def test_a_sentence_without_a_place_for_clauses(text: str) -> None:
+def test_some_sentences_cannot_be_lengthened(text: str) -> None:
     assert not can_be_lengthened(understood(text))

@@ -1,4 +1,4 @@
-"""The model of coloured shapes: its pictures hold what is asked, and the stored figures are its own."""
+"""The model of coloured shapes: its pictures match their questions, and its stored figures are correct."""
 
 from random import Random
 
@@ -11,7 +11,7 @@ from training import shapes
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_picture_has_its_shapes_in_their_cells_and_its_question_one_answer(seed: int) -> None:
+def test_a_picture_shows_its_shapes_and_its_question_has_one_answer(seed: int) -> None:
     asked = question(Random(seed))  # noqa: S311 - pictures are no secret
     picture = draw(asked.shapes)
     for each in asked.shapes:
@@ -24,10 +24,10 @@ def test_a_picture_has_its_shapes_in_their_cells_and_its_question_one_answer(see
     assert {asked.keyword, asked.answer} == {asked.target.shape, asked.target.colour}
 
 
-def test_the_stored_figures_are_the_models_own() -> None:
+def test_the_stored_figures_belong_to_the_model() -> None:
     stored, found = figures.stored(), shapes.measure(60)
     assert found.right >= 60 * stored.right / stored.pictures - 2
-    for own, again in ((stored.by_shape, found.by_shape), (stored.by_colour, found.by_colour)):
-        assert again.head == own.head
-        assert own.interval[0] - 0.1 < again.weight < own.interval[1] + 0.1
-        assert max(stored.uniform, own.other_heads[1]) < own.interval[0]
+    for stored_share, found_share in ((stored.by_shape, found.by_shape), (stored.by_colour, found.by_colour)):
+        assert found_share.head == stored_share.head
+        assert stored_share.interval[0] - 0.1 < found_share.weight < stored_share.interval[1] + 0.1
+        assert max(stored.uniform, stored_share.other_heads[1]) < stored_share.interval[0]

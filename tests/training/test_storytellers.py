@@ -12,7 +12,7 @@ from training.storytellers import ITEMS, measure, placement_questions
 
 
 @pytest.mark.parametrize("name", TESTED_SIZES)
-def test_the_stored_figures_are_the_weights_own(name: str) -> None:
+def test_the_stored_figures_belong_to_the_weights(name: str) -> None:
     written, *others = (run for run in stored() if run.variant == name)
     assert [run.seed for run in (written, *others)] == [0, 1, 2]
     found = measure(Storyteller.load(SIZES[name].file))
@@ -20,7 +20,7 @@ def test_the_stored_figures_are_the_weights_own(name: str) -> None:
     assert written._replace(prefix_matching=[]) == found._replace(prefix_matching=[])
 
 
-def test_where_something_is_can_be_read_and_was_held_out() -> None:
+def test_the_placement_in_each_question_is_stated_and_held_out() -> None:
     stories = placement_questions(3)
     assert len(stories) == ITEMS
     for words, container in stories:

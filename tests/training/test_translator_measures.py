@@ -1,4 +1,4 @@
-"""The figures of a translator: worked by hand, and what the shipped ones reach."""
+"""The measures of a translator, on known examples and on the shipped translators."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from training.translator_measures import Familiarity, familiarity, intervention,
 __all__ = ["pairs", "untrained"]  # fixtures
 
 
-def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: list[Pair]) -> None:
+def test_the_rest_ignores_the_gender_of_the_pronoun_and_agreement(pairs: list[Pair]) -> None:
     swapped = {"il": "elle", "elle": "il", "fatigué": "fatiguée", "fatiguée": "fatigué"}
     other_gender = [tuple(swapped.get(word, word) for word in pair.target) for pair in pairs]
     assert all(words != pair.target for words, pair in zip(other_gender, pairs, strict=True))
@@ -31,10 +31,8 @@ def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: li
     assert rest([(*other_gender[0], "trop"), *other_gender[1:]]) == 1 - 1 / len(pairs)
 
 
-def test_an_intervention_is_measured_on_each_sentence_with_its_own_edit(
-    pairs: list[Pair], untrained: Translator
-) -> None:
-    found = intervention(untrained, pairs, lambda it: Edit("encoder", 0, 1, it.source))
+def test_an_intervention_edits_each_sentence_separately(pairs: list[Pair], untrained: Translator) -> None:
+    found = intervention(untrained, pairs, lambda places: Edit("encoder", 0, 1, places.source))
     right, changed = 0, 0
     for pair in pairs:
         it, _, _, pronoun = places(pair)
@@ -49,15 +47,15 @@ def test_an_intervention_is_measured_on_each_sentence_with_its_own_edit(
     "variant",
     [pytest.param(name, marks=() if name == "guided" else pytest.mark.everything) for name in VARIANTS],
 )
-def test_the_stored_figures_are_those_of_the_shipped_translators(variant: str) -> None:
+def test_the_stored_figures_belong_to_the_shipped_translators(variant: str) -> None:
     found = asdict(measure(Translator.load(VARIANTS[variant].file), sentences=100, pairs=60))
     (stored,) = (run for run in _stored() if run["shipped"] and run["variant"] == variant)
-    # What is stored was measured on more sentences; a few in a hundred may differ.
+    # The stored values were measured on more sentences, so they differ by a few percent.
     for name, value in found.items():
         assert value == pytest.approx(stored[name], abs=0.06), name
 
 
-def test_the_stored_figures_are_what_the_variants_are_shipped_for() -> None:
+def test_the_shipped_translators_reach_their_targets() -> None:
     shipped = {run["variant"]: run for run in _stored() if run["shipped"]}
     assert list(shipped) == list(VARIANTS)
     for run in shipped.values():
@@ -70,11 +68,11 @@ def test_the_stored_figures_are_what_the_variants_are_shipped_for() -> None:
         assert max(run[role]["other"] for role in ("subject", "object")) <= 0.05
     assert 0.4 <= shipped["guided"]["ablated"]["pronoun"] <= 0.6
     assert shipped["guided"]["moved"]["changed"] >= 0.97
-    assert min(shipped["guided"][what]["rest"] for what in ("ablated", "moved")) >= 0.99
-    assert max(shipped["decorative"][what]["changed"] for what in ("ablated", "moved")) <= 0.02
+    assert min(shipped["guided"][edit]["rest"] for edit in ("ablated", "moved")) >= 0.99
+    assert max(shipped["decorative"][edit]["changed"] for edit in ("ablated", "moved")) <= 0.02
 
 
-def test_near_duplicates_differ_in_one_noun_at_most() -> None:
+def test_near_duplicates_differ_in_at_most_one_noun() -> None:
     tested = [pair for both in splits.minimal_pairs(5, seed=1) for pair in both]
     other = replace(tested[0], source=(*tested[0].source[:3], "always", *tested[0].source[4:]))
     assert familiarity([], 5) == familiarity([other], 5) == Familiarity(10, 0)

@@ -1,4 +1,4 @@
-"""What the tests of the transformer share: a seed, and a way to pass wrong shapes."""
+"""Fixtures of the tests of the transformer: a fixed seed, and turning off the shape checks."""
 
 import pytest
 import torch
@@ -12,5 +12,5 @@ def seed() -> None:
 
 @pytest.fixture
 def without_shape_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As outside these tests: wrong shapes reach the functions' own lines."""
+    """Turn off the shape checks, which are active only in tests, so that wrong shapes reach the functions."""
     monkeypatch.setattr(config, "jaxtyping_disable", True)

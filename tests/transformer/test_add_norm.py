@@ -1,4 +1,4 @@
-"""Add & Norm against numbers worked by hand."""
+"""Add & Norm, with known examples."""
 
 import torch
 from hypothesis import given
@@ -8,7 +8,7 @@ from attnviz.transformer.add_norm import AddNorm
 
 
 @torch.no_grad()
-def test_worked_by_hand() -> None:
+def test_a_known_example() -> None:
     add_norm = AddNorm(d_model=2, epsilon=0.0)
     add_norm.norm.weight.copy_(torch.tensor([2.0, 3]))
     add_norm.norm.bias.copy_(torch.tensor([10.0, 20]))
@@ -28,7 +28,7 @@ def test_epsilon_is_added_to_the_variance() -> None:
 
 @given(seed=st.integers(0, 2**31), size=st.sampled_from([1.0, 1e3]))
 @torch.no_grad()
-def test_every_token_comes_out_with_mean_0_and_variance_1(seed: int, size: float) -> None:
+def test_every_output_has_mean_0_and_variance_1(seed: int, size: float) -> None:
     generator = torch.Generator().manual_seed(seed)
     tokens, update = torch.randn(2, 5, 31, generator=generator) * size
     output = AddNorm(31)(tokens, update).output
@@ -36,7 +36,7 @@ def test_every_token_comes_out_with_mean_0_and_variance_1(seed: int, size: float
     torch.testing.assert_close(output.var(dim=-1, correction=0), torch.ones(5), atol=1e-3, rtol=0)
 
 
-def test_dropout_leaves_out_the_update_but_never_the_token() -> None:
+def test_dropout_drops_the_update_but_never_the_token() -> None:
     add_norm = AddNorm(d_model=7, dropout=1.0)
     tokens, update = torch.randn(2, 5, 7)
     assert torch.equal(add_norm.train()(tokens, update).sum, tokens)

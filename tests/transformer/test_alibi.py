@@ -1,4 +1,4 @@
-"""ALiBi: the published slopes, and a bias that falls by the distance."""
+"""ALiBi: its slopes and its bias are compared with the paper and with BLOOM."""
 
 import pytest
 import torch
@@ -14,12 +14,12 @@ def test_eight_heads_have_the_published_slopes() -> None:
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 5, 8, 11, 12, 16, 40, 71, 112])
-def test_slopes_equal_blooms(heads: int) -> None:
+def test_slopes_equal_those_of_bloom(heads: int) -> None:
     theirs = build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), heads, torch.float32)
     torch.testing.assert_close(alibi_slopes(heads), theirs[:, 0, 1] - theirs[:, 0, 0])
 
 
-def test_weights_equal_those_with_blooms_bias() -> None:
+def test_weights_equal_those_with_the_bias_of_bloom() -> None:
     # BLOOM adds m · key, ALiBi −m · (query − key): within a row the two differ by a constant.
     heads, tokens, d_head = 3, 11, 5
     query, key = torch.randn(2, heads, tokens, d_head)
@@ -33,7 +33,7 @@ def test_weights_equal_those_with_blooms_bias() -> None:
     torch.testing.assert_close(weights, expected)
 
 
-def test_the_bias_worked_by_hand() -> None:
+def test_a_known_bias() -> None:
     bias = alibi_bias(torch.tensor([0.5, 2]), 3)
     assert bias[0].tolist() == [[0, -0.5, -1], [-0.5, 0, -0.5], [-1, -0.5, 0]]
     assert bias[1].tolist() == [[0, -2, -4], [-2, 0, -2], [-4, -2, 0]]

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention against hand-worked numbers, PyTorch, and the laws it must obey."""
+"""Scaled dot-product attention, compared with known examples, PyTorch, and general properties."""
 
 from math import log
 
@@ -24,7 +24,7 @@ def close(actual: Tensor, expected: list[list[float]]) -> bool:
     return torch.allclose(actual, torch.tensor(expected), atol=1e-6)
 
 
-def test_every_step_has_the_numbers_worked_by_hand() -> None:
+def test_a_known_example() -> None:
     steps = scaled_dot_product_attention(QUERY, KEY, VALUE)
     assert close(steps.dot_products, [[2 * log(3), 0], [0, 2 * log(7)]])
     assert close(steps.scores, [[log(3), 0], [0, log(7)]])
@@ -34,7 +34,7 @@ def test_every_step_has_the_numbers_worked_by_hand() -> None:
     assert close(steps.output, [[3, 2], [0.5, 7]])
 
 
-def test_a_mask_gives_the_forbidden_share_to_the_rest() -> None:
+def test_masked_weights_are_0_and_the_others_sum_to_1() -> None:
     steps = scaled_dot_product_attention(QUERY, KEY, VALUE, torch.tensor([[True, False], [True, True]]))
     assert close(steps.scores, [[log(3), 0], [0, log(7)]])
     assert close(steps.masked, [[log(3), float("-inf")], [0, log(7)]])
@@ -42,7 +42,7 @@ def test_a_mask_gives_the_forbidden_share_to_the_rest() -> None:
     assert close(steps.output, [[4, 0], [0.5, 7]])
 
 
-def test_another_scale_can_be_asked_for() -> None:
+def test_the_scale_can_be_changed() -> None:
     # Without the division, 2 ln 3 = ln 9 and 2 ln 7 = ln 49: softmax (9, 1)/10 and (1, 49)/50.
     steps = scaled_dot_product_attention(QUERY, KEY, VALUE, scale=1.0)
     assert close(steps.weights, [[9 / 10, 1 / 10], [1 / 50, 49 / 50]])
@@ -51,7 +51,7 @@ def test_another_scale_can_be_asked_for() -> None:
 def random_attention(
     seed: int, heads: int = 2, queries: int = 3, keys: int = 5, size: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Query, key, value with d_head 7 and d_value 11, and a mask without blind rows."""
+    """Return a query, key and value with d_head 7 and d_value 11, and a mask with a key in each row."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(heads, queries, 7, generator=generator) * size
     key = torch.randn(heads, keys, 7, generator=generator)
@@ -61,7 +61,7 @@ def random_attention(
     return query, key, value, mask
 
 
-def test_the_annotations_are_checked_in_these_tests() -> None:
+def test_shape_annotations_are_checked_in_these_tests() -> None:
     query, key, value, _ = random_attention(seed=0)
     with pytest.raises(TypeCheckError, match="d_head"):
         scaled_dot_product_attention(query, key[..., :-1], value)
@@ -69,8 +69,8 @@ def test_the_annotations_are_checked_in_these_tests() -> None:
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_equals_pytorch(masked: bool) -> None:
-    query, key, value, some = random_attention(seed=1)
-    mask = some if masked else None
+    query, key, value, random_mask = random_attention(seed=1)
+    mask = random_mask if masked else None
     expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     torch.testing.assert_close(
         scaled_dot_product_attention(query, key, value, mask).output, expected, atol=1e-6, rtol=0
@@ -82,9 +82,7 @@ seeds = st.integers(0, 2**31)
 
 
 @given(seed=seeds, queries=sizes, keys=sizes, size=st.sampled_from([1e-3, 1.0, 1e3]))
-def test_rows_sum_to_one_and_forbidden_cells_are_zero(
-    seed: int, queries: int, keys: int, size: float
-) -> None:
+def test_rows_sum_to_one_and_masked_weights_are_0(seed: int, queries: int, keys: int, size: float) -> None:
     query, key, value, mask = random_attention(seed, 2, queries, keys, size)
     weights = scaled_dot_product_attention(query, key, value, mask).weights
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, queries), atol=1e-5, rtol=0)
@@ -93,13 +91,13 @@ def test_rows_sum_to_one_and_forbidden_cells_are_zero(
 
 
 @given(seed=seeds, keys=sizes, data=st.data())
-def test_attention_reads_a_set(seed: int, keys: int, data: st.DataObject) -> None:
+def test_attention_is_independent_of_the_order_of_keys(seed: int, keys: int, data: st.DataObject) -> None:
     query, key, value, mask = random_attention(seed, keys=keys)
     order = data.draw(st.permutations(range(keys)))
-    there = scaled_dot_product_attention(query, key, value, mask)
+    original = scaled_dot_product_attention(query, key, value, mask)
     shuffled = scaled_dot_product_attention(query, key[:, order], value[:, order], mask[:, order])
-    torch.testing.assert_close(shuffled.weights, there.weights[..., order], atol=1e-6, rtol=0)
-    torch.testing.assert_close(shuffled.output, there.output, atol=1e-5, rtol=0)
+    torch.testing.assert_close(shuffled.weights, original.weights[..., order], atol=1e-6, rtol=0)
+    torch.testing.assert_close(shuffled.output, original.output, atol=1e-5, rtol=0)
 
 
 def attend(mask: Tensor) -> AttentionSteps:
@@ -107,7 +105,7 @@ def attend(mask: Tensor) -> AttentionSteps:
     return scaled_dot_product_attention(query, key, value, mask)
 
 
-def test_a_query_that_may_look_nowhere_is_refused() -> None:
+def test_a_query_with_all_keys_masked_is_refused() -> None:
     mask = torch.ones(3, 5, dtype=torch.bool)
     mask[1] = False
     with pytest.raises(InvalidMask, match="All keys of token 2 are masked"):
@@ -116,6 +114,6 @@ def test_a_query_that_may_look_nowhere_is_refused() -> None:
 
 @pytest.mark.usefixtures("without_shape_checks")
 @pytest.mark.parametrize(("queries", "keys"), [(1, 5), (3, 1), (5, 3)])
-def test_a_mask_is_never_stretched(queries: int, keys: int) -> None:
+def test_a_mask_is_not_broadcast(queries: int, keys: int) -> None:
     with pytest.raises(InvalidMask, match=f"{queries} × {keys}, but there are 3 queries and 5 keys"):
         attend(torch.ones(queries, keys, dtype=torch.bool))

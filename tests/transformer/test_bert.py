@@ -1,4 +1,4 @@
-"""Our BERT against the transformers library on the bundled weights: every weight and every hidden state."""
+"""Our BERT compared with the transformers library: every attention weight and every hidden state."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ def ours() -> Bert:
 
 
 @torch.no_grad()
-def theirs(**inputs: Tensor) -> Any:
+def transformers_output(**inputs: Tensor) -> Any:
     return reference_bert.model()(**inputs, output_attentions=True, output_hidden_states=True)
 
 
 def assert_same(steps: BertSteps, output: Any, text: int, tokens: int) -> None:
-    """Our run against text number `text` of theirs, on its first `tokens` tokens."""
+    """Compare our steps with text number `text` of transformers' output, for its first `tokens` tokens."""
     assert len(steps.layers) == len(output.attentions)
     assert len(steps.hidden_states) == len(output.hidden_states)
     for layer, attention in zip(steps.layers, output.attentions, strict=True):
@@ -47,14 +47,14 @@ def test_every_weight_and_hidden_state_equals_transformers(tokens: int, ours: Be
     tokenizer = reference_bert.tokenizer()
     ids = tokenizer(PARAGRAPH * 11, truncation=True, max_length=tokens, return_tensors="pt")["input_ids"]
     assert ids.shape == (1, tokens)
-    assert_same(ours(ids[0]), theirs(input_ids=ids), text=0, tokens=tokens)
+    assert_same(ours(ids[0]), transformers_output(input_ids=ids), text=0, tokens=tokens)
 
 
 @torch.no_grad()
-def test_padded_batches_are_each_text_alone_and_each_text_masked(ours: Bert) -> None:
+def test_texts_in_a_padded_batch_equal_single_texts(ours: Bert) -> None:
     texts = ["Hello", TIRED, PARAGRAPH, PARAGRAPH * 5]
     batch = reference_bert.tokenizer()(texts, padding=True, return_tensors="pt")
-    output = theirs(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
+    output = transformers_output(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
     longest = batch["input_ids"].shape[1]
     for text, (ids, real) in enumerate(zip(batch["input_ids"], batch["attention_mask"].bool(), strict=True)):
         tokens = int(real.sum())
@@ -67,16 +67,16 @@ def test_a_second_sentence_has_its_own_segment(ours: Bert) -> None:
     pair = reference_bert.tokenizer()(TIRED, NARROW, return_tensors="pt")
     assert pair["token_type_ids"].any()
     ids, segments = pair["input_ids"], pair["token_type_ids"]
-    output = theirs(input_ids=ids, token_type_ids=segments)
+    output = transformers_output(input_ids=ids, token_type_ids=segments)
     assert_same(ours(ids[0], segment_ids=segments[0]), output, text=0, tokens=ids.shape[1])
     assert not torch.equal(ours(ids[0]).hidden_states[0], output.hidden_states[0][0])
 
 
-def test_no_token_is_refused(ours: Bert) -> None:
+def test_an_empty_text_is_refused(ours: Bert) -> None:
     with pytest.raises(EmptyText):
         ours(torch.tensor([], dtype=torch.long))
 
 
-def test_more_tokens_than_positions_are_refused(ours: Bert) -> None:
+def test_a_text_with_too_many_tokens_is_refused(ours: Bert) -> None:
     with pytest.raises(TextTooLong, match="513 tokens; the model reads at most 512"):
         ours(torch.ones(513, dtype=torch.long))

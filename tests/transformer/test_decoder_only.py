@@ -1,4 +1,4 @@
-"""A decoder alone: its layer against PyTorch's, rotary attention, and that no token looks ahead."""
+"""The decoder-only model: its layers equal PyTorch's, and no token attends to later ones."""
 
 import pytest
 import torch
@@ -11,15 +11,17 @@ from attnviz.transformer.multi_head import MultiHeadAttention, split_heads
 from attnviz.transformer.rotary import rotate
 from tests.transformer.theirs import copy_attention
 
-TOKENS, D_MODEL, HEADS, WIDE = 11, 30, 5, 13
+TOKENS, D_MODEL, HEADS, D_FEED_FORWARD = 11, 30, 5, 13
 
 
 @torch.no_grad()
 def test_a_layer_equals_pytorch() -> None:
-    theirs = nn.TransformerEncoderLayer(D_MODEL, HEADS, WIDE, dropout=0.0, batch_first=True, norm_first=True)
+    theirs = nn.TransformerEncoderLayer(
+        D_MODEL, HEADS, D_FEED_FORWARD, dropout=0.0, batch_first=True, norm_first=True
+    )
     for parameter in theirs.train().parameters():
         nn.init.normal_(parameter, std=0.3)
-    ours = PreNormLayer(D_MODEL, HEADS, WIDE)
+    ours = PreNormLayer(D_MODEL, HEADS, D_FEED_FORWARD)
     copy_attention(theirs.self_attn, ours.attention)
     ours.attention.rotary = False  # PyTorch has no rotary positions
     assert ours.feed_forward is not None
@@ -34,7 +36,7 @@ def test_a_layer_equals_pytorch() -> None:
 
 
 @torch.no_grad()
-def test_rotary_attention_equals_pytorch_on_turned_queries_and_keys() -> None:
+def test_rotary_attention_equals_pytorch_on_rotated_queries_and_keys() -> None:
     attention = MultiHeadAttention(D_MODEL, HEADS, rotary=True)
     tokens, places = torch.randn(TOKENS, D_MODEL), torch.arange(TOKENS)
     steps = attention(tokens, tokens, causal_mask(TOKENS))
@@ -48,10 +50,10 @@ def test_rotary_attention_equals_pytorch_on_turned_queries_and_keys() -> None:
     torch.testing.assert_close(steps.query @ steps.key.mT, steps.attention.dot_products)
 
 
-@pytest.mark.parametrize("wide", [0, WIDE])
+@pytest.mark.parametrize("d_feed_forward", [0, D_FEED_FORWARD])
 @torch.no_grad()
-def test_a_change_reaches_nothing_before_it(wide: int) -> None:
-    model = DecoderOnly(17, D_MODEL, HEADS, wide, layers=2)
+def test_a_changed_token_does_not_change_earlier_outputs(d_feed_forward: int) -> None:
+    model = DecoderOnly(17, D_MODEL, HEADS, d_feed_forward, layers=2)
     ids = torch.randint(17, (3, TOKENS))
     changed = ids.clone()
     changed[:, 6] = (ids[:, 6] + 1) % 17
@@ -62,8 +64,8 @@ def test_a_change_reaches_nothing_before_it(wide: int) -> None:
 
 
 @torch.no_grad()
-def test_the_steps_add_up() -> None:
-    model = DecoderOnly(17, D_MODEL, HEADS, WIDE, layers=2)
+def test_the_steps_are_consistent() -> None:
+    model = DecoderOnly(17, D_MODEL, HEADS, D_FEED_FORWARD, layers=2)
     steps = model(torch.randint(17, (TOKENS,)))
     first, second = steps.layers
     assert torch.equal(first.attended, steps.words + first.attention.output)
@@ -74,20 +76,20 @@ def test_the_steps_add_up() -> None:
     assert [name for name, _ in DecoderOnly(17, D_MODEL, HEADS, 0, 1).named_modules() if "feed" in name] == []
 
 
-@pytest.mark.parametrize("wide", [0, WIDE])
+@pytest.mark.parametrize("d_feed_forward", [0, D_FEED_FORWARD])
 @pytest.mark.parametrize("parts", [[1] * TOKENS, [7, 1, 1, 2], [5, 6]])
 @torch.no_grad()
-def test_with_kept_keys_and_values_the_numbers_are_those_of_one_pass(wide: int, parts: list[int]) -> None:
-    # In numbers of 64 bits, so that rounding does not depend on the machine.
-    model = DecoderOnly(17, D_MODEL, HEADS, wide, layers=2).double()
+def test_cached_keys_and_values_give_the_same_results(d_feed_forward: int, parts: list[int]) -> None:
+    # In double precision, so that rounding does not depend on the machine.
+    model = DecoderOnly(17, D_MODEL, HEADS, d_feed_forward, layers=2).double()
     ids = torch.randint(17, (3, TOKENS))
-    at_once, before, read = model(ids), None, []
+    at_once, before, steps_of_parts = model(ids), None, []
     for part in torch.split(ids, parts, dim=-1):
         before = model(part, before)
-        read.append(before)
+        steps_of_parts.append(before)
     torch.testing.assert_close(
-        torch.cat([steps.logits for steps in read], dim=-2), at_once.logits, atol=1e-12, rtol=0
+        torch.cat([steps.logits for steps in steps_of_parts], dim=-2), at_once.logits, atol=1e-12, rtol=0
     )
-    for last, all_layers in zip(read[-1].layers, at_once.layers, strict=True):
+    for last, all_layers in zip(steps_of_parts[-1].layers, at_once.layers, strict=True):
         torch.testing.assert_close(last.attention.key, all_layers.attention.key, atol=1e-12, rtol=0)
         torch.testing.assert_close(last.attention.value, all_layers.attention.value, atol=1e-12, rtol=0)

@@ -1,4 +1,4 @@
-"""The whole model of the paper: how its parts are joined, what it can see, and that it can learn."""
+"""The encoder–decoder of the paper: its parts, its masks, and its gradients."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def steps() -> EncoderDecoderSteps:
 
 
 @torch.no_grad()
-def test_embedding_worked_by_hand() -> None:
+def test_a_known_embedding() -> None:
     embedding = Embedding(vocabulary=3, d_model=4)
     embedding.table.weight.copy_(torch.tensor([[0.0, 0, 0, 0], [1, 2, 3, 4], [5, 6, 7, 8]]))
     steps = embedding(torch.tensor([2, 1]))
@@ -37,7 +37,7 @@ def test_embedding_worked_by_hand() -> None:
     assert torch.equal(steps.output, steps.words + steps.positions)
 
 
-def test_embedding_dropout_is_for_training_only() -> None:
+def test_embedding_dropout_is_used_only_in_training() -> None:
     embedding = Embedding(3, 5, dropout=1.0)
     ids = torch.tensor([2, 1])
     assert torch.equal(embedding.train()(ids).output, torch.zeros(2, 5))
@@ -45,7 +45,7 @@ def test_embedding_dropout_is_for_training_only() -> None:
 
 
 @torch.no_grad()
-def test_the_parts_are_joined_as_in_figure_1() -> None:
+def test_the_parts_are_connected_as_in_figure_1() -> None:
     model = small_model()
     steps = model(SOURCE, TARGET)
     encoded = model.encoder(model.source_embedding(SOURCE).output)
@@ -64,11 +64,11 @@ def test_probabilities_are_the_softmax_of_the_logits(steps: EncoderDecoderSteps)
     torch.testing.assert_close(steps.probabilities, expected)
 
 
-def test_the_defaults_are_the_papers_base_model() -> None:
+def test_the_defaults_are_those_of_the_base_model_in_the_paper() -> None:
     with torch.device("meta"):
         ours = EncoderDecoder(101, 103)
         theirs = nn.Transformer(512, 8, 6, 6, 2048, batch_first=True)
-    # PyTorch adds a norm (512 gains, 512 biases) behind each of the two stacks, which the paper has not.
+    # PyTorch adds a norm (512 gains, 512 biases) behind each of the two stacks, which are not in the paper.
     layers = sum(p.numel() for p in theirs.parameters()) - 2 * (512 + 512)
     embeddings = (101 + 103) * 512
     assert sum(p.numel() for p in ours.parameters()) == layers + embeddings
@@ -78,7 +78,7 @@ def test_the_defaults_are_the_papers_base_model() -> None:
 
 @given(changed=st.integers(0, 4))
 @torch.no_grad()
-def test_a_target_word_changes_nothing_before_it(changed: int) -> None:
+def test_a_changed_target_word_does_not_change_earlier_outputs(changed: int) -> None:
     model = small_model()
     target = TARGET.clone()
     target[changed] = 0
@@ -87,7 +87,7 @@ def test_a_target_word_changes_nothing_before_it(changed: int) -> None:
     assert not torch.equal(before[changed], after[changed])
 
 
-def test_every_parameter_learns() -> None:
+def test_every_parameter_has_a_gradient() -> None:
     model = small_model()
     nn.functional.cross_entropy(model(SOURCE, TARGET).logits, TARGET).backward()  # type: ignore[no-untyped-call]
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())

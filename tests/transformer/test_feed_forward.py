@@ -1,4 +1,4 @@
-"""The feed-forward network against numbers worked by hand."""
+"""The feed-forward network, with known examples."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ from attnviz.transformer.feed_forward import FeedForward
 
 
 @torch.no_grad()
-def test_worked_by_hand() -> None:
+def test_a_known_example() -> None:
     network = FeedForward(d_model=2, d_feed_forward=3)
     network.expand.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [1, 1]]))
     network.expand.bias.copy_(torch.tensor([0.0, 0, 4]))
@@ -22,7 +22,7 @@ def test_worked_by_hand() -> None:
 
 
 @torch.no_grad()
-def test_another_activation_can_be_asked_for() -> None:
+def test_the_activation_can_be_changed() -> None:
     steps = FeedForward(5, 7, nn.GELU())(torch.randn(3, 5))
     # GELU(x) = x · Φ(x), the share of the normal distribution below x (Hendrycks & Gimpel 2016).
     below = (1 + torch.erf(steps.expanded / 2**0.5)) / 2

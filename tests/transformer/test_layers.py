@@ -1,4 +1,4 @@
-"""The encoder's and the decoder's layers against PyTorch's, and the laws that they must obey."""
+"""The layers of encoder and decoder, compared with PyTorch's."""
 
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ TheirLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def random_weights(theirs: TheirLayer) -> None:
-    """Far from 0; in training mode PyTorch takes the plain path, as written in the paper."""
+    """Set random weights far from 0, and use training mode, in which PyTorch computes as in the paper."""
     for parameter in theirs.train().parameters():
         nn.init.normal_(parameter, std=0.3)
 
@@ -33,7 +33,7 @@ def their_decoder_layer() -> nn.TransformerDecoderLayer:
     return layer
 
 
-def copy_rest(theirs: TheirLayer, ours: EncoderLayer | DecoderLayer) -> None:
+def copy_shared_parts(theirs: TheirLayer, ours: EncoderLayer | DecoderLayer) -> None:
     copy_attention(theirs.self_attn, ours.attention)
     ours.attention_add_norm.norm.load_state_dict(theirs.norm1.state_dict())
     ours.feed_forward.expand.load_state_dict(theirs.linear1.state_dict())
@@ -41,17 +41,17 @@ def copy_rest(theirs: TheirLayer, ours: EncoderLayer | DecoderLayer) -> None:
 
 
 def encoder_copy(theirs: nn.TransformerEncoderLayer) -> EncoderLayer:
-    """Our layer with their weights."""
+    """Return our layer with PyTorch's weights."""
     ours = EncoderLayer(35, 5, 13)
-    copy_rest(theirs, ours)
+    copy_shared_parts(theirs, ours)
     ours.feed_forward_add_norm.norm.load_state_dict(theirs.norm2.state_dict())
     return ours
 
 
 def decoder_copy(theirs: nn.TransformerDecoderLayer) -> DecoderLayer:
-    """Our layer with their weights."""
+    """Return our layer with PyTorch's weights."""
     ours = DecoderLayer(35, 5, 13)
-    copy_rest(theirs, ours)
+    copy_shared_parts(theirs, ours)
     copy_attention(theirs.multihead_attn, ours.cross_attention)
     ours.cross_attention_add_norm.norm.load_state_dict(theirs.norm2.state_dict())
     ours.feed_forward_add_norm.norm.load_state_dict(theirs.norm3.state_dict())
@@ -98,7 +98,7 @@ def test_stacks_equal_pytorch_layer_by_layer() -> None:
 
 
 @torch.no_grad()
-def test_the_steps_add_up() -> None:
+def test_the_steps_are_consistent() -> None:
     target, source = torch.randn(7, 35), torch.randn(11, 35)
     encoded, decoded = EncoderLayer(35, 5, 13)(target), DecoderLayer(35, 5, 13)(target, source)
     for steps in (encoded, decoded):

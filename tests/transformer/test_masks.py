@@ -1,4 +1,4 @@
-"""Masks, drawn: # where a query may look, · where not; one row a query."""
+"""Masks, drawn with # for allowed keys and · for masked keys; one row for each query."""
 
 import pytest
 import torch
@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attnviz.errors import InvalidMask
-from attnviz.transformer.masks import (
-    causal_mask,
-    no_mask,
-    padding_mask,
-    prefix_mask,
-    window_mask,
-)
+from attnviz.transformer.masks import causal_mask, no_mask, padding_mask, prefix_mask, window_mask
 
 
 def drawn(mask: Tensor) -> list[str]:
@@ -35,11 +29,11 @@ PADDING = padding_mask(torch.tensor([True, True, False]), queries=3)
     ],
     ids=["none", "causal", "padding", "two combined", "prefix", "window"],
 )
-def test_every_mask_drawn(mask: Tensor, rows: list[str]) -> None:
+def test_known_masks(mask: Tensor, rows: list[str]) -> None:
     assert drawn(mask) == rows
 
 
-def test_padding_of_several_sentences_at_once() -> None:
+def test_padding_masks_of_a_batch() -> None:
     real = torch.tensor([[True, True, False], [True, False, False]])
     masks = padding_mask(real, queries=2)
     assert drawn(masks[0]) == ["##·", "##·"]
@@ -47,11 +41,11 @@ def test_padding_of_several_sentences_at_once() -> None:
 
 
 @given(tokens=st.integers(1, 17), before=st.integers(0, 19), after=st.integers(0, 19))
-def test_a_window_is_every_pair_that_is_near_enough(tokens: int, before: int, after: int) -> None:
+def test_a_window_allows_all_pairs_within_its_distances(tokens: int, before: int, after: int) -> None:
     near = [[i - before <= j <= i + after for j in range(tokens)] for i in range(tokens)]
     assert window_mask(tokens, before, after).tolist() == near
 
 
-def test_padding_alone_is_refused() -> None:
+def test_a_text_of_padding_only_is_refused() -> None:
     with pytest.raises(InvalidMask, match="are masked"):
         padding_mask(torch.tensor([[True, False], [False, False]]), queries=2)

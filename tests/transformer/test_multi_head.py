@@ -1,4 +1,4 @@
-"""Multi-head attention against hand-worked numbers, PyTorch, and the laws it must obey."""
+"""Multi-head attention, compared with known examples, PyTorch, and general properties."""
 
 from math import log
 
@@ -11,7 +11,7 @@ from attnviz.transformer.multi_head import MultiHeadAttention, join_heads, split
 from tests.transformer.theirs import copy_attention
 
 
-def test_two_heads_worked_by_hand() -> None:
+def test_a_known_example_with_two_heads() -> None:
     attention = MultiHeadAttention(d_model=2, n_heads=2)
     for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
         nn.init.zeros_(linear.bias)
@@ -36,7 +36,7 @@ def test_two_heads_worked_by_hand() -> None:
 @torch.no_grad()
 def test_self_and_cross_attention_equal_pytorch(queries: int, mask: Tensor | None) -> None:
     theirs = nn.MultiheadAttention(embed_dim=5 * 7, num_heads=5, batch_first=True)
-    # PyTorch starts with biases of 0, which would hide a bias that is left out.
+    # PyTorch initializes biases with 0, which would hide a missing bias.
     for bias in (theirs.in_proj_bias, theirs.out_proj.bias):
         nn.init.normal_(bias)
     source = torch.randn(11, 35)
@@ -49,7 +49,7 @@ def test_self_and_cross_attention_equal_pytorch(queries: int, mask: Tensor | Non
 
 
 @torch.no_grad()
-def test_the_heads_shares_through_the_projection_add_up_to_the_output() -> None:
+def test_the_projected_outputs_of_the_heads_sum_to_the_output() -> None:
     attention = MultiHeadAttention(35, 5)
     tokens = torch.randn(11, 35)
     steps = attention(tokens, tokens)
@@ -59,7 +59,7 @@ def test_the_heads_shares_through_the_projection_add_up_to_the_output() -> None:
     torch.testing.assert_close(shares.sum(dim=0) + attention.to_output.bias, steps.output, atol=1e-6, rtol=0)
 
 
-def test_heads_are_cut_in_order_and_joined_again() -> None:
+def test_splitting_and_joining_heads_restores_the_tokens() -> None:
     tokens = torch.arange(12.0).reshape(2, 6)
     heads = split_heads(tokens, 3)
     assert heads.tolist() == [[[0, 1], [6, 7]], [[2, 3], [8, 9]], [[4, 5], [10, 11]]]
@@ -68,7 +68,7 @@ def test_heads_are_cut_in_order_and_joined_again() -> None:
 
 
 @torch.no_grad()
-def test_several_texts_at_once_are_each_text_alone() -> None:
+def test_texts_in_a_batch_equal_single_texts() -> None:
     attention = MultiHeadAttention(35, 5)
     texts = torch.randn(3, 11, 35)
     masks = torch.stack([causal_mask(11), causal_mask(11).T, torch.eye(11, dtype=torch.bool)])
@@ -79,6 +79,6 @@ def test_several_texts_at_once_are_each_text_alone() -> None:
         torch.testing.assert_close(together.attention.weights[index], alone.attention.weights)
 
 
-def test_heads_that_cannot_share_equally_are_refused() -> None:
+def test_a_size_not_divisible_by_the_heads_is_refused() -> None:
     with pytest.raises(ValueError, match="36 is not divisible by n_heads = 5"):
         MultiHeadAttention(36, 5)

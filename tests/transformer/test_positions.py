@@ -1,4 +1,4 @@
-"""Positions: the paper's formula, its law of rotation, and learned tables."""
+"""Positions: the formula of the paper, its rotation property, and learned tables."""
 
 from math import cos, sin
 
@@ -12,7 +12,7 @@ from attnviz.transformer.positions import LearnedPositions, sinusoidal
 
 
 def formula(position: int, dimension: int, d_model: int) -> float:
-    """The paper's two lines, in Python's own floats."""
+    """The formula of the paper, in Python floats."""
     pair = dimension // 2
     angle = position / 10000 ** (2 * pair / d_model)
     return sin(angle) if dimension % 2 == 0 else cos(angle)
@@ -25,19 +25,19 @@ def test_equals_the_formula(d_model: int) -> None:
 
 
 @given(position=st.integers(0, 400), offset=st.integers(0, 100))
-def test_a_step_of_k_is_one_rotation_wherever_it_starts(position: int, offset: int) -> None:
+def test_an_offset_is_the_same_rotation_at_every_position(position: int, offset: int) -> None:
     # sin(a + b) = cos b · sin a + sin b · cos a  and  cos(a + b) = cos b · cos a − sin b · sin a:
-    # each pair (sin, cos) is turned by offset / 10000^(2i / d_model), whatever the position.
+    # each pair (sin, cos) is rotated by offset / 10000^(2i / d_model), whatever the position.
     encoding = sinusoidal(501, 14)
     for pair in range(7):
         angle = offset / 10000 ** (2 * pair / 14)
         rotation = torch.tensor([[cos(angle), sin(angle)], [-sin(angle), cos(angle)]])
-        here = encoding[position, 2 * pair : 2 * pair + 2]
-        there = encoding[position + offset, 2 * pair : 2 * pair + 2]
-        torch.testing.assert_close(rotation @ here, there, atol=1e-6, rtol=0)
+        start = encoding[position, 2 * pair : 2 * pair + 2]
+        end = encoding[position + offset, 2 * pair : 2 * pair + 2]
+        torch.testing.assert_close(rotation @ start, end, atol=1e-6, rtol=0)
 
 
-def test_learned_positions_end_somewhere() -> None:
+def test_learned_positions_have_a_limit() -> None:
     positions = LearnedPositions(limit=11, d_model=7)
     assert torch.equal(positions(5), positions.table[:5])
     assert positions(11).shape == (11, 7)

@@ -1,4 +1,4 @@
-"""PyTorch's weights in our modules."""
+"""Copies weights from PyTorch's modules into ours."""
 
 import torch
 from torch import nn

@@ -10,9 +10,8 @@ import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
 import styles from "./steps.css";
 
-const ACROSS = { narrow: 48, wide: 96 }; // numbers per line of a long vector
+const LINES = { narrow: 6, wide: 4 }; // of a long vector
 const NARROW = 480; // pixels of the widget
-const CELL_HEIGHT = 1.3; // relative to its width
 const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible weights of a full bar
 const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
@@ -28,8 +27,8 @@ class Block {
     this.values = values;
     const { drawn_as: as, role, title } = this.about;
     this.wrapped = as === "wrapped";
-    this.columns = this.wrapped ? steps.across : as === "numbers" ? 1 : shape.at(-1);
-    this.rows = this.wrapped ? Math.ceil(values.length / this.columns) : values.length / this.columns;
+    this.columns = this.wrapped ? Math.ceil(values.length / steps.lines) : as === "numbers" ? 1 : shape.at(-1);
+    this.rows = this.wrapped ? steps.lines : values.length / this.columns;
     this.head = element("div", { class: "head", "aria-hidden": "true" }, symbolOf(this.about));
     const weights = as === "numbers" && role === "weights";
     this.full = weights ? SCALES.find((scale) => scale >= Math.max(...values)) : 1;
@@ -39,14 +38,12 @@ class Block {
     this.body.setAttribute("aria-roledescription", "matrix");
     const size = this.wrapped ? `${values.length} numbers` : `${this.rows} by ${this.columns}`;
     this.body.setAttribute("aria-label", `${title}, ${size}: arrow keys move from cell to cell`);
-    const lines = height ?? this.rows * steps.rowHeight;
-    if (this.wrapped) this.body.style.aspectRatio = String(this.columns / this.rows / CELL_HEIGHT);
-    else this.body.style.height = `${lines}px`;
+    if (!this.wrapped) this.body.style.height = `${height ?? this.rows * steps.rowHeight}px`;
     this.body.append(...(as === "numbers" ? this.numbers() : [this.canvas()]));
     this.marks = this.body.appendChild(element("div", { class: "marks", "aria-hidden": "true" }));
     this.line = element("p", { class: "line" });
-    this.root = element("div", { class: "figure" }, this.head, this.body);
-    if (this.wrapped) this.root.append(this.line, element("p", { class: "facts" }, ...this.facts()));
+    this.root = element("div", { class: "figure" }, ...(this.wrapped ? [] : [this.head]), this.body);
+    if (this.wrapped) this.root.append(element("div", { class: "below" }, this.line, element("p", { class: "facts" }, ...this.facts())));
     this.body.onpointermove = (event) => event.pointerType !== "touch" && steps.point({ name, ...this.cellAt(event) });
     this.body.onpointerleave = () => steps.point(null);
     this.body.onclick = (event) => steps.pin({ name, ...this.cellAt(event) });
@@ -152,7 +149,7 @@ export class Steps extends View {
     this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
     this.listen({ keydown: (event) => !this.data?.keep_open && event.target.matches?.("body, main") && this.onArrow(event) });
     this.onArrays(["source"], () => this.draw());
-    this.onResize(() => this.data && this.across !== this.numbersPerLine() && this.draw());
+    this.onResize(() => this.data && this.lines !== this.linesPerVector() && this.draw());
   }
 
   update(data) {
@@ -183,8 +180,8 @@ export class Steps extends View {
     return this.numbers.get(values.length);
   }
 
-  numbersPerLine() {
-    return this.root.clientWidth < NARROW ? ACROSS.narrow : ACROSS.wide;
+  linesPerVector() {
+    return this.root.clientWidth < NARROW ? LINES.narrow : LINES.wide;
   }
 
   // The list of steps
@@ -214,8 +211,8 @@ export class Steps extends View {
     this.root.toggleAttribute("data-waiting", !this.set);
     if (!this.set || !this.root.clientWidth) return;
     const focused = this.focused?.dataset.name;
-    this.across = this.numbersPerLine();
-    const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
+    this.lines = this.linesPerVector();
+    const low = this.root.hasAttribute("data-teacher") || this.lines === LINES.narrow;
     this.rowHeight = low ? 14 : 17;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
     this.root.dataset.step = step;
@@ -257,8 +254,8 @@ export class Steps extends View {
     if (splits) turn("split", splits);
     rail.append(element("span", { class: "node", "data-lane": lane, text: merges ? "+" : "" }));
     const words = sentence ? [element("p", { class: "sentence", text: sentence })] : [];
-    const heading = title ? [element("div", {}, button)] : [];
-    const body = element("div", { class: "body" }, ...heading, ...(open ? [...words, this.grid(columns)] : []));
+    const heading = title ? [button] : [];
+    const body = element("div", { class: "body" }, element("div", { class: "heading" }, ...heading, ...(open ? words : [])), ...(open ? [this.grid(columns)] : []));
     const attributes = { "data-lane": lane, "data-ahead": step > this.step, "data-here": step === this.step, "data-followed": step === this.step };
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
@@ -276,12 +273,21 @@ export class Steps extends View {
     };
     const cells = columns.flatMap(({ top, rows, bottom }, at) => [
       stack(at, top, "top", 110),
-      stack(at, rows, "rows"),
+      this.besideQuery(stack(at, rows, "rows"), rows),
       stack(at, bottom, "bottom"),
     ]);
     const grid = element("div", { class: "grid" }, ...(labelled ? [this.labels()] : []), ...cells);
     grid.style.gridTemplateColumns = [...(labelled ? ["minmax(3rem, auto)"] : []), ...columns.map(({ width }) => WIDTHS[width])].join(" ");
     return grid;
+  }
+
+  /** Moves a vector without token rows down to the query token's row. */
+  besideQuery(stack, [name]) {
+    if (name && this.array(name).shape.length === 1 && this.data.arrays[name].drawn_as === "matrix") {
+      stack.style.marginTop = `${(this.data.query ?? 0) * this.rowHeight}px`;
+      stack.classList.add("one-row");
+    }
+    return stack;
   }
 
   labels() {

@@ -15,7 +15,7 @@ class Column(TypedDict):
     Attributes:
         width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
         top: Arrays without a row for each token.
-        rows: The array with a row for each token.
+        rows: The array with a row for each token, or with one, drawn at the query token's row.
         bottom: Arrays computed from all rows.
     """
 

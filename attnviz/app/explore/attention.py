@@ -7,11 +7,13 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.lessons.english import outside_note
+from attnviz.app.lessons.measured import variant_of
 from attnviz.app.state.choices import KIND
 from attnviz.capture import loading
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 from attnviz.trained.translator.reading import is_outside_grammar
+from attnviz.trained.translator.variants import VARIANTS
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
     "encoder": "**English reads English**: every word attends to the whole sentence.",
@@ -47,7 +49,8 @@ def head_prefix(model: Entry, kind: Kind) -> str:
 def draw(read: ExploreSelection) -> None:
     """Draw the decoder's text, if there is a decoder, and an explanation of the attention."""
     if read.trace.target is not None and read.model.engine == "translator":
-        st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
+        trained = markdown.plain(VARIANTS[variant_of(read.model.name)].description)
+        st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]} {trained}]")
     elif read.trace.target is not None:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
         nothing = "" if read.trace.target else " It is empty."

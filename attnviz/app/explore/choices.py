@@ -113,8 +113,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             between = BETWEEN.segments("From sentence → to sentence", list(traces.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            help=f"Excludes {' and '.join(map(markdown.plain, special))}; the rest of each row of "
-            "weights is rescaled to 100 %.",
+            help=f"{' and '.join(map(markdown.plain, special))}: added to the text by the tokenizer. Without "
+            "them, the rest of each row of weights is rescaled to 100 %.",
         )
         more = st.popover("More")
         with more:

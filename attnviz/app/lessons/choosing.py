@@ -1,4 +1,4 @@
-"""The choice of a sentence, a token or a head, shared by all lessons."""
+"""Controls for the sentence, the token and the head, shared by the lessons."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from attnviz.text import head_name
 from attnviz.trained.vocabulary import Vocabulary
 
 _ENTRY = catalogue.entry(MODEL)
-HEAD_AT_FIRST = 4, 2
+DEFAULT_HEAD = 4, 2
 """The head that attends from a pronoun to its noun; layer and head from 1."""
 
 
 @dataclass(frozen=True)
 class TokenSelection:
-    """A sentence, `text`, and one of its tokens, `query`, from 0."""
+    """A sentence and the index of one of its tokens, from 0."""
 
     text: str
     query: int
@@ -51,7 +51,7 @@ class TokenSelection:
 
 @dataclass(frozen=True)
 class HeadSelection(TokenSelection):
-    """A sentence, a query token, and a head of the model; layer and head from 0."""
+    """A sentence, a query token, and a head of the model; layer and head count from 0."""
 
     layer: int
     head: int
@@ -80,16 +80,16 @@ def sentence(
     model: str = MODEL,
     known_words: Callable[[], None] | None = None,
 ) -> str:
-    """Draw the box for a sentence; return its text, which is valid for the model.
+    """Draw the text box for a sentence; return the sentence, which is valid for the model.
 
     An empty or invalid text stops the page with an error.
 
     Args:
         label: Label of the box.
-        box: The choice.
+        box: The choice of the sentence.
         opening: Default text.
-        model: A name in the catalogue.
-        known_words: Draws the model's vocabulary below an error about unknown words.
+        model: Name of the model in the catalogue.
+        known_words: Function that draws the vocabulary, below an error about unknown words.
     """
     text = controls.sentence(label, opening, box)
     try:
@@ -108,13 +108,13 @@ def examples(
     opening: str,
     more: Callable[[Callable[[str], None]], None] | None = None,
 ) -> DeltaGenerator:
-    """Draw a menu of examples for a box; return the container of the box, in front of the menu.
+    """Draw a menu of examples next to a text box; return the container for the box.
 
     Args:
-        box: The choice.
-        offered: Text of each example, by its label.
+        box: The choice of the text.
+        offered: Texts of the examples, by label.
         opening: Default text.
-        more: Draws further controls, with a function that sets the text.
+        more: Function that draws further controls; its argument is a function that sets the text.
     """
     typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
@@ -124,7 +124,7 @@ def examples(
         box.set(text)
         memory.put(picked, text)
 
-    def closed() -> None:
+    def on_close() -> None:
         # If the menu closes before the server has responded, the browser sends the box's old text.
         if text := memory.get(picked):
             box.set(text)
@@ -134,7 +134,7 @@ def examples(
         place = st.container()
         # Drawn only while open: the browser keeps sending the values of a closed menu's widgets.
         menu = st.popover(
-            SHARED.label("examples"), icon=":material/list:", key=f"{box.name}_examples", on_change=closed
+            SHARED.label("examples"), icon=":material/list:", key=f"{box.name}_examples", on_change=on_close
         )
         if menu.open:
             with menu:
@@ -148,22 +148,22 @@ def examples(
 
 
 def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
-    """Draw the changes that are made to a model, as text; another sentence has none.
+    """Draw the box for edits of a model, as text; a new sentence starts without edits.
 
     `look` is passed to `st.multiselect`.
     """
-    of = f"the sentence of {box.name}"
-    if memory.get(of, text) != text:
+    key = f"the sentence of {box.name}"
+    if memory.get(key, text) != text:
         box.set([])
-    memory.put(of, text)
+    memory.put(key, text)
     typed: list[str] = box.draw(label, [], accept_new_options=True, **look)
     return [each.strip() for each in typed]
 
 
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
-    """Draw the choice of one token, "11 it"; return its place, from 0.
+    """Draw the choice of a token, such as "11 it"; return its position, from 0.
 
-    The default is the position `begin`; None: that of a pronoun, or else of the middle word.
+    The default is `begin` or, if that is None, a pronoun or else the middle word.
     """
     return controls.token(tokens(text), text, label, choice, begin)
 
@@ -174,16 +174,16 @@ def tokens(text: str) -> tuple[DisplayToken, ...]:
 
 
 def layer() -> int:
-    """Draw the choice of a layer; return it, from 0."""
-    return LAYER.draw(SHARED.label("layer"), _ENTRY.layers, HEAD_AT_FIRST[0]) - 1
+    """Draw the choice of a layer; return its index, from 0."""
+    return LAYER.draw(SHARED.label("layer"), _ENTRY.layers, DEFAULT_HEAD[0]) - 1
 
 
 def head() -> tuple[int, int]:
-    """Draw the choice of a layer and a head; return both, from 0."""
-    return controls.head(_ENTRY.layers, _ENTRY.heads, HEAD_AT_FIRST)
+    """Draw the choice of a layer and a head; return their indices, from 0."""
+    return controls.head(_ENTRY.layers, _ENTRY.heads, DEFAULT_HEAD)
 
 
 def vocabulary(words: Vocabulary) -> None:
-    """Draw a list of all words of a model, folded."""
+    """Draw a collapsed list of a model's vocabulary."""
     with st.expander(SHARED.label("vocabulary"), icon=":material/menu_book:"):
         st.markdown(markdown.plain(", ".join(sorted(word for word in words.words if word[0] != "["))))

@@ -1,4 +1,4 @@
-"""The bundled BERT, run by our own Transformer, with every step in between."""
+"""The bundled BERT, run by `attnviz.transformer` with all intermediate results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def token_ids(tokens: tuple[Token, ...]) -> Int[Tensor, " token"]:
-    """Return the tokens' numbers in the vocabulary."""
+    """Return the ids of the tokens."""
     return torch.tensor([token.id for token in tokens])
 
 
@@ -52,7 +52,7 @@ def parameters(module: nn.Module) -> int:
 
 
 def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps:
-    """Return one pass over a text.
+    """Run BERT on a text.
 
     Args:
         text: Input of the model.
@@ -60,7 +60,7 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
-        InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+        InvalidMask: the mask has the wrong size, or masks every key of a query.
     """
     with torch.inference_mode():
         steps: BertSteps = bert()(token_ids(tokens(text)), mask)

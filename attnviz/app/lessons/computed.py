@@ -9,15 +9,15 @@ MODEL = catalogue.FROM_SCRATCH
 COMPUTING = "Computing with the model …"
 
 cached_bert = cached(COMPUTING, MODEL)
-"""Caches a computation with the lessons' BERT."""
+"""Cache a computation with the lessons' BERT."""
 
 cached_translator = cached(COMPUTING, catalogue.TRANSLATOR)
-"""Caches a computation with the translator."""
+"""Cache a computation with the translator."""
 
 
-def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
+def _storyteller(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
     return model
 
 
-cached_storyteller = cached(COMPUTING, _size)
-"""Caches a computation with the storyteller in its keyword argument `model`."""
+cached_storyteller = cached(COMPUTING, _storyteller)
+"""Cache a computation with the storyteller that its keyword argument `model` names."""

@@ -1,4 +1,4 @@
-"""All lessons in reading order."""
+"""The lessons, in reading order."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -30,9 +30,9 @@ class Lesson:
     """A lesson; its document has the texts.
 
     Attributes:
-        name: Name in links, and of the folder.
+        name: Name in links and of its folder.
         explore: URL parameters of the link to Explore.
-        sentence: The choice of the sentence; the translator and the storyteller have their own.
+        sentence: Choice of the sentence; lessons about the translator and the storyteller have their own.
         group: Topic: attention itself, the translator or the storyteller.
     """
 
@@ -79,11 +79,11 @@ TITLES = {
     lesson.name: SHARED.label("numbered", number=number, title=lesson.title)
     for number, lesson in enumerate(LESSONS, 1)
 }
-"""The title of each lesson in menus, with its number."""
+"""Numbered title of each lesson, by name."""
 
 
 def draw(group: Group) -> None:
-    """Draw the lessons of a group, in order, each with the question that it answers."""
+    """Draw a card for each lesson of a group, with its question and summary."""
     found = [
         Card(
             lesson.name,

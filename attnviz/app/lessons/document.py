@@ -1,8 +1,8 @@
 """A lesson's texts: `lesson.md`, or its translation `lesson.fr.md`, with placeholders for computed values.
 
-The file begins with front matter (YAML): title, question, summary, and the labels of the pictures. Then come
-parts. A heading with an identifier begins each: `## Heading {#name}` is a section with its heading,
-`### Note {#name}` a piece of text that the page places elsewhere. Placeholders are Jinja's:
+The file begins with YAML front matter: title, question, summary, and the labels of controls and pictures. The
+parts follow, each below a heading with an identifier: `## Heading {#name}` is a section with its heading,
+`### Note {#name}` a text that the page places elsewhere. Placeholders are in Jinja syntax:
 `{{ weight | percent }}`.
 """
 
@@ -35,7 +35,7 @@ class Predict:
 
     Attributes:
         text: Markdown.
-        options: Different options, in plain text.
+        options: Options without duplicates, in plain text.
         correct: The correct option.
     """
 
@@ -51,9 +51,9 @@ class Document:
     Attributes:
         name: Name of the lesson.
         language: Language code, such as "fr".
-        front_matter: Title, question, summary, language and, by name, the labels.
-        headings: Heading of each part, by the part's name.
-        sources: Markdown of each part with its placeholders, by its name.
+        front_matter: Title, question, summary, language, and the labels by name.
+        headings: Headings of the parts, by name.
+        sources: Markdown of the parts with placeholders, by name.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Document:
 
     @property
     def summary(self) -> str:
-        """One sentence of Markdown about the lesson's activity."""
+        """One Markdown sentence about the lesson's activity."""
         return str(self.front_matter["summary"])
 
     def label(self, name: str, /, **values: object) -> str:
@@ -96,7 +96,7 @@ class Document:
         return _template(self.sources[part]).render(values)
 
     def predict(self, **values: object) -> Predict:
-        """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
+        """Return the part "predict"; its final task list has the options, with `[x]` at the correct one."""
         source = self.sources["predict"]
         found = list(_OPTION.finditer(_template(source, plain=True).render(values)))
         correct = next(option["option"] for option in found if option["mark"] == "x")
@@ -106,7 +106,7 @@ class Document:
 
 
 def document(name: str, language: str = ENGLISH) -> Document:
-    """Return a lesson's document in a language, or in English if it is not translated into that."""
+    """Return a lesson's document in a language, or in English if there is no translation."""
     return _read(name, language if language in languages(name) else ENGLISH)
 
 
@@ -123,9 +123,7 @@ def _read(name: str, language: str) -> Document:
     file = (_FOLDER / name / f"lesson{suffix}.md").read_text("utf-8")
     found = _FRONT_MATTER.match(file)
     if not found:
-        raise ValueError(
-            f"lesson{suffix}.md of {name} has no front matter between two lines of three hyphens."
-        )
+        raise ValueError(f"lesson{suffix}.md of {name} has no front matter between two “---” lines.")
     _, *parts = _HEADING.split(found["body"])
     headings, names, texts = parts[::3], parts[1::3], parts[2::3]
     return Document(

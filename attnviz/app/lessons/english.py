@@ -1,4 +1,4 @@
-"""The choice of an English sentence and a translator, for every page about the translator."""
+"""Controls for the English sentence and the translator, shared by the pages about the translator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue
 
 
 def english() -> str:
-    """Draw the box for the English sentence with its examples; return a sentence of known words.
+    """Draw the text box for the English sentence and its examples; return the sentence.
 
     An unknown word stops the page with an error and the vocabulary; the typed text is kept.
     """
@@ -44,7 +44,7 @@ def english() -> str:
             SHARED.label("build"),
             icon=":material/casino:",
             type="tertiary",
-            on_click=lambda: pick(built(Random())),  # noqa: S311 - sentences are no secret
+            on_click=lambda: pick(random_sentence(Random())),  # noqa: S311 - sentences are no secret
         )
         known_words()
 
@@ -52,7 +52,7 @@ def english() -> str:
         return sentence(SHARED.label("english"), ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
-def built(rng: Random) -> str:
+def random_sentence(rng: Random) -> str:
     """Return a random sentence, "The … did not … the … as it was too …"."""
     subject = rng.choice(menu.SUBJECTS)
     verb = rng.choice(menu.verbs(subject))
@@ -63,23 +63,23 @@ def built(rng: Random) -> str:
 
 def choose_variant() -> str:
     """Draw the choice of a trained translator, with its description; return its catalogue name."""
-    # By title, without a format function: the link must contain the chosen value, and it holds what is shown.
+    # Titles as options, without a format function, because the link contains the displayed option.
     entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
-    described = "\n\n".join(
+    descriptions = "\n\n".join(
         f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"
         for title, entry in entries.items()
     )
-    return entries[TRANSLATOR.select(SHARED.label("translator"), list(entries), help=described)].name
+    return entries[TRANSLATOR.select(SHARED.label("translator"), list(entries), help=descriptions)].name
 
 
 def outside_note(outside: bool) -> None:
-    """Warn of a sentence that is unlike the training set."""
+    """Warn about a sentence that is unlike the training set."""
     if outside:
         st.warning(SHARED.render("outside"), icon=":material/explore_off:")
 
 
-def other_reading(text: str) -> None:
-    """Draw the switch between the two readings of an example, of which one refers to each noun."""
+def reading_switch(text: str) -> None:
+    """Draw the switch between the two versions of an example, in which "it" refers to different nouns."""
     for offered in _READINGS:
         if text in offered.values():
             shown = next(label for label, reading in offered.items() if reading == text)
@@ -94,4 +94,4 @@ def other_reading(text: str) -> None:
 
 
 known_words = partial(vocabulary, VOCABULARY)
-"""Draw the list of all words, folded."""
+"""Draw the collapsed vocabulary."""

@@ -17,7 +17,7 @@ from attnviz.app import question as questions
 from attnviz.app.folded import THE_CODE, Section, folded
 from attnviz.app.lessons.contents import LESSONS, Lesson
 from attnviz.app.lessons.document import ENGLISH, SHARED, Document, document, languages
-from attnviz.app.lessons.source_code import the_code
+from attnviz.app.lessons.source_code import show_source
 from attnviz.app.page import bar, page
 from attnviz.app.question import Question
 from attnviz.app.references import cited_markdown
@@ -32,15 +32,15 @@ _STYLE = Path(__file__).with_name("lesson.css")
 
 @dataclass(frozen=True)
 class LessonPage:
-    """A lesson that is being drawn.
+    """The texts and containers of a lesson.
 
     Attributes:
         document: Texts of the lesson.
-        controls: Container for the sentence and the head.
-        picture: Container for the picture with its main control: the second part of the teacher's view.
-        beside: Container of the explanation beside the picture; unused in the teacher's view.
+        controls: Container for the choices of the sentence and the head.
+        picture: Container for the picture and its main control; the second part of the teacher's view.
+        beside: Container for the explanation next to the picture; not in the teacher's view.
         card: Container for the question; the first part of the teacher's view.
-        below: Container for further sections; the open one is a part of the teacher's view.
+        below: Container for further sections; the open one is part of the teacher's view.
     """
 
     document: Document
@@ -51,7 +51,7 @@ class LessonPage:
     below: DeltaGenerator
 
     def text(self, part: str, /, **values: object) -> None:
-        """Draw a part of the document here. Plain strings among the values are escaped."""
+        """Draw a part of the document; values that are plain strings are escaped."""
         cited_markdown(self.document.render(part, **values))
 
     def label(self, name: str, /, **values: object) -> str:
@@ -59,31 +59,34 @@ class LessonPage:
         return self.document.label(name, **values)
 
     def explain(self, **values: object) -> None:
-        """Draw the part "intro" beside the picture."""
+        """Draw the part "intro" next to the picture."""
         with self.beside:
             self.text("intro", **values)
 
     def predict(self, *, of_sentence: bool = True, **values: object) -> None:
-        """Draw the question, or the teacher's own one instead.
+        """Draw the question, or the teacher's own question instead.
 
         With fewer than two different options, no question is drawn.
 
         Args:
-            of_sentence: True if the question is about the page's sentence, which a room then shows too.
+            of_sentence: True if the question is about the page's sentence, which rooms then show.
             values: Values for the parts "predict" and "answer".
         """
-        asked = self.document.predict(**values)
+        question = self.document.predict(**values)
         answer = self.document.render("answer", **values)
-        own_place = self.card.container(border=True, key="question")
-        with own_place:
+        box = self.card.container(border=True, key="question")
+        with box:
             with st.container(
                 horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
             ):
                 st.header(self.document.headings["predict"], anchor=False, width="content")
                 own = questions.form()
-            if own or len(asked.options) > 1:
+            if own or len(question.options) > 1:
                 questions.draw_question(
-                    own or Question(asked.text, asked.options, asked.correct, answer, of_sentence=of_sentence)
+                    own
+                    or Question(
+                        question.text, question.options, question.correct, answer, of_sentence=of_sentence
+                    )
                 )
 
     def section(
@@ -97,29 +100,29 @@ class LessonPage:
         return Section(self.document.headings[part], partial(draw, self, *args, **kwargs), name=part)
 
     def text_section(self, part: str, **values: object) -> Section:
-        """Return a further section that is text alone."""
+        """Return a further section that contains only text."""
         return Section(self.document.headings[part], partial(self.text, part, **values), name=part)
 
     def further(self, *sections: Section, code: Sequence[tuple[str, ...]] = (), **limits: object) -> None:
-        """Draw the headings of further sections, and the one that the visitor opened.
+        """Draw the headings of further sections, and the content of the open one.
 
         Args:
             sections: Sections of this lesson; the part "limits" is added at the end.
-            code: Functions that computed the picture, as `the_code` takes them.
+            code: Functions that computed the picture, as for `show_source`.
             limits: Values for the part "limits".
         """
-        last = [Section(THE_CODE, partial(the_code, *code), name="code")] if code else []
+        code_section = [Section(THE_CODE, partial(show_source, *code), name="code")] if code else []
         with self.below:
-            folded(*sections, *last, self.text_section("limits", **limits), key="slide-section")
+            folded(*sections, *code_section, self.text_section("limits", **limits), key="slide-section")
 
 
 @contextmanager
 def lesson_page(name: str) -> Iterator[LessonPage]:
-    """Draw the frame of the lesson of this name around its sections."""
+    """Draw the frame of a lesson around its content."""
     number = [lesson.name for lesson in LESSONS].index(name)
     texts = document(name, _language(name))
 
-    def beside() -> None:
+    def navigation() -> None:
         label = SHARED.label("lesson", number=number + 1, count=len(LESSONS))
         st.page_link("pages/learn.py", label=label, icon=":material/school:")
         with st.popover(SHARED.label("glossary")):
@@ -128,15 +131,15 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
             LANGUAGE.segments(SHARED.label("language"), list(languages(name)), _language(name))
 
     try:
-        with page(name, SHARED.label("numbered", number=number + 1, title=texts.title), beside):
+        with page(name, SHARED.label("numbered", number=number + 1, title=texts.title), navigation):
             questions.read_hiding()
             st.html(_STYLE)
             st.markdown(texts.question)
-            yield _places(texts)
+            yield _containers(texts)
     except StopException:  # invalid input: the links still work
-        _way_on(number)
+        _related_links(number)
         raise
-    _way_on(number)
+    _related_links(number)
 
 
 def _language(name: str) -> str:
@@ -145,8 +148,8 @@ def _language(name: str) -> str:
     return chosen if chosen in languages(name) else ENGLISH
 
 
-def _places(texts: Document) -> LessonPage:
-    """Lay out the picture, the explanation beside it and the question below, or first for teachers."""
+def _containers(texts: Document) -> LessonPage:
+    """Create the containers; in the teacher's view the question is first, else below the explanation."""
     projected = link.current(TEACHER).lower() == "true"
     if projected:
         with st.container(key="slide-question"):
@@ -164,8 +167,8 @@ def _places(texts: Document) -> LessonPage:
     return LessonPage(texts, controls, picture, beside, card, below)
 
 
-def _way_on(number: int) -> None:
-    """Draw links to the previous and next lesson, and to Explore with the same sentence."""
+def _related_links(number: int) -> None:
+    """Draw links to the previous and next lessons, and to Explore with the same sentence."""
     st.divider()
     this = LESSONS[number]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -175,7 +178,7 @@ def _way_on(number: int) -> None:
             "pages/explore.py",
             label=SHARED.label("explore", title=this.text.front_matter["explore"]),
             icon=":material/grid_view:",
-            query_params=[*_shared(this), *this.explore],
+            query_params=[*_explore_parameters(this), *this.explore],
         )
         if number + 1 < len(LESSONS):
             _page_link(
@@ -192,8 +195,8 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
         st.page_link(f"pages/{lesson.name}.py", label=title, **look)
 
 
-def _shared(this: Lesson) -> list[tuple[str, str]]:
-    """Return the choices that Explore has too."""
+def _explore_parameters(this: Lesson) -> list[tuple[str, str]]:
+    """Return the URL parameters of this page that Explore has too."""
     if this.sentence != TEXT:  # another model's layers, heads and words
         return [(TEXT.name, text) for _, text in link.parameters(this.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

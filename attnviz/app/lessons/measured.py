@@ -16,7 +16,7 @@ _FILE = WEIGHTS / "figures.json"
 
 
 def variant_of(model: str) -> str:
-    """Return the variant of a translator of the catalogue."""
+    """Return the variant of a translator in the catalogue."""
     origin = catalogue.entry(model).origin
     assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained here
     return origin.file.stem
@@ -30,16 +30,16 @@ class HeldOut:
         variant, title: Name and title of the translator's variant.
         seed: Random seed.
         shipped: True if these are the bundled weights.
-        head: Encoder head that attends from "it" to its referent most often: "2-1".
+        head: Encoder head that attends from "it" to its referent most often, such as "2-1".
         pronoun: Fraction in which the correct one of *il* and *elle* is more probable.
         exact: Fraction of fully correct translations, by the new element of the sentence.
-        subject, object: Fraction in which that head attends to the referent, for each of the two nouns.
-        ablated, ablated_rest: With its row of "it" ablated: fraction with a correct pronoun, and with a
-            correct rest of the translation.
-        redirected, redirected_rest: With the row's weight on the referent moved to the other noun: fraction
-            with the other pronoun, and with a correct rest of the translation.
-        sentences, num_near_duplicates: Number of sentences of these pairs, and of those that differ from a
-            training sentence in one noun at most.
+        subject, object: Fraction in which that head attends to the referent, by its role.
+        ablated, ablated_rest: Fraction with a correct pronoun, and with a correct rest of the translation, if
+            the row of "it" in that head is ablated.
+        redirected, redirected_rest: Fraction with the other pronoun, and with a correct rest of the
+            translation, if the row's weight on the referent is redirected to the other noun.
+        sentences, num_near_duplicates: Number of sentences in these pairs, and of those that differ from a
+            training sentence in at most one noun.
     """
 
     variant: str
@@ -60,7 +60,7 @@ class HeldOut:
 
     @property
     def found(self) -> float:
-        """Fraction in which the head attends to the referent, in the worse of the two readings."""
+        """The smaller of `subject` and `object`."""
         return min(self.subject, self.object)
 
 
@@ -107,7 +107,7 @@ def shipped(variant: str) -> HeldOut:
 
 
 def opening_head(model: str) -> str:
-    """Return the encoder head, "2-1", that attends from "it" to its referent most often."""
+    """Return the encoder head that attends from "it" to its referent most often, such as "2-1"."""
     try:
         return shipped(variant_of(model)).head
     except ModelFilesDamaged:

@@ -1,4 +1,4 @@
-"""Lesson plans for teachers, with their texts in plan.md."""
+"""Lesson plans for teachers; their texts are in plan.md."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ PLANS: dict[str, list[Step]] = {
 def draw() -> None:
     """Draw all plans; each link opens its page in the teacher's view."""
     st.markdown(_INTRODUCTION)
-    answered = st.toggle(_LABELS["answers"], key="expected answers", help=_LABELS["answers_help"])
+    show_answers = st.toggle(_LABELS["answers"], key="expected answers", help=_LABELS["answers_help"])
     for tab, steps in zip(st.tabs(list(PLANS)), PLANS.values(), strict=True):
         with tab:
             for step in steps:
-                _draw(step, answered)
+                _draw(step, show_answers)
 
 
-def _draw(step: Step, answered: bool) -> None:
+def _draw(step: Step, show_answers: bool) -> None:
     link, question, misconception = st.columns([3, 4, 5])
     with link:
         st.page_link(
@@ -61,6 +61,6 @@ def _draw(step: Step, answered: bool) -> None:
             query_params=[(TEACHER.name, "true")],
         )
     question.markdown(f"**{_LABELS['follow_up']}:** {step.follow_up}")
-    if answered:
+    if show_answers:
         question.markdown(f"**{_LABELS['expect']}:** {step.expect}")
     misconception.markdown(f"**{_LABELS['misconception']}:** {step.misconception}")

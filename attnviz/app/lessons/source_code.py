@@ -1,4 +1,4 @@
-"""The source of functions, as lessons show it."""
+"""The source code of functions, as shown in lessons."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import streamlit as st
 _ROOT = Path(__file__).parents[3]
 
 
-def the_code(*functions: tuple[str, ...]) -> None:
+def show_source(*functions: tuple[str, ...]) -> None:
     """Draw the source of the functions that computed the picture.
 
-    Each is (module, name, …): names of classes and functions of the module, or "Class.method".
+    Each is (module, name, …), with names of functions and classes in the module, or "Class.method".
     """
     for module, *names in functions:
         path = f"{module.replace('.', '/')}.py"
@@ -26,10 +26,10 @@ def the_code(*functions: tuple[str, ...]) -> None:
 
 @cache
 def source_of(module: str, name: str) -> str:
-    """The source of a function or class, read from its file: nothing is imported to show it.
+    """Return the source of a function or class, read from its file without importing it.
 
     Raises:
-        LookupError: the module has nothing of that name.
+        LookupError: the module does not define this name.
     """
     text = (_ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
     found: ast.Module | ast.FunctionDef | ast.ClassDef = ast.parse(text)

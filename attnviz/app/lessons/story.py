@@ -1,4 +1,4 @@
-"""The choice of a text and a storyteller size, for every page about the storyteller."""
+"""Controls for the text and the size of the storyteller, shared by the pages about it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def size() -> str:
 
 
 def prompt(label: str, examples: Mapping[str, str]) -> tuple[str, str]:
-    """Draw the box for a text, examples, of which the first is the default, and the size.
+    """Draw a text box, a menu of examples and the choice of the size; the first example is the default.
 
-    An empty, too long or unknown text stops the page with an error and the vocabulary; it is kept. A button
-    builds another text.
+    An invalid text stops the page with an error, and with the vocabulary if a word is unknown. The menu has a
+    button for a random text.
 
     Returns:
-        The text, and the name of the storyteller.
+        The text, and the storyteller's name in the catalogue.
     """
     opening = next(iter(examples.values()))
     storyteller = catalogue.entry(catalogue.STORYTELLER)
@@ -44,4 +44,4 @@ def prompt(label: str, examples: Mapping[str, str]) -> tuple[str, str]:
 
 
 known_words = partial(choosing.vocabulary, VOCABULARY)
-"""Draw the list of all words, folded."""
+"""Draw the collapsed vocabulary."""

@@ -1,4 +1,4 @@
-"""Training of a model in a separate process, which a visitor can watch."""
+"""Live training of a model in a separate process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import Snapshot, parse_line
 
-# One core: the others serve other visitors, and a model this small would not train faster on more.
+# One core, because the others serve other visitors, and such small models do not train faster on more.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
-_LISTEN_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
 _ROOT = Path(__file__).parents[3]
 
@@ -38,27 +38,27 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A training run and its snapshots so far, in order."""
+class TrainingState:
+    """A training run, and its snapshots so far."""
 
     training: Training
     snapshots: tuple[Snapshot, ...]
 
 
-def train(training: Training) -> Iterator[Progress[Learned]]:
+def train(training: Training) -> Iterator[Progress[TrainingState]]:
     """Train in a separate process, which ends when this iterator is closed or this process ends.
 
     Yields:
-        The number of steps done, at first 0; from time to time even without news.
+        The state, initially at step 0, and again every `_POLL_SECONDS` without news.
 
     Raises:
-        AttnvizError: the process failed; the message has its last output.
+        AttnvizError: the process failed; the message contains its last output.
     """
     process = subprocess.Popen(  # noqa: S603 - our own command, with numbers and a known name
         training.command,
         cwd=_ROOT,
         env=os.environ | _ONE_CORE,
-        stdin=subprocess.PIPE,  # the process ends when it is closed
+        stdin=subprocess.PIPE,  # closing it ends the process
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -66,22 +66,22 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
     )
     assert process.stdout is not None  # noqa: S101 - stdout is a pipe
     lines: SimpleQueue[str | None] = SimpleQueue()
-    lines.put("")  # it has begun
+    lines.put("")  # for step 0
     listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
     listener.start()
-    step, snapshots, last_words = 0, tuple[Snapshot, ...](), ""
+    step, snapshots, last_line = 0, tuple[Snapshot, ...](), ""
     try:
         while (line := _next(lines)) is not None:
-            news = parse_line(line)
-            if news is None:
-                last_words = line.strip() or last_words
-            elif isinstance(news, int):
-                step = news
+            parsed = parse_line(line)
+            if parsed is None:
+                last_line = line.strip() or last_line
+            elif isinstance(parsed, int):
+                step = parsed
             else:
-                step, snapshots = news.step, (*snapshots, news)
-            yield Progress(step, training.steps, Learned(training, snapshots))
+                step, snapshots = parsed.step, (*snapshots, parsed)
+            yield Progress(step, training.steps, TrainingState(training, snapshots))
         if process.wait():
-            raise AttnvizError(f"The training ended with an error: {last_words}")
+            raise AttnvizError(f"The training ended with an error: {last_line}")
     finally:
         process.terminate()
         try:
@@ -102,6 +102,6 @@ def _listen(output: IO[str], lines: SimpleQueue[str | None]) -> None:
 def _next(lines: SimpleQueue[str | None]) -> str | None:
     """Return the next line; "" after a timeout, None after the last line."""
     try:
-        return lines.get(timeout=_LISTEN_SECONDS)
+        return lines.get(timeout=_POLL_SECONDS)
     except Empty:
         return ""

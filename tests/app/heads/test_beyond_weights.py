@@ -11,28 +11,18 @@ from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.numbers import columns
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import (
-    ROLLOUT,
-    MeasuredToken,
-)
+from attnviz.experiments.beyond_weights import ROLLOUT, MeasuredToken
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
-from tests.app.shown import (
-    clean,
-    message_to,
-    page_text,
-    visit,
-    wait_finished,
-    wait_until,
-)
+from tests.app.shown import clean, message_to, page_text, visit, wait_finished, wait_until
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # index in the translator's tokens
 
 
-def open_and_finish(**more: str) -> AppTest:
-    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
+def open_and_finish(**parameters: str) -> AppTest:
+    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **parameters})))
 
 
 def selection() -> TokenSelection:
@@ -63,13 +53,20 @@ def test_map_and_text_show_the_same_correlations() -> None:
     methods = ["mean vector", "deleted"]
     assert shown["row_labels"][:2] == [f"Occlusion: {method}" for method in methods]
     assert [text.split(",")[0] for text in shown["texts"][IT : 2 * 12 : 12]][1:] == ["–"]
+    agreement = open_and_finish(open="Agreement with occlusion")
+    [table] = agreement.table
     occlusion = values[:2, counted]
     for row in (2, 10):
         rhos = [rank_correlation(values[row, counted], reference) for reference in occlusion]
-        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
+        assert list(table.value.iloc[row - 2]) == [
+            shown["row_labels"][row],
+            f"{decimal(min(rhos))} to {decimal(max(rhos))}",
+        ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures: |ρ| = {rounded_up(bound)}" in page_text(app)
+    assert f"9 measures of 11 tokens, by one method of occlusion: |ρ| = {rounded_up(bound)}" in page_text(
+        agreement
+    )
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
 

@@ -7,8 +7,8 @@ TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 # Rows of the table next to the picture, in order.
 ROWS = (
-    *("came_in", "attention", "first_sum", "attended"),
-    *("feed_forward", "second_sum", "came_out"),
+    *("layer_input", "attention", "first_sum", "after_attention"),
+    *("feed_forward", "second_sum", "layer_output"),
 )
 
 

@@ -18,11 +18,11 @@ D_MODEL, HEADS, D_FEED_FORWARD, TOKENS = 35, 5, 53, 11
 # Our names of the outputs, and the modules of transformers that give them.
 MODULES = {
     "attention": "attention.output.dense",
-    "attended": "attention.output.LayerNorm",
+    "after_attention": "attention.output.LayerNorm",
     "expanded": "intermediate.dense",
     "activated": "intermediate.intermediate_act_fn",
     "feed_forward": "output.dense",
-    "came_out": "output.LayerNorm",
+    "layer_output": "output.LayerNorm",
 }
 
 Array = NDArray[np.float64]
@@ -48,8 +48,8 @@ def reference_vectors() -> tuple[list[dict[str, Array]], Array]:
     for hook in hooks:
         hook.remove()
     for found, state in zip(layers, states, strict=False):
-        found["came_in"], found["first_sum"] = state, state + found["attention"]
-        found["second_sum"] = found["attended"] + found["feed_forward"]
+        found["layer_input"], found["first_sum"] = state, state + found["attention"]
+        found["second_sum"] = found["after_attention"] + found["feed_forward"]
     return layers, states
 
 
@@ -70,7 +70,7 @@ def random_layer() -> tuple[EncoderLayer, Tensor]:
 def test_parts_sum_to_the_output(token: int) -> None:
     walked = walk_through(*random_layer(), token)
     total = np.sum(list(walked.parts.values()), axis=0)
-    np.testing.assert_allclose(total, walked.vectors["came_out"].values, atol=1e-5)
+    np.testing.assert_allclose(total, walked.vectors["layer_output"].values, atol=1e-5)
     # No part is negligible: a sum without it would differ.
     assert min(np.abs(part).max() for part in walked.parts.values()) > 0.01
 
@@ -95,8 +95,8 @@ def test_every_vector_equals_that_of_transformers(layer: int, token: int) -> Non
 def test_norms_equal_those_of_transformers(layer: int) -> None:
     walked, (layers, _) = walk(TEXT, layer, IT), reference_vectors()
     names = ("attention.output.LayerNorm", "first_sum"), ("output.LayerNorm", "second_sum")
-    for norm, (name, came_in) in zip(walked.norms, names, strict=True):
-        total = layers[layer][came_in][IT]
+    for norm, (name, layer_input) in zip(walked.norms, names, strict=True):
+        total = layers[layer][layer_input][IT]
         module = reference_bert.model().encoder.layer[layer].get_submodule(name)
         np.testing.assert_array_equal(norm.gain, module.weight.detach())
         np.testing.assert_array_equal(norm.offset, module.bias.detach())

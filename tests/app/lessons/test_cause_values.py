@@ -6,7 +6,7 @@ import pytest
 
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Experiment, Row
-from tests.translator_reference import Change, ablate, move, nothing, reference
+from tests.translator_reference import Change, ablate, move, reference, unchanged
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -23,7 +23,7 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
 @pytest.mark.parametrize(
     ("edit", "change"),
     [
-        ("", nothing),
+        ("", unchanged),
         ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
         ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
         ("encoder 2-1", ablate(GUIDED, 0)),
@@ -47,7 +47,7 @@ def test_row_before_and_after_an_edit() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert moved.keys[DOG] == "dog"
     assert moved.queries[IT] == "it"
-    assert moved.open_to.all()
+    assert moved.allowed.all()
     assert moved.row_now[DOG] == 0
     assert moved.row_now[ROAD] == moved.row_before[DOG] + moved.row_before[ROAD]
     assert moved.row_now.sum() == pytest.approx(1, abs=1e-6)
@@ -57,7 +57,7 @@ def test_row_before_and_after_an_edit() -> None:
 def test_later_tokens_are_masked_in_the_decoder() -> None:
     found = run("", Row("decoder", 0, 1, 4))
     assert found.keys[0] == "[START]"
-    assert found.open_to.tolist() == [place <= 4 for place in range(len(found.keys))]
+    assert found.allowed.tolist() == [place <= 4 for place in range(len(found.keys))]
 
 
 def test_sentence_without_a_pronoun_has_no_gender() -> None:
@@ -76,6 +76,6 @@ def test_other_noun_is_the_nearest_unmasked_one() -> None:
     found = run("")
     assert (found.source, found.other_noun(IT)) == (DOG, ROAD)
     assert replace(found, keys=("cat", *found.keys[1:])).other_noun(IT) == ROAD
-    masked = found.open_to.copy()
+    masked = found.allowed.copy()
     masked[ROAD] = False
-    assert replace(found, open_to=masked).other_noun(IT) is None
+    assert replace(found, allowed=masked).other_noun(IT) is None

@@ -30,7 +30,7 @@ def shown(share: float, digits: int = 0) -> str:
 def test_pictures_and_table_have_the_measured_heads() -> None:
     app, found, roles = visit("induction"), repeated(tuple(OPENING.split())), measured()
     heads = (roles.previous_word_heads[0], roles.induction_heads[0])
-    expected = [found.back[heads[0]], found.match[heads[1]], found.right]
+    expected = [found.previous_word_weights[heads[0]], found.induction_weights[heads[1]], found.right]
     table = message_to(app, "share_table")
     shown = [row["shares"] for row in table["rows"]]
     assert np.transpose(shown).tolist() == [each.tolist() for each in expected]
@@ -53,7 +53,7 @@ def test_own_words_and_a_selected_word() -> None:
     assert (stripe["query"], previous["query"]) == (1 + len(WORDS) + 1, 3)
     head = measured().induction_heads[0]
     app.button_group(key="guess_induction").set_value("the word after its first occurrence").run()
-    assert f"**{shown(float(found.match[*head, 1]))}** on `map`" in page_text(app)
+    assert f"**{shown(float(found.induction_weights[*head, 1]))}** on `map`" in page_text(app)
 
 
 def test_copying_with_and_without_the_heads_is_shown() -> None:

@@ -17,9 +17,13 @@ def test_numbers_are_weights_of_the_model() -> None:
     found = repeated(WORDS)
     for place in range(len(WORDS) - 1):
         # [CHANT] is token 0.
-        np.testing.assert_array_equal(found.back[..., place], found.weights[..., place + 2, place + 1])
+        np.testing.assert_array_equal(
+            found.previous_word_weights[..., place], found.weights[..., place + 2, place + 1]
+        )
         repetition = 1 + len(WORDS) + place
-        np.testing.assert_array_equal(found.match[..., place], found.weights[..., repetition, place + 2])
+        np.testing.assert_array_equal(
+            found.induction_weights[..., place], found.weights[..., repetition, place + 2]
+        )
     ids = torch.tensor(VOCABULARY.ids([CHANT, *WORDS * 2]))
     expected = loading.load_storyteller(STORYTELLER).steps(ids).logits.softmax(dim=-1)
     repeated_words = torch.arange(1 + len(WORDS), 2 * len(WORDS))
@@ -48,8 +52,8 @@ def test_copying_is_less_accurate_after_the_start_token(model: str) -> None:
 
 
 def test_control_heads_have_no_role_and_are_in_the_layers_of_previous_word_heads() -> None:
-    whole = measured()
-    control = control_heads(whole)
-    assert {layer for layer, _ in control} == {layer for layer, _ in whole.previous_word_heads}
-    assert not {*control} & {*whole.previous_word_heads, *whole.induction_heads}
-    assert len(control) + len(whole.previous_word_heads) == 4
+    intact = measured()
+    control = control_heads(intact)
+    assert {layer for layer, _ in control} == {layer for layer, _ in intact.previous_word_heads}
+    assert not {*control} & {*intact.previous_word_heads, *intact.induction_heads}
+    assert len(control) + len(intact.previous_word_heads) == 4

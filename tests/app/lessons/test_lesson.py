@@ -114,7 +114,7 @@ def assert_no_markup(app: AppTest) -> None:
     ("name", "box", "typed", "message"),
     [
         ("cross_attention", "reader", " ", "nothing here"),
-        ("write", "prompt", " ", "nothing here"),
+        ("write", "prompt", " ", "no words"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("induction", "words_twice", "The <b>zebra</b> sat.", "zebra"),
@@ -161,9 +161,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
 
 
 # Functions that computed stored numbers; their own tests run them.
-RAN_BEFORE_RELEASE = {
-    *("translation_loss", "attention_loss", "train", "_loss"),
-}
+RAN_BEFORE_RELEASE = {*("translation_loss", "attention_loss", "train", "_loss")}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnviz.app.lessons.query_key_value.values import MAX_ROWS, Walk, of_head, walk
+from attnviz.app.lessons.query_key_value.values import MAX_ROWS, Walk, head_projection, walk
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"The dog number {n} did not cross the road." for n in range(1, 9))
@@ -49,9 +49,7 @@ def check(done: Walk) -> None:
     ("text", "layer", "head", "token"),
     [(SENTENCE, 0, 0, 0), (SENTENCE, 3, 1, 9), (SENTENCE, 5, 11, 14), ("?", 2, 7, 1), (LONG, 4, 3, 31)],
 )
-def test_steps_from_the_shown_numbers_give_the_models_output(
-    text: str, layer: int, head: int, token: int
-) -> None:
+def test_shown_numbers_give_the_models_output(text: str, layer: int, head: int, token: int) -> None:
     done = walk(text, layer, head, token)
     np.testing.assert_array_equal(done.vector, done.vectors[token])
     assert (done.d_model, done.d_head) == (384, 32)
@@ -63,7 +61,7 @@ def test_columns_of_heads_concatenate_to_the_layer() -> None:
     """Three heads of size 5, from vectors of size 7."""
     linear = nn.Linear(7, 15)
     vectors = torch.randn(11, 7)
-    parts = [of_head(linear, head, 5) for head in range(3)]
+    parts = [head_projection(linear, head, 5) for head in range(3)]
     together = torch.cat([vectors @ matrix + bias for matrix, bias in parts], dim=-1)
     torch.testing.assert_close(together, linear(vectors))
     assert [tuple(part.matrix.shape) for part in parts] == [(7, 5)] * 3

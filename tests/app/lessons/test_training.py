@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 import pytest
 
 from attnviz.app.lessons import training as compute
-from attnviz.app.lessons.training import Learned, Training, train
+from attnviz.app.lessons.training import Training, TrainingState, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
@@ -35,7 +35,7 @@ def _record_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", Started)
 
 
-def training() -> Generator[Progress[Learned]]:
+def training() -> Generator[Progress[TrainingState]]:
     steps = train(TRAINING)
     assert isinstance(steps, Generator)
     return steps
@@ -45,7 +45,7 @@ def test_progress_and_snapshots_are_passed_on(play: Callable[..., None]) -> None
     early, late = translator_snapshot(0, PROBES[:1]), translator_snapshot(40, PROBES[:1])
     play("a warning", line(early), line(17), line(late), then="")
     steps = list(training())
-    assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
+    assert steps[0] == Progress(0, 500, TrainingState(TRAINING, ()))
     assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
     (between,) = {len(step.found.snapshots) for step in steps if step.done == 17}
     assert between == 1

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.measured import shipped
-from attnviz.app.lessons.training import Learned, Training
+from attnviz.app.lessons.training import Training, TrainingState
 from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
 from attnviz.app.server.jobs import Job, Jobs
@@ -26,7 +26,7 @@ def simulated_training(play: Callable[..., None]) -> None:
     play(before, line(17), after)
 
 
-def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
+def start(app: AppTest, jobs: Jobs) -> Job[TrainingState]:
     """Start the training, and wait for its last snapshot."""
     press(app, "Start training")
     job = jobs.running("live training")

@@ -16,7 +16,7 @@ from attnviz.app.lessons.weighted_average.values import (
     WORDS,
     Additive,
     average,
-    difference_alone,
+    single_query_difference,
     split,
     utf8_bytes,
     word_pieces,
@@ -62,7 +62,7 @@ def test_every_number_equals_numpy(table: NDArray[np.float64], scoring: str, tem
 
 
 def test_single_query_equals_its_row_of_the_matrix_form() -> None:
-    assert difference_alone(TIRED, ADDITIVE, 0.3, IT) < 1e-6
+    assert single_query_difference(TIRED, ADDITIVE, 0.3, IT) < 1e-6
 
 
 def test_tokens_are_those_of_the_sentence() -> None:
@@ -77,7 +77,7 @@ plain_words = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_siz
 @given(text=texts, kind=st.sampled_from([CHARACTERS, WORDS]))
 def test_pieces_cover_the_text_and_ids_decode_to_it(text: str, kind: str) -> None:
     found = split(kind, text)
-    assert found.back == text
+    assert found.decoded == text
     spellings = [piece.text for piece in found.pieces]
     assert [text[piece.start : piece.end] for piece in found.pieces] == spellings
     assert "".join(spellings) == text
@@ -104,7 +104,7 @@ def test_words(text: str, expected: list[str]) -> None:
 @given(text=texts)
 def test_bytes_have_spans_and_decode_to_the_text(text: str) -> None:
     found = utf8_bytes(text)
-    assert found.back == split(BYTES, text).back == text
+    assert found.decoded == split(BYTES, text).decoded == text
     assert bytes(piece.id for piece in found.pieces) == text.encode()
     assert all(piece.id in text[piece.start : piece.end].encode() for piece in found.pieces)
 
@@ -113,14 +113,14 @@ def test_bytes_have_spans_and_decode_to_the_text(text: str) -> None:
 def test_word_pieces_of_plain_words_decode_to_the_text(parts: list[str]) -> None:
     text = " ".join(parts)
     found = word_pieces(text)
-    assert found.back == text
+    assert found.decoded == text
     for piece in found.pieces[1:-1]:
         assert text[piece.start : piece.end] == piece.text.removeprefix("##")
 
 
 def test_word_pieces_lose_only_capitals() -> None:
     found = word_pieces(TIRED)
-    assert found.back == TIRED.lower()
+    assert found.decoded == TIRED.lower()
     assert [TIRED[piece.start : piece.end] for piece in found.pieces][:3] == ["", "The", "dog"]
 
 

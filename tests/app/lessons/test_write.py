@@ -10,14 +10,7 @@ from attnviz.capture.model import Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent, scientific
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
-from tests.app.shown import (
-    clean,
-    labels,
-    message_to,
-    page_text,
-    press,
-    visit,
-)
+from tests.app.shown import clean, labels, message_to, page_text, press, visit
 
 OPENING = PROMPTS["repeated_word"]
 FULL = "Mary was " * 47  # 95 tokens with [START]
@@ -45,7 +38,7 @@ def test_selected_word_has_probabilities_and_a_row_of_every_head() -> None:
     heads = message_to(app, "head_view")
     assert labels(heads["query_tokens"]) == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert len(heads["key_tokens"]) == row + 1
-    weights = values.row_of_heads(trace, row)
+    weights = values.head_rows(trace, row)
     assert weights.shape == (2, 4, row + 1)
     assert weights[1, 2].tolist() == trace.blocks[1].weights[2, row, : row + 1].tolist()
 
@@ -79,7 +72,7 @@ def test_sections_show_the_computed_values() -> None:
     found = values.read(tuple(token.id for token in trace.blocks[0].query_tokens))
     shown = page_text(app)
     assert f"| rows computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
-    assert f"| weights | {scientific(found.weights_differ)} |" in shown
-    variants = (found.at_once, found.one_by_one, found.unmasked)
+    assert f"| weights | {scientific(found.weight_difference)} |" in shown
+    variants = (found.one_pass, found.stepwise, found.unmasked)
     last = " | ".join(percent(float(variant[-1]), 1) for variant in variants).replace("\u00a0", " ")
     assert f"`{trace.blocks[0].query_tokens[-1].text}` | {last} |" in shown

@@ -13,14 +13,14 @@ IDS = (1, 20, 30, 40, 20, 30)
 
 def test_cached_steps_equal_one_masked_pass() -> None:
     found = read(IDS)
-    np.testing.assert_allclose(found.one_by_one, found.at_once, atol=1e-5)
-    assert found.at_once.shape == (len(IDS) - 1,)
-    assert 0 < found.weights_differ < 1e-5
-    assert 0 < found.probabilities_differ < 1e-5
-    assert np.abs(found.unmasked - found.at_once).max() > 0.01
+    np.testing.assert_allclose(found.stepwise, found.one_pass, atol=1e-5)
+    assert found.one_pass.shape == (len(IDS) - 1,)
+    assert 0 < found.weight_difference < 1e-5
+    assert 0 < found.probability_difference < 1e-5
+    assert np.abs(found.unmasked - found.one_pass).max() > 0.01
     with torch.inference_mode():
         expected = _network(STORYTELLER)(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
-    assert found.at_once[2] == pytest.approx(float(expected), abs=1e-6)
+    assert found.one_pass[2] == pytest.approx(float(expected), abs=1e-6)
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What a page holds, read from its text alone."""
+"""Read the data in a report from its HTML."""
 
 import base64
 import gzip
@@ -53,13 +53,13 @@ def numbers_of(page: str) -> Floats:
 
 
 def weights_in(page: str, kind: Kind, name: str) -> Floats:
-    """What the browser computes from a page, [layer, head, shown query, shown key]; NaN where masked."""
+    """Return the weights that the browser shows, [layer, head, query, key]; NaN where masked."""
     numbers = numbers_of(page)
     [reading] = facts_of(page)["readings"]
-    [held] = [one for one in reading["kinds"] if one["kind"] == kind]
-    shape = (len(held["layers"]), held["heads"], *held["size"])
-    weights = numbers[held["weights"] :][: np.prod(shape)].reshape(shape)
-    token_view = held["token_views"][name]
+    [section] = [one for one in reading["kinds"] if one["kind"] == kind]
+    shape = (len(section["layers"]), section["heads"], *section["size"])
+    weights = numbers[section["weights"] :][: np.prod(shape)].reshape(shape)
+    token_view = section["token_views"][name]
     weights = weights[:, :, token_view["rows"]][..., token_view["columns"]]
     if token_view["left"] is None:
         return weights

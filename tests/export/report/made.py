@@ -1,4 +1,4 @@
-"""Small traces made by hand, with sizes that are distinct primes."""
+"""Small traces of random numbers, whose sizes are distinct primes."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TARGET = "le chien vit"  # with [START] four tokens
 def tokens(
     text: str, *, before: str | None = None, after: str | None = None, sentence: int = 0
 ) -> tuple[Token, ...]:
-    """One token for each word, in small letters, and special ones around them."""
+    """One token for each word, in lower case, and special tokens around them."""
     found = [Token(before, 1, 0, 0, None, True, sentence)] if before else []
     start = 0
     for number, word in enumerate(text.split(" ")):
@@ -29,24 +29,24 @@ def block(
     keys: tuple[Token, ...],
     *,
     heads: int = HEADS,
-    sharp: float = 2.0,
+    sharpness: float = 2.0,
     sink: float = 0.0,
     mask: Mask | None = None,
 ) -> Block:
-    """Attention of random queries and keys; the larger `sharp`, the more unequal its weights.
+    """A block with random queries and keys; the larger `sharpness`, the more unequal the weights.
 
-    Each row attends to special tokens more than the row before it, the last one by a score of `sink` more.
+    Each row attends to special tokens more than the previous row; in the last, their score is `sink`.
     """
     random = np.random.default_rng([layer, len(queries), len(keys), heads])
 
-    def made(count: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
+    def normal(count: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
         return random.standard_normal((heads, count, D_HEAD)).astype(np.float32)
 
-    query, key = sharp * made(len(queries)), made(len(keys))
+    query, key = sharpness * normal(len(queries)), normal(len(keys))
     if sink:
         query[..., 0] = sink * D_HEAD**0.5 * np.linspace(0, 1, len(queries)) ** 3
         key[..., 0] = [token.special for token in keys]
-    everywhere = np.ones((len(queries), len(keys)), np.bool_)
+    unmasked = np.ones((len(queries), len(keys)), np.bool_)
     return attending(
         kind=kind,
         layer=layer,
@@ -54,8 +54,8 @@ def block(
         key_tokens=keys,
         query=query,
         key=key,
-        value=made(len(keys)),
-        mask=everywhere if mask is None else mask,
+        value=normal(len(keys)),
+        mask=unmasked if mask is None else mask,
         scale=D_HEAD**-0.5,
     )
 
@@ -63,22 +63,22 @@ def block(
 def encoder(
     text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, sink: float = 0.0, model: str = "made"
 ) -> Trace:
-    """A trace like BERT's."""
+    """A trace of an encoder such as BERT."""
     read = tokens(text, before="[CLS]", after="[SEP]")
     blocks = [block("encoder", layer, read, read, heads=heads, sink=sink) for layer in range(layers)]
     return Trace(model=model, text=text, blocks=tuple(blocks))
 
 
 def translator() -> Trace:
-    """A trace like a translator's: three kinds of attention, the decoder's backwards only."""
+    """A trace of a translator, with three kinds of attention; the decoder's is causal."""
     source, target = tokens(TEXT, before="[CLS]", after="[SEP]"), tokens(TARGET, before="[START]")
-    backwards = np.tri(len(target), dtype=np.bool_)
+    causal = np.tri(len(target), dtype=np.bool_)
     blocks = [
         kind
         for layer in range(LAYERS)
         for kind in (
             block("encoder", layer, source, source),
-            block("decoder", layer, target, target, mask=backwards),
+            block("decoder", layer, target, target, mask=causal),
             block("cross", layer, target, source),
         )
     ]

@@ -1,4 +1,4 @@
-"""Figures of words, of means over heads, of sums over tokens, and of differences hold what NumPy computes."""
+"""Figures of words, pooled heads, summed tokens and differences contain the values that NumPy computes."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,25 +16,27 @@ from tests.export.report.held import facts_of, numbers_of, weights_in
 from tests.export.report.made import HEADS, LAYERS, encoder, tokens, translator
 
 
-def other(trace: Trace) -> Trace:
-    """The same with other weights: each row of each head the other way round, where there is no mask."""
+def reversed_rows(trace: Trace) -> Trace:
+    """The same trace with each row of weights reversed."""
     return replace(
         trace, blocks=tuple(changed(block, weights=block.weights[..., ::-1]) for block in trace.blocks)
     )
 
 
-def in_pieces() -> Trace:
+def with_word_pieces() -> Trace:
     """A trace whose third and fourth token are pieces of one word."""
     trace = encoder()
-    read = list(trace.tokens)
-    read[3] = replace(read[3], word=read[2].word, text="##saw")
-    blocks = (changed(b, query_tokens=tuple(read), key_tokens=tuple(read)) for b in trace.blocks)
+    tokens_read = list(trace.tokens)
+    tokens_read[3] = replace(tokens_read[3], word=tokens_read[2].word, text="##saw")
+    blocks = (
+        changed(b, query_tokens=tuple(tokens_read), key_tokens=tuple(tokens_read)) for b in trace.blocks
+    )
     return replace(trace, blocks=tuple(blocks))
 
 
 @pytest.mark.parametrize(("pool", "reduce"), [("mean", np.mean), ("max", np.max)])
 @pytest.mark.parametrize("layer", [1, None])
-def test_a_pool_is_that_of_the_heads_as_they_are_shown(pool: Any, reduce: Any, layer: int | None) -> None:
+def test_a_pool_is_computed_from_the_displayed_weights(pool: Any, reduce: Any, layer: int | None) -> None:
     trace = encoder()
     figure = show(trace, layer=layer, pool=pool, hide_special=True)
     heads = trace.stack()[slice(None) if layer is None else [layer], :, 1:-1, 1:-1]
@@ -54,8 +56,8 @@ def test_a_pool_is_that_of_the_heads_as_they_are_shown(pool: Any, reduce: Any, l
     assert kind["heading"] in repr(figure)
 
 
-def test_words_are_sums_to_their_pieces_and_means_from_them() -> None:
-    trace = in_pieces()
+def test_words_sum_the_columns_and_average_the_rows_of_their_pieces() -> None:
+    trace = with_word_pieces()
     figure = show(trace, words=True, query=3)
     weights = trace.stack()
     merged = np.delete(weights, 3, axis=-1)
@@ -65,14 +67,14 @@ def test_words_are_sums_to_their_pieces_and_means_from_them() -> None:
     np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain"), rows, 1e-6)
     hidden = rows[..., 1:-1, 1:-1] / rows[..., 1:-1, 1:-1].sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(weights_in(figure.page, "encoder", "hidden"), hidden, 1e-5)
-    assert facts_of(figure.page)["open"]["query"] == 3  # its word is the third, counted from 1
+    assert facts_of(figure.page)["open"]["query"] == 3  # the third word, counted from 1
 
 
 @pytest.mark.parametrize("hide", [False, True])
-def test_a_difference_is_that_of_the_weights_as_they_are_shown(hide: bool) -> None:
+def test_a_difference_is_computed_from_the_displayed_weights(hide: bool) -> None:
     trace = encoder()
-    figure = show(other(trace) - trace, layer=1, head=2, view="matrix", hide_special=hide)
-    shown = [each.stack()[1] for each in (other(trace), trace)]
+    figure = show(reversed_rows(trace) - trace, layer=1, head=2, view="matrix", hide_special=hide)
+    shown = [each.stack()[1] for each in (reversed_rows(trace), trace)]
     if hide:
         shown = [each[:, 1:-1, 1:-1] for each in shown]
         shown = [each / each.sum(axis=-1, keepdims=True) for each in shown]
@@ -85,10 +87,10 @@ def test_a_difference_is_that_of_the_weights_as_they_are_shown(hide: bool) -> No
     np.testing.assert_allclose(levels, 127 + 127 * signed, atol=0.51)
 
 
-def test_a_difference_of_two_texts_is_named_after_both() -> None:
+def test_the_title_of_a_difference_names_both_texts() -> None:
     first, second = encoder("the dog saw the cat"), encoder("the dog saw a cat")
     second = replace(second, edits=("encoder 1-1",))
-    figure = show(other(second) - first, layer=1, words=True)
+    figure = show(reversed_rows(second) - first, layer=1, words=True)
     [reading] = facts_of(figure.page)["readings"]
     labels = [token["label"] for token in reading["kinds"][0]["token_views"]["plain"]["keys"]]
     assert labels[3:6] == ["saw", "the → a", "cat"]
@@ -96,16 +98,16 @@ def test_a_difference_of_two_texts_is_named_after_both() -> None:
     after, before = figure.title.partition(": ")[2].split(" − ")
     assert ("“… a …”" in after, "encoder 1-1" in after) == (True, True)
     assert ("“… the …”" in before, "encoder" in before) == (True, False)
-    change = other(second).stack()[1] - first.stack()[1]
+    change = reversed_rows(second).stack()[1] - first.stack()[1]
     np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[1], change, atol=1e-6)
 
 
-def test_masked_cells_of_a_difference_stay_masked_and_lines_have_signs() -> None:
+def test_a_difference_keeps_its_mask_and_its_lines_have_signs() -> None:
     trace = encoder()
-    figure = show(other(trace) - trace, query=2, view="lines")
-    change = (other(trace).stack() - trace.stack())[0, 0, 2]
-    drawn = [shape for shape in figure.picture.shapes if isinstance(shape, Line)]
-    assert sorted(bool(line.rises) for line in drawn) == sorted(
+    figure = show(reversed_rows(trace) - trace, query=2, view="lines")
+    change = (reversed_rows(trace).stack() - trace.stack())[0, 0, 2]
+    lines = [shape for shape in figure.picture.shapes if isinstance(shape, Line)]
+    assert sorted(bool(line.rises) for line in lines) == sorted(
         change[np.abs(change) > 0.02 * np.abs(change).max()] > 0
     )
     causal = show(translator() - translator(), kind="decoder", view="matrix")
@@ -119,21 +121,21 @@ def test_the_weights_of_several_tokens_are_added() -> None:
     assert (opened["query"], opened["together"]) == (None, [2, 4])
     numbers = [f"{100 * weight:.0f} %" for weight in trace.block(layer=1).weights[2, [1, 3]].sum(axis=0)]
     shapes = figure.picture.shapes
-    written = [shape.text for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
-    assert [text for text in written if text.endswith("%")] == [text for text in numbers if text != "0 %"]
+    labels = [shape.text for shape in shapes if isinstance(shape, Text) and shape.anchor == "end"]
+    assert [text for text in labels if text.endswith("%")] == [text for text in numbers if text != "0 %"]
 
 
-def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
+def test_invalid_differences_and_pools_are_refused() -> None:
     trace = encoder()
     with pytest.raises(AttnvizError, match="without words="):
-        show(in_pieces() - trace, words=True)
+        show(with_word_pieces() - trace, words=True)
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
     with pytest.raises(InvalidTrace, match=r"3 and 2 tokens.*same number"):
         show(three - two)
     with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
         show(trace - encoder(heads=2))
     with pytest.raises(AttnvizError, match="maximum over heads of signed"):
-        show(other(trace) - trace, pool="max")
+        show(reversed_rows(trace) - trace, pool="max")
     with pytest.raises(AttnvizError, match="single heads"):
         show(trace, view="atlas", pool="mean")
     with pytest.raises(InvalidTrace, match="no such token"):
@@ -141,8 +143,8 @@ def test_what_cannot_be_subtracted_or_pooled_is_refused() -> None:
 
 
 @pytest.fixture
-def long(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """A trace that is too large for a figure here."""
+def large_trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """A trace that exceeds the limit for figures, which is lowered here."""
     for module in (notebook, contents):
         monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     monkeypatch.setattr(matrices, "MAX_TOP", 3)
@@ -150,11 +152,11 @@ def long(monkeypatch: pytest.MonkeyPatch) -> Trace:
     return encoder()
 
 
-def test_a_long_text_is_its_blocks_and_the_largest_weights_of_each_token(long: Trace) -> None:
-    figure = show(long, layer=1, head=2)
+def test_a_large_figure_contains_blocks_and_the_largest_weights_of_each_token(large_trace: Trace) -> None:
+    figure = show(large_trace, layer=1, head=2)
     [kind] = facts_of(figure.page)["readings"][0]["kinds"]
     numbers, top = numbers_of(figure.page), kind["top"]
-    weights = long.block(layer=1).weights
+    weights = large_trace.block(layer=1).weights
     shape = (HEADS, 7, 3)
     keys, largest = (numbers[top[name] :][: np.prod(shape)].reshape(shape) for name in ("keys", "weights"))
     np.testing.assert_array_equal(largest, np.sort(weights, axis=-1)[..., ::-1][..., :3])
@@ -169,11 +171,11 @@ def test_a_long_text_is_its_blocks_and_the_largest_weights_of_each_token(long: T
     assert (top["causal"], contents._kind(decoder, bytearray())["top"]["causal"]) == (False, True)
 
 
-def test_a_long_text_is_drawn_and_what_needs_all_weights_is_refused(long: Trace) -> None:
-    drawn = show(long, layer=1, head=2, view="matrix").picture
-    levels = next(shape for shape in drawn.shapes if isinstance(shape, Cells)).levels
-    largest = np.pad(long.block(layer=1).weights[2], (0, 1)).reshape(4, 2, 4, 2).max(axis=(1, 3))
+def test_a_large_matrix_is_drawn_and_options_that_need_all_weights_are_refused(large_trace: Trace) -> None:
+    lines = show(large_trace, layer=1, head=2, view="matrix").picture
+    levels = next(shape for shape in lines.shapes if isinstance(shape, Cells)).levels
+    largest = np.pad(large_trace.block(layer=1).weights[2], (0, 1)).reshape(4, 2, 4, 2).max(axis=(1, 3))
     np.testing.assert_array_equal(levels, np.floor(254 * np.sqrt(largest) + 0.5))
     for refused in ({"view": "atlas"}, {"words": True}, {"pool": "mean"}, {"hide_special": True}):
         with pytest.raises(AttnvizError, match="the maximum of a report is"):
-            show(long, **refused)
+            show(large_trace, **refused)

@@ -1,4 +1,4 @@
-"""A page that is one file: small, repeatable, closed to the network, and deaf to what a text says."""
+"""A report in one HTML file: its size, its data, its content security policy, and how it escapes texts."""
 
 import base64
 import gzip
@@ -28,9 +28,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_breaks_out_of_the_page(text: str) -> None:
-    read = tokens(text.replace(" ", "·"), before=text, after="[SEP]")
-    page = report(Trace(model=text, text=text, blocks=(block("encoder", 0, read, read),)))
+def test_texts_are_escaped_in_a_page(text: str) -> None:
+    tokens_read = tokens(text.replace(" ", "·"), before=text, after="[SEP]")
+    page = report(Trace(model=text, text=text, blocks=(block("encoder", 0, tokens_read, tokens_read),)))
     tags = [tag for tag, _ in Elements(page).found]
     expected = "html meta meta meta meta meta title style noscript main script script script"
     assert " ".join(tags) == expected
@@ -41,14 +41,14 @@ def test_no_text_breaks_out_of_the_page(text: str) -> None:
 
 
 def page_in(figure: Figure) -> str:
-    """What a browser unpacks in a figure's frame."""
+    """Return the page that a browser decompresses in a figure's frame."""
     [(frame, _)] = Elements(figure._repr_html_()).of("iframe")
     [packed] = re.findall(r'atob\("([\w+/=]*)"\)', str(frame["srcdoc"]))
     return gzip.decompress(base64.b64decode(packed)).decode()
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_breaks_out_of_a_figure(text: str) -> None:
+def test_texts_are_escaped_in_a_figure(text: str) -> None:
     figure = show(encoder(text, model=text))
     parsed = Elements(figure._repr_html_())
     assert [tag for tag, _ in parsed.found] == ["div", "div", "p", "img", "iframe", "style", "script"]
@@ -60,7 +60,7 @@ def test_no_text_breaks_out_of_a_figure(text: str) -> None:
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
 
 
-def test_the_policy_lets_through_the_page_s_own_code_and_nothing_else() -> None:
+def test_the_content_security_policy_allows_only_the_page_s_own_code() -> None:
     parsed = Elements(report(encoder()))
     [policy] = [str(meta["content"]) for meta, _ in parsed.of("meta") if "http-equiv" in meta]
     [code] = [text for attributes, text in parsed.of("script") if not attributes]
@@ -77,15 +77,15 @@ def test_the_policy_lets_through_the_page_s_own_code_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("sink", [0, 10])
-@pytest.mark.parametrize(("size", "most"), [(16, 1_000_000), (128, 7_000_000)])
-def test_a_page_of_72_heads_is_small(size: int, most: int, sink: float) -> None:
+@pytest.mark.parametrize(("size", "limit"), [(16, 1_000_000), (128, 7_000_000)])
+def test_a_page_of_72_heads_is_small(size: int, limit: int, sink: float) -> None:
     trace = encoder(" ".join(f"word{n}" for n in range(size - 2)), layers=6, heads=12, sink=sink)
-    assert len(report(trace).encode()) <= most
+    assert len(report(trace).encode()) <= limit
 
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_number_in_a_page_is_the_trace_s(kind: Kind, hide: bool) -> None:
+def test_the_weights_in_a_page_equal_those_of_the_trace(kind: Kind, hide: bool) -> None:
     trace = translator()
     first = trace.of_kind(kind)[0]
     texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
@@ -100,31 +100,31 @@ def test_every_number_in_a_page_is_the_trace_s(kind: Kind, hide: bool) -> None:
 
 
 @pytest.mark.parametrize("words", [19, 61])
-def test_every_number_of_rows_of_which_little_is_left_is_the_trace_s(words: int) -> None:
+def test_weights_are_exact_in_rows_that_attend_mostly_to_hidden_tokens(words: int) -> None:
     trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
     shown = DisplayTokens(trace.blocks[0].query_tokens, trace.text, hide_special=True)
     left = shown_share(trace.stack("encoder"), shown)
     assert left.max() > 0.1
-    assert left.min() == 0  # float32 has no smaller number
+    assert left.min() == 0  # rounded to 0 in float32
     assert ((left > 1e-8) & (left < 1e-4)).any()
     expected = shown_weights(trace.stack("encoder"), shown)
     np.testing.assert_array_equal(weights_in(report(trace), "encoder", "hidden"), expected)
 
 
-def test_what_a_model_wrote_is_told_from_what_was_typed() -> None:
+def test_generated_text_is_separate_from_typed_text() -> None:
     assert facts_of(report(translator()))["readings"][0]["texts"] == [
         {"name": "", "typed": TEXT, "written": ""},
         {"name": "the decoder reads", "typed": "le ", "written": "chien vit"},
     ]
 
 
-def test_several_traces_share_a_page() -> None:
+def test_a_page_can_contain_several_traces() -> None:
     traces = [translator(), encoder(), encoder("a b")]
     page = report(traces, InitialView(kind="cross", layer=1, head=2, query=3, view="matrix"))
     facts = facts_of(page)
     assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, TEXT, "a b"]
-    opened = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
-    assert opened == {
+    opening = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
+    assert opening == {
         "text": 1, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
     }  # fmt: skip
 
@@ -138,14 +138,12 @@ def test_several_traces_share_a_page() -> None:
         (InitialView(query=-1), "no such token"),
     ],
 )
-def test_what_is_not_there_cannot_be_opened(opening: InitialView, sentence: str) -> None:
+def test_an_initial_view_that_does_not_exist_is_refused(opening: InitialView, sentence: str) -> None:
     with pytest.raises(InvalidTrace, match=sentence):
         report(encoder(), opening)
 
 
-def test_a_text_too_long_for_a_page_is_refused_with_a_length_that_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_error_for_a_long_text_names_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     with pytest.raises(AttnvizError, match=r"294 weights.*from 7 tokens to about 4") as error:
         report(encoder())
@@ -154,35 +152,35 @@ def test_a_text_too_long_for_a_page_is_refused_with_a_length_that_is_not(
 
 
 @pytest.mark.parametrize("view", [None, *VIEWS])
-def test_a_figure_holds_what_it_shows(view: Any) -> None:
+def test_a_figure_contains_only_what_its_view_shows(view: Any) -> None:
     trace = translator()
     figure = show(trace, kind="cross", layer=1, head=2, query=3, view=view)
     facts = facts_of(figure.page)
     assert facts["show"] == {None: ["atlas", "head"], "atlas": ["atlas"]}.get(view, ["head"])
     kinds = facts["readings"][0]["kinds"]
-    alone = view in {"lines", "matrix"}
-    assert [kind["kind"] for kind in kinds] == (["cross"] if alone else ["encoder", "decoder", "cross"])
-    assert kinds[-1]["layers"] == ([2] if alone else [1, 2])
+    single_head = view in {"lines", "matrix"}
+    assert [kind["kind"] for kind in kinds] == (["cross"] if single_head else ["encoder", "decoder", "cross"])
+    assert kinds[-1]["layers"] == ([2] if single_head else [1, 2])
     assert repr(figure) == (
         "<attnviz: All heads of made>" if view == "atlas" else "<attnviz: Layer 2, head 3 of made>"
     )
 
 
-def test_a_figure_has_the_theme_that_was_asked_for() -> None:
-    for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
-        drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
-        assert facts_of(drawn)["theme"] == theme
-        assert f'<meta name="color-scheme" content="{told}">' in drawn
+def test_a_figure_has_the_given_theme() -> None:
+    for theme, expected in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
+        page = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
+        assert facts_of(page)["theme"] == theme
+        assert f'<meta name="color-scheme" content="{expected}">' in page
     assert show(encoder()).page == show(encoder(), theme="auto").page
     assert facts_of(report(encoder()))["theme"] == "auto"
     with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
-        show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
+        show(encoder(), theme="pink")  # type: ignore[arg-type]  # an invalid theme
 
 
 @pytest.mark.parametrize(
-    ("model", "told"), [("/ada/models/mine", "mine"), ("./mine", "mine"), ("owner/mine", "owner/mine")]
+    ("model", "expected"), [("/ada/models/mine", "mine"), ("./mine", "mine"), ("owner/mine", "owner/mine")]
 )
-def test_a_page_does_not_say_where_a_model_lies(model: str, told: str) -> None:
+def test_a_page_does_not_contain_the_folder_of_a_model(model: str, expected: str) -> None:
     page = report(encoder(model=model))
-    assert facts_of(page)["readings"][0]["model"] == told
-    assert repr(show(encoder(model=model))) == f"<attnviz: Layer 1, head 1 of {told}>"
+    assert facts_of(page)["readings"][0]["model"] == expected
+    assert repr(show(encoder(model=model))) == f"<attnviz: Layer 1, head 1 of {expected}>"

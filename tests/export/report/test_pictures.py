@@ -1,4 +1,4 @@
-"""A report of a model that read a picture with a text: the picture, its patches and its words are there."""
+"""Reports of models that read a picture with a text contain the picture, its patches and the words."""
 
 import base64
 from dataclasses import replace
@@ -19,31 +19,33 @@ def patch(row: int, column: int) -> Token:
 
 WHAT = Token("what", 1, 0, 4, 0, special=False)
 IS = Token("is_it", 2, 5, 10, 1, special=False)
-# Tiles can be read in another order than row by row.
+# Models may read patches in another order than row by row.
 TOKENS = (WHAT, patch(0, 0), patch(1, 0), patch(0, 1), patch(1, 1), IS)
 PICTURE = PNG + b"made up"
 
 
-def seen() -> Trace:
+def picture_trace() -> Trace:
     weights = np.tril(np.ones((1, 6, 6), np.float32))
     weights /= weights.sum(axis=-1, keepdims=True)
-    even = np.full((1, 4, 4), 0.25, np.float32)
+    uniform = np.full((1, 4, 4), 0.25, np.float32)
     blocks = (
         weights_block("decoder", 0, TOKENS, TOKENS, weights),
-        weights_block("vision", 0, TOKENS[1:5], TOKENS[1:5], even),
+        weights_block("vision", 0, TOKENS[1:5], TOKENS[1:5], uniform),
     )
     return Trace(model="made", text="what is_it", blocks=blocks, pictures=(PICTURE,))
 
 
-def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> None:
-    for page in (report(seen()), attnviz.show(seen()).page):
+def test_a_report_and_a_figure_contain_the_picture_and_the_places_of_its_patches() -> None:
+    for page in (report(picture_trace()), attnviz.show(picture_trace()).page):
         [reading] = facts_of(page)["readings"]
         assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
         [picture] = reading["pictures"]
         assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
-        held = numbers_of(page)[picture.pop("weights") :][:12].reshape(2, 6)  # what both words give
-        expected = seen().block("decoder").weights[0][[0, 5]][:, picture["places"]]
-        assert np.array_equal(held, expected)
+        numbers = numbers_of(page)[picture.pop("weights") :][:12].reshape(
+            2, 6
+        )  # the attention of two_heads words
+        expected = picture_trace().block("decoder").weights[0][[0, 5]][:, picture["places"]]
+        assert np.array_equal(numbers, expected)
         assert picture == {
             "kind": "decoder",
             "box": [0, 0, 1, 1],
@@ -54,42 +56,45 @@ def test_a_report_and_a_figure_hold_the_picture_and_where_its_patches_are() -> N
         }
 
 
-def test_of_cross_attention_the_picture_has_what_the_words_give_to_patches() -> None:
-    words, given = (WHAT, IS), np.arange(1, 17, dtype=np.float32).reshape(2, 2, 4)
-    given /= given.sum(axis=-1, keepdims=True)
+def test_the_picture_shows_cross_attention_from_words_to_patches() -> None:
+    words, cross_weights = (WHAT, IS), np.arange(1, 17, dtype=np.float32).reshape(2, 2, 4)
+    cross_weights /= cross_weights.sum(axis=-1, keepdims=True)
     blocks = (
         weights_block("decoder", 0, words, words, np.full((2, 2, 2), 0.5, np.float32)),
-        weights_block("cross", 0, words, TOKENS[1:5], given),
+        weights_block("cross", 0, words, TOKENS[1:5], cross_weights),
     )
-    trace = replace(seen(), blocks=blocks)
-    shown = attnviz.show(trace, kind="cross", pool="mean").page
-    for page, expected in ((report(trace), given), (shown, given.mean(axis=0, keepdims=True))):
+    trace = replace(picture_trace(), blocks=blocks)
+    figure_page = attnviz.show(trace, kind="cross", pool="mean").page
+    for page, expected in (
+        (report(trace), cross_weights),
+        (figure_page, cross_weights.mean(axis=0, keepdims=True)),
+    ):
         [reading] = facts_of(page)["readings"]
         assert reading["kinds"][0]["kind"] == "cross"
         [picture] = reading["pictures"]
         assert (picture["kind"], picture["places"]) == ("cross", [0, 1, 2, 4, 3, 5])
-        held = numbers_of(page)[picture["weights"] :][: expected.size + 4 * len(expected)]
-        held = held.reshape(len(expected), 2, 6)
-        assert np.isnan(held[..., :2]).all()
-        np.testing.assert_array_equal(held[..., 2:], expected[..., [0, 2, 1, 3]])
+        numbers = numbers_of(page)[picture["weights"] :][: expected.size + 4 * len(expected)]
+        numbers = numbers.reshape(len(expected), 2, 6)
+        assert np.isnan(numbers[..., :2]).all()
+        np.testing.assert_array_equal(numbers[..., 2:], expected[..., [0, 2, 1, 3]])
 
 
-def test_a_pool_over_heads_keeps_the_picture() -> None:
-    both = np.stack([np.eye(6), np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]]).astype(np.float32)
-    trace = replace(seen(), blocks=(weights_block("decoder", 0, TOKENS, TOKENS, both),))
+def test_a_figure_of_pooled_heads_contains_the_picture() -> None:
+    two_heads = np.stack([np.eye(6), np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]]).astype(np.float32)
+    trace = replace(picture_trace(), blocks=(weights_block("decoder", 0, TOKENS, TOKENS, two_heads),))
     page = attnviz.show(trace, pool="mean", hide_special=True).page
     [picture] = facts_of(page)["readings"][0]["pictures"]
-    held = numbers_of(page)[picture["weights"] :][:12].reshape(2, 6)
-    assert np.allclose(held, both.mean(axis=0)[[0, 5]][:, picture["places"]])
+    numbers = numbers_of(page)[picture["weights"] :][:12].reshape(2, 6)
+    assert np.allclose(numbers, two_heads.mean(axis=0)[[0, 5]][:, picture["places"]])
 
 
 def test_the_attention_of_the_vision_encoder_is_shown_without_the_text() -> None:
-    page = attnviz.show(seen(), kind="vision").page
+    page = attnviz.show(picture_trace(), kind="vision").page
     [reading] = facts_of(page)["readings"]
     assert ([kind["kind"] for kind in reading["kinds"]], reading["pictures"]) == (["vision"], [])
-    assert np.array_equal(weights_in(page, "vision", "plain")[0], seen().block("vision").weights)
+    assert np.array_equal(weights_in(page, "vision", "plain")[0], picture_trace().block("vision").weights)
 
 
-def test_a_difference_of_two_has_no_picture() -> None:
-    page = attnviz.show(seen() - seen()).page
+def test_a_difference_has_no_picture() -> None:
+    page = attnviz.show(picture_trace() - picture_trace()).page
     assert facts_of(page)["readings"][0]["pictures"] == []

@@ -1,4 +1,4 @@
-"""The picture of a figure, as SVG and PNG: lines and cells are the weights of the trace; text stays text."""
+"""The static picture of a figure, as SVG and PNG: its lines and cells show the weights; texts are escaped."""
 
 import base64
 import io
@@ -29,7 +29,7 @@ def drawing(trace: Trace, **chosen: Any) -> Drawing:
 
 
 def lines(trace: Trace, **chosen: Any) -> dict[tuple[int, int], float]:
-    """How strong each line is, by the rows in which it begins and ends; without those of the legend."""
+    """Return the strength of each line by the rows where it begins and ends, without the legend's lines."""
     shapes = drawing(trace, view="lines", **chosen).shapes
     sides = (module._LEFT - 8, module._RIGHT + 8)
     names = [shape for shape in shapes if isinstance(shape, Text) and shape.x in sides and not shape.muted]
@@ -54,7 +54,7 @@ def levels(drawn: Drawing) -> Any:
 
 
 @pytest.mark.parametrize("hide", [False, True])
-def test_lines_are_the_trace_s_weights(hide: bool) -> None:
+def test_line_strengths_are_computed_from_the_weights(hide: bool) -> None:
     trace = encoder()
     shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=hide)
     weights = shown_weights(trace.block("encoder", 1).weights, shown)[2]
@@ -64,7 +64,7 @@ def test_lines_are_the_trace_s_weights(hide: bool) -> None:
         assert strength == pytest.approx(weights[query, key] ** 0.7, abs=1e-6)
 
 
-def test_the_lines_of_one_query_carry_its_numbers() -> None:
+def test_the_lines_of_one_query_are_labelled_with_their_weights() -> None:
     trace = translator()
     weights = trace.block("cross", 1).weights[2, 3]
     chosen = {"kind": "cross", "layer": 1, "head": 2, "query": 3}
@@ -75,14 +75,14 @@ def test_the_lines_of_one_query_carry_its_numbers() -> None:
     assert texts(drawn, "end") == ["[START]", "le", "chien", "vit", *numbers]
 
 
-def test_of_many_lines_the_strongest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_strongest_lines_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_LINES", 5)
     weights = encoder().block("encoder", 0).weights[0]
     strongest = np.unravel_index(np.argsort(weights, axis=None)[-5:], weights.shape)
     assert set(lines(encoder())) == set(zip(*strongest, strict=True))
 
 
-def test_cells_are_the_trace_s_weights() -> None:
+def test_cell_levels_are_computed_from_the_weights() -> None:
     trace = translator()
     weights = trace.block("decoder", 1).weights[2]
     drawn = drawing(trace, kind="decoder", layer=1, head=2, view="matrix")
@@ -91,7 +91,7 @@ def test_cells_are_the_trace_s_weights() -> None:
     assert (levels(drawn)[~allowed] == 255).all()
 
 
-def test_small_pictures_are_the_trace_s_weights() -> None:
+def test_the_levels_of_the_atlas_are_computed_from_the_weights() -> None:
     found = levels(drawing(encoder(), view="atlas"))
     weights = encoder().stack("encoder")
     layers, heads, rows, columns = weights.shape
@@ -102,18 +102,18 @@ def test_small_pictures_are_the_trace_s_weights() -> None:
 
 
 @pytest.mark.parametrize("view", ["lines", "matrix"])
-def test_no_text_breaks_out_of_the_picture(view: str) -> None:
+def test_texts_are_escaped_in_the_svg(view: str) -> None:
     hostile = "</text><script>x\x00\ud800]]>&amp;"
-    [whole, *_] = tokens("a", before="[CLS]")
-    read = (whole, replace(whole, text=hostile, id=3))
-    trace = Trace(model="<b>&", text="", blocks=(block("encoder", 0, read, read),))
-    svg = ET.fromstring(drawing(trace, view=view).svg())  # noqa: S314 (our own)
+    [first, *_] = tokens("a", before="[CLS]")
+    tokens_read = (first, replace(first, text=hostile, id=3))
+    trace = Trace(model="<b>&", text="", blocks=(block("encoder", 0, tokens_read, tokens_read),))
+    svg = ET.fromstring(drawing(trace, view=view).svg())  # noqa: S314 (our own file)
     assert {part.tag.removeprefix(SVG) for part in svg.iter()} <= {
         *("svg", "style", "g", "rect", "path", "text", "image")
     }
-    written = [text.text for text in svg.iter(f"{SVG}text")]
-    assert "</text><script>x▯…" in written
-    assert "Layer 1, head 1 of <b>&" in written
+    labels = [text.text for text in svg.iter(f"{SVG}text")]
+    assert "</text><script>x▯…" in labels
+    assert "Layer 1, head 1 of <b>&" in labels
 
 
 WEIGHTS = [[[[1, 0], [0.25, 0.75]]]]  # levels 254, 0, 127 and 220
@@ -130,8 +130,8 @@ def test_a_matrix_is_saved_in_the_colours_of_its_weights(tmp_path: Path, ending:
     figure.save(file)
     cells = next(shape for shape in figure.picture.shapes if isinstance(shape, Cells))
     if ending == "svg":
-        svg = ET.fromstring(file.read_text("utf-8"))  # noqa: S314 (our own)
-        assert not list(svg.iter(f"{SVG}style"))  # it looks the same to everybody
+        svg = ET.fromstring(file.read_text("utf-8"))  # noqa: S314 (our own file)
+        assert not list(svg.iter(f"{SVG}style"))  # so the picture does not depend on the viewer's theme
         image = next(svg.iter(f"{SVG}image"))
         picture = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition(",")[2])))
         corner, side = (0.0, 0.0), picture.width / 2
@@ -148,16 +148,16 @@ def test_a_matrix_is_saved_in_the_colours_of_its_weights(tmp_path: Path, ending:
     assert found == [colour(254), PAPER, colour(127), colour(220)]
 
 
-def test_lines_are_painted_where_they_lead(tmp_path: Path) -> None:
+def test_lines_are_painted_at_their_coordinates(tmp_path: Path) -> None:
     figure = show(WEIGHTS, ["The", "dog"], view="lines")
     figure.save(tmp_path / "lines.png")
     picture = Image.open(tmp_path / "lines.png").convert("RGB")
-    straight = next(line for line in figure.picture.shapes if isinstance(line, Line) and line.strength == 1)
-    assert picture.getpixel((3 * 320, round(3 * straight.y))) == INK
-    assert picture.getpixel((3 * 320, round(3 * (straight.y + 6)))) == PAPER
+    strongest = next(line for line in figure.picture.shapes if isinstance(line, Line) and line.strength == 1)
+    assert picture.getpixel((3 * 320, round(3 * strongest.y))) == INK
+    assert picture.getpixel((3 * 320, round(3 * (strongest.y + 6)))) == PAPER
 
 
-def test_other_endings_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_unknown_file_endings_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
     figure = show(WEIGHTS, ["The", "dog"])
     figure.save(tmp_path / "figure.html")
     assert (tmp_path / "figure.html").read_text("utf-8") == figure.page
@@ -169,9 +169,7 @@ def test_other_endings_are_refused_and_nothing_is_written(tmp_path: Path) -> Non
     assert [file.name for file in tmp_path.iterdir()] == ["figure.html"]
 
 
-def test_letters_that_no_font_has_are_refused_for_a_png(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_png_with_missing_letters_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painted, "_FONTS", ())
     figure = show(WEIGHTS, ["The", "我"])
     with pytest.raises(AttnvizError, match=r"No font .* all letters of “我”\. Save it as \.svg"):

@@ -34,9 +34,9 @@ def pairs() -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
-    exercises = TrainingBatch.of(pairs)
+    batch = TrainingBatch.of(pairs)
     with torch.no_grad():
-        result: EncoderDecoderSteps = build(SIZES, seed=2)(exercises.source, exercises.target)
+        result: EncoderDecoderSteps = build(SIZES, seed=2)(batch.source, batch.target)
     return result
 
 
@@ -58,18 +58,16 @@ def test_underflowed_weight_still_has_a_gradient() -> None:
     assert scores.grad.tolist() == [[-1, 1]]
 
 
-def test_translation_loss_is_the_mean_surprise_of_the_target_words(
-    steps: EncoderDecoderSteps, pairs: list[Pair]
-) -> None:
-    exercises = TrainingBatch.of(pairs)
+def test_translation_loss_is_the_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair]) -> None:
+    batch = TrainingBatch.of(pairs)
     surprises = [
         -math.log(steps.probabilities[number, row, word])
-        for number, words in enumerate(exercises.labels.tolist())
+        for number, words in enumerate(batch.labels.tolist())
         for row, word in enumerate(words)
         if word != PADDING
     ]
     assert len(surprises) == sum(len(pair.target) + 1 for pair in pairs)
-    found = translation_loss(steps.logits, exercises, label_smoothing=0)
+    found = translation_loss(steps.logits, batch, label_smoothing=0)
     assert found.item() == pytest.approx(sum(surprises) / len(surprises), rel=1e-5)
 
 
@@ -93,9 +91,7 @@ def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> T
 
 
 @pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "end"])
-def test_each_attention_term_is_the_surprise_of_its_weights(
-    steps: EncoderDecoderSteps, pairs: list[Pair], term: str
-) -> None:
+def test_attention_term_is_a_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> None:
     variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # `term` is any of several fields
     found = attention_loss(steps, TrainingBatch.of(pairs), variant)
     torch.testing.assert_close(found, 0.3 * expected_term(steps, pairs, term))

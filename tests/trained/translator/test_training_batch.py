@@ -18,7 +18,7 @@ def pairs() -> list[Pair]:
     return splits.training(300, seed=5)
 
 
-def words(exercises: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+def words(batch: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
     """Return the words of the ids: English source, decoder input, and next words."""
     return [
         (
@@ -27,7 +27,7 @@ def words(exercises: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ..
             tuple(FRENCH.word(number) for number in following if number != PADDING),
         )
         for source, target, following in zip(
-            exercises.source.tolist(), exercises.target.tolist(), exercises.labels.tolist(), strict=True
+            batch.source.tolist(), batch.target.tolist(), batch.labels.tolist(), strict=True
         )
     ]
 

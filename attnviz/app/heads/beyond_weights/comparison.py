@@ -1,4 +1,4 @@
-"""All measures of one token, with the agreement of each with occlusion."""
+"""All measures of one token, in the order of their agreement with occlusion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SIGNIFICANCE_LEVEL, critical_value, rounded_up
 from attnviz.app import markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.folded import EVERYTHING
@@ -28,7 +27,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
-from attnviz.text import NO_NUMBER, decimal, isolated, percent, plural
+from attnviz.text import NO_NUMBER, isolated, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
@@ -61,12 +60,11 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
-        "most. Compare the rows with *occlusion*, which removes one token at a time."
+        "most. *Occlusion* replaces or removes one token at a time; the other rows are sorted by agreement "
+        "with it."
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
-    if found.occluded:
-        st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
     for measure, reason in found.missing.items():
         name = measure_name(measure, chosen.name)
         st.info(f"**{name}** is not available. {markdown.plain(reason)}", icon=":material/block:")
@@ -91,24 +89,17 @@ def _measures(chosen: TokenSelection, found: MeasuredToken, rows: Sequence[Row],
     title = f"Measures for the token “{isolated(chosen.queries[chosen.query].label)}”"
     head_map(
         "measures",
-        title=f"{title}: rank in the row. Beside the name: Spearman’s ρ with occlusion",
+        title=f"{title}: rank in the row",
         values=values / largest,
         texts=texts,
         printed=printed,
         low=(0, "0"),
         high=(1, "largest"),
-        selected=(at, int(ranked[places].argmax())),
-        row_labels=[f"{name}{_agreement(row)}" for name, row in zip(names, rows, strict=True)],
+        selected=(at, int(np.nan_to_num(values[at], nan=-1).argmax())),
+        row_labels=names,
         column_labels=[chosen.queries[place].label for place in places],
         on_pick=lambda row, _: _open_measure(rows[row].measure),
     )
-
-
-def _agreement(row: Row) -> str:
-    """Return the range of ρ, " · −0.12 to 0.45"; a single value, " · 0.45"; or ""."""
-    if np.isnan(row.lowest):
-        return ""
-    return f" · {' to '.join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))}"
 
 
 def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
@@ -122,18 +113,6 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
     where = "in place of" if found.target.kind == "masked" else "after"
     return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
-
-
-def chance_level(rows: Sequence[Row], count: int) -> str:
-    """Return the chance level of |ρ| for this number of tokens, corrected for the number of measures."""
-    compared = sum(row.measure != OCCLUSION and not np.isnan(row.lowest) for row in rows)
-    bound = critical_value(count, max(1, compared))
-    if bound is None or not compared:
-        return f"{plural(count, 'token')} ranked: too few to compare rankings."
-    return (
-        f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
-        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
-    )
 
 
 def _number(measure: str, value: float) -> str:

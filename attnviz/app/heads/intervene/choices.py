@@ -12,7 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
+from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, POINTS_AT
+from attnviz.app.state.link import named as in_link
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
@@ -23,6 +25,7 @@ from attnviz.text import head_name
 MAX_EDITS = 200
 _MAX_LISTED = 8
 
+_FIRST = "the edit that Intervene opened with, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
     ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
@@ -59,10 +62,11 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
-    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)
+    _ablate_first(entry, Edit(kind, layer, head))
+    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
     with word:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
@@ -74,6 +78,15 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
             _redirect(chosen)
             st.markdown(f":small[{_HELP}]")
     return chosen, figure, beside
+
+
+def _ablate_first(entry: Entry, edit: Edit) -> None:
+    """Open the page with an effect: ablate the shown head, and another model's shown head in its place."""
+    model, first = memory.get(_FIRST, ("", ""))
+    opened = not EDITS.is_set and not in_link(EDITS)
+    if opened or (entry.name != model and EDITS.get([]) == [first]):
+        EDITS.set([str(edit)])
+        memory.put(_FIRST, (entry.name, str(edit)))
 
 
 def _redirect(chosen: Intervention) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.sentence import name_of
 from attnviz.app.components import store
 from attnviz.app.components.steps import DrawnStep, array_info, column, steps
 from attnviz.app.lessons import choosing
@@ -25,15 +26,15 @@ CODE = (
 )
 # Symbol of each vector, and the two terms of a sum.
 _VECTORS = {
-    "came_in": ("x", ""),
+    "layer_input": ("x", ""),
     "attention": ("a", ""),
-    "first_sum": ("x + a", "came_in attention"),
-    "attended": ("y", ""),
+    "first_sum": ("x + a", "layer_input attention"),
+    "after_attention": ("y", ""),
     "expanded": ("y W₁ + b₁", ""),
     "activated": ("GELU", ""),
     "feed_forward": ("f", ""),
-    "second_sum": ("y + f", "attended feed_forward"),
-    "came_out": ("z", ""),
+    "second_sum": ("y + f", "after_attention feed_forward"),
+    "layer_output": ("z", ""),
 }
 
 _walk = cached_bert(values.walk)
@@ -41,7 +42,7 @@ _walk = cached_bert(values.walk)
 
 @dataclass(frozen=True)
 class TokenInLayer(choosing.TokenSelection):
-    """A token in a layer, from 0."""
+    """A token and a layer, which counts from 0."""
 
     layer: int
 
@@ -60,7 +61,7 @@ def draw() -> None:
             "size": len(walk.norms[0].gain),
         }
         page.explain(**named, **walk.vectors)
-        vector, update = walk.vectors["came_in"].length, walk.vectors["attention"].length
+        vector, update = walk.vectors["layer_input"].length, walk.vectors["attention"].length
         page.predict(**named, vector=vector, update=update)
         page.further(
             page.section("parts", _parts, walk),
@@ -76,7 +77,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
-    """Draw the choice of a sentence, a layer and a token, and of the step."""
+    """Draw the choices of a sentence, a layer, a token and a step."""
     sentence_column, layer_column, token_column = st.columns([5, 2, 3])
     with sentence_column:
         text = choosing.sentence()
@@ -84,7 +85,7 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
         layer = choosing.layer()
     with token_column:
         token = choosing.token(text, page.label("token"))
-    # Hidden by the style sheet: the picture has buttons for the steps.
+    # Hidden by lesson.css, because the picture has buttons for the steps.
     return TokenInLayer(text, token, layer), STAGE_IN_BLOCK.draw(page.label("step"))
 
 
@@ -95,7 +96,7 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
         "stream",
         source=store.publish("stream arrays", arrays),
         step=step,
-        steps=_steps(page, chosen.layer + 1, walk.tokens),
+        steps=_steps(page, chosen, walk.tokens),
         arrays={
             name: array_info("add" if terms else "value", terms, "plain", symbol, symbol, "wrapped")
             for name, (symbol, terms) in _VECTORS.items()
@@ -107,14 +108,15 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
     )
 
 
-def _steps(page: LessonPage, layer: int, tokens: int) -> list[DrawnStep]:
+def _steps(page: LessonPage, chosen: TokenInLayer, tokens: int) -> list[DrawnStep]:
     """Return the seven steps; attention and the feed-forward network branch off the stream."""
+    token = name_of(chosen.query, chosen.groups)
 
     def step(title: str, formula: str, about: str, *vectors: str) -> DrawnStep:
         return {
-            "title": page.label(title),
+            "title": page.label(title, token=token),
             "formula": formula,
-            "sentence": page.label(f"about_{about}", layer=layer, tokens=tokens),
+            "sentence": page.label(f"about_{about}", layer=chosen.layer + 1, tokens=tokens),
             "columns": [column(top=vectors)],
             "lane": "stream",
         }
@@ -125,13 +127,13 @@ def _steps(page: LessonPage, layer: int, tokens: int) -> list[DrawnStep]:
         *("expanded", "activated", "feed_forward"),
     )
     return [
-        {**step("input", "x", "input", "came_in"), "splits": "attention"},
+        {**step("input", "x", "input", "layer_input"), "splits": "attention"},
         {**attention, "lane": "attention"},
         {**step("add", "x + a", "first_add", "first_sum"), "merges": "attention"},
-        {**step("norm", "y = LayerNorm(x + a)", "first_norm", "attended"), "splits": "feed-forward"},
+        {**step("norm", "y = LayerNorm(x + a)", "first_norm", "after_attention"), "splits": "feed-forward"},
         {**feed_forward, "lane": "feed-forward"},
         {**step("add", "y + f", "second_add", "second_sum"), "merges": "feed-forward"},
-        step("norm", "z = LayerNorm(y + f)", "second_norm", "came_out"),
+        step("norm", "z = LayerNorm(y + f)", "second_norm", "layer_output"),
     ]
 
 
@@ -142,14 +144,14 @@ def _facts(page: LessonPage, name: str, vector: values.Vector) -> list[dict[str,
         numbers = {"firing": int((vector.values > 0).sum()), "largest": float(vector.values.max())}
     elif vector.cosine is not None:
         numbers = {"length": vector.length, "mean": vector.mean, "cosine": vector.cosine}
-        if name == "came_in":
+        if name == "layer_input":
             del numbers["cosine"]
     return [{"label": page.label(part), "part": part, "value": value} for part, value in numbers.items()]
 
 
 def _parts(page: LessonPage, walk: values.Walk) -> None:
     """Draw the table of the vectors that sum to the output."""
-    output = walk.vectors["came_out"].values
+    output = walk.vectors["layer_output"].values
     parts = {
         name: (float(np.linalg.norm(part)), float(part @ output / (output @ output)))
         for name, part in walk.parts.items()

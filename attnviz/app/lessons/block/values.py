@@ -1,4 +1,4 @@
-"""One token's vector in a layer of the bundled BERT, part by part."""
+"""The intermediate vectors of one token in a layer of the bundled BERT."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.transformer.layers import EncoderLayer
 
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """A token's vector at one place of the layer.
+    """One of a token's vectors in a layer.
 
     Attributes:
         values: The vector.
@@ -44,7 +44,7 @@ class Norm:
     offset: Floats
 
     def scale(self, part: Floats) -> Floats:
-        """Return what one of the vectors that sum to s contributes to the result."""
+        """Return the contribution of `part`, one of the vectors that sum to s, to the result."""
         scaled: Floats = (part - part.mean()) / np.sqrt(self.variance + self.epsilon) * self.gain
         return scaled
 
@@ -55,8 +55,8 @@ class Walk:
 
     Attributes:
         tokens: Number of tokens in the text.
-        vectors: By name: `came_in` x, `attention` a, `first_sum` x + a, `attended` y, `expanded` y W₁ + b₁,
-            `activated`, `feed_forward` f, `second_sum` y + f, and `came_out` z.
+        vectors: By name: `layer_input` x, `attention` a, `first_sum` x + a, `after_attention` y,
+            `expanded` y W₁ + b₁, `activated`, `feed_forward` f, `second_sum` y + f, and `layer_output` z.
         norms: The two layer norms.
     """
 
@@ -66,19 +66,19 @@ class Walk:
 
     @property
     def reach(self) -> float:
-        """The 98 % quantile of the absolute entries of all vectors of size d_model."""
+        """The end of the colour scale: the 98 % quantile of |entries| of all vectors of size d_model."""
         same_size = [vector.values for vector in self.vectors.values() if vector.cosine is not None]
         return float(np.quantile(np.abs(np.concatenate(same_size)), 0.98))
 
     @property
     def parts(self) -> dict[str, Floats]:
-        """Return the vectors that sum to z, with the variance of each norm held fixed."""
+        """The vectors that sum to z, with the variance of each norm held fixed."""
         first, second = self.norms
         x, attention, feed_forward = (
-            self.vectors[name].values for name in ("came_in", "attention", "feed_forward")
+            self.vectors[name].values for name in ("layer_input", "attention", "feed_forward")
         )
         return {
-            "came_in": second.scale(first.scale(x)),
+            "layer_input": second.scale(first.scale(x)),
             "attention": second.scale(first.scale(attention)),
             "feed_forward": second.scale(feed_forward),
             "offsets": second.scale(first.offset) + second.offset,
@@ -97,15 +97,15 @@ def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], to
     steps = layer(tokens)
     x, y = tokens[token], steps.attention_add_norm.output
     vectors = {
-        "came_in": x,
+        "layer_input": x,
         "attention": steps.attention.output[token],
         "first_sum": steps.attention_add_norm.sum[token],
-        "attended": y[token],
+        "after_attention": y[token],
         "expanded": steps.feed_forward.expanded[token],
         "activated": steps.feed_forward.activated[token],
         "feed_forward": steps.feed_forward.output[token],
         "second_sum": steps.feed_forward_add_norm.sum[token],
-        "came_out": steps.output[token],
+        "layer_output": steps.output[token],
     }
     return Walk(
         tokens=len(tokens),
@@ -118,7 +118,7 @@ def walk_through(layer: EncoderLayer, tokens: Float[Tensor, "token d_model"], to
 
 
 def walk(text: str, layer: int, token: int) -> Walk:
-    """Return one token's vectors in a layer of the bundled BERT; layer and token from 0.
+    """Return one token's vectors in a layer of the bundled BERT; layer and token count from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
@@ -128,13 +128,13 @@ def walk(text: str, layer: int, token: int) -> Walk:
     return walk_through(module, run(text).hidden_states[layer], token)
 
 
-def _vector(vector: Float[Tensor, " dimension"], came_in: Float[Tensor, " d_model"]) -> Vector:
-    comparable = vector.shape == came_in.shape
+def _vector(vector: Float[Tensor, " dimension"], layer_input: Float[Tensor, " d_model"]) -> Vector:
+    comparable = vector.shape == layer_input.shape
     return Vector(
         values=owned(vector),
         length=float(vector.norm()),
         mean=float(vector.mean()),
-        cosine=float(torch.cosine_similarity(vector, came_in, dim=0)) if comparable else None,
+        cosine=float(torch.cosine_similarity(vector, layer_input, dim=0)) if comparable else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The lesson "Cause": a visitor changes attention of the translator, which translates again."""
+"""The lesson "Cause": edits of the translator's attention, and their effect on the translation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CODE = (
     ("attnviz.app.lessons.cause.values", "experiment"),
 )
 
-FROM_DOG_TO_ROAD = "encoder 2-1 9 2>7"
+OPENING_EDIT = "encoder 2-1 9 2>7"
 """The default edit: move the weight of "it" on "dog" to "road"."""
 
 _experiment, _queries = cached_translator(values.experiment), cached_translator(values.queries)
@@ -43,7 +43,7 @@ _experiment, _queries = cached_translator(values.experiment), cached_translator(
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The sentence, the translator's name in the catalogue, the shown row and all edits."""
+    """A sentence, a translator by its name in the catalogue, the shown row and all edits."""
 
     text: str
     model: str
@@ -58,7 +58,7 @@ class Selection:
     @property
     def query(self) -> markdown.Markdown:
         """The query token."""
-        return named(self.row.query, self.experiment.queries)
+        return word_name(self.row.query, self.experiment.queries)
 
     @property
     def edit(self) -> Edit | None:
@@ -67,13 +67,13 @@ class Selection:
         return here[-1] if here else None
 
     @property
-    def elsewhere(self) -> list[str]:
+    def other_edits(self) -> list[str]:
         """The edits of other rows."""
         return [edit for edit in self.edits if not self.row.has(Edit.parse(edit))]
 
     def change(self, edit: Edit | None) -> None:
         """Replace the edits of this row."""
-        EDITS.set([*self.elsewhere, *([str(edit)] if edit else [])])
+        EDITS.set([*self.other_edits, *([str(edit)] if edit else [])])
 
 
 def draw() -> None:
@@ -111,8 +111,8 @@ def draw() -> None:
         )
 
 
-def named(place: int, words: Sequence[str]) -> markdown.Markdown:
-    """Return a word, with its number where the sentence has it twice."""
+def word_name(place: int, words: Sequence[str]) -> markdown.Markdown:
+    """Return a word as Markdown, with its position if the sentence has it twice."""
     word = words[place]
     return markdown.code(f"{word} ({place + 1})" if words.count(word) > 1 else word)
 
@@ -125,9 +125,9 @@ def _head(page: LessonPage, row: Row) -> str:
 
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
-    """Draw the changes as text; another sentence has none, and invalid ones are not made."""
+    """Draw the box for edits; a new sentence starts without edits, and invalid ones are not applied."""
     if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
-        EDITS.set([FROM_DOG_TO_ROAD])
+        EDITS.set([OPENING_EDIT])
     typed = changes(
         EDITS, text, page.label("edits"), placeholder=page.label("no_edits"), help=page.label("edits_help")
     )
@@ -141,7 +141,7 @@ def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
 
 
 def _choose_row(page: LessonPage, text: str, model: str) -> Row:
-    """Draw the choice of head and query."""
+    """Draw the choices of the head and the query."""
     entry = catalogue.entry(model)
     heads = [
         f"{kind} {head_name(layer, head)}"
@@ -167,7 +167,7 @@ def _options(words: Sequence[str]) -> list[str]:
 
 
 def _opening_query(words: Sequence[str], kind: Kind) -> int:
-    """Return the English "it"; of the French words, the one before *il* or *elle*."""
+    """Return the default query: the English "it", or the French word before *il* or *elle*."""
     if kind == "encoder":
         return words.index("it") if "it" in words else len(words) // 2
     return next((place - 1 for place, word in enumerate(words) if word in PRONOUNS), len(words) - 1)
@@ -176,8 +176,8 @@ def _opening_query(words: Sequence[str], kind: Kind) -> int:
 # The picture
 
 
-def _change(page: LessonPage, chosen: Selection) -> None:
-    """Draw the changes that can be made in the row."""
+def _edit_buttons(page: LessonPage, chosen: Selection) -> None:
+    """Draw the buttons that edit the row."""
     found, row, edit = chosen.experiment, chosen.row, chosen.edit
     moved = edit if edit and edit.source is not None else None
     source = found.source if moved is None or moved.source is None else moved.source
@@ -187,7 +187,7 @@ def _change(page: LessonPage, chosen: Selection) -> None:
         {
             option: Edit(row.kind, row.layer, row.head, row.query, source, key)
             for key, option in enumerate(options)
-            if found.open_to[key] and key != source
+            if found.allowed[key] and key != source
         },
         "move",
         chosen.change,
@@ -199,14 +199,14 @@ def _change(page: LessonPage, chosen: Selection) -> None:
     }
     with st.container(horizontal=True):
         for name, ablation in ablations.items():
-            made = edit == ablation
+            applied = edit == ablation
             label = page.label(name, query=found.queries[row.query], head=_head(page, row))
             st.button(
                 label,
-                type="primary" if made else "secondary",
-                icon=":material/undo:" if made else ":material/volume_off:",
+                type="primary" if applied else "secondary",
+                icon=":material/undo:" if applied else ":material/volume_off:",
                 on_click=chosen.change,
-                args=(None if made else ablation,),
+                args=(None if applied else ablation,),
             )
         st.button(
             page.label("undo"),
@@ -218,7 +218,7 @@ def _change(page: LessonPage, chosen: Selection) -> None:
 
 
 def _figure(page: LessonPage, chosen: Selection) -> None:
-    """Draw the translation, the probabilities of both pronouns and the row, before and after the changes."""
+    """Draw the translation, the probabilities of both pronouns and the row, without and with the edits."""
     found, edit, changed = chosen.experiment, chosen.edit, bool(chosen.edits)
 
     def table(key: str, title: str, measure: str, rows: Mapping[str, Sequence[float]], target: str) -> None:
@@ -227,17 +227,17 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
         for option, (one, other) in rows.items():
             place, _, label = option.rpartition(" ")
             shares = [one, other][: len(columns)]
-            written = [percent(share, 1) for share in shares]
+            formatted = [percent(share, 1) for share in shares]
             marked = option == target
             shown.append(
-                {"place": place, "label": label, "shares": shares, "written": written, "marked": marked}
+                {"place": place, "label": label, "shares": shares, "written": formatted, "marked": marked}
             )
         share_table(f"cause {key}", title=title, of="token", columns=columns, rows=shown)
 
     result, weights = st.columns(2, gap="medium")
     with result:
         before, now = (grammar.format_sentence(each) or END for each in (found.words_before, found.words_now))
-        page.text("result", before=before, now=now, changed=changed, others=len(chosen.elsewhere))
+        page.text("result", before=before, now=now, changed=changed, others=len(chosen.other_edits))
         if found.gender:
             so_far = found.words_before[: found.gender.step]
             label = page.label("next_word", word=so_far[-1]) if so_far else page.label("first_word")
@@ -246,19 +246,19 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
                 zip(PRONOUNS, zip(found.gender.before, found.gender.now, strict=True), strict=True)
             )
             table("pronouns", label, "probability", pronouns, "")
-        _change(page, chosen)
+        _edit_buttons(page, chosen)
     with weights:
         options = _options(found.keys)
         row = {
             options[key]: (float(found.row_before[key]), float(found.row_now[key]))
-            for key in np.flatnonzero(found.open_to).tolist()
+            for key in np.flatnonzero(found.allowed).tolist()
         }
         target = options[edit.target] if edit and edit.target is not None else ""
         table("weights", _head(page, chosen.row), "weight", row, target)
 
 
 def _predict(page: LessonPage, chosen: Selection) -> None:
-    """Draw the question about moving the weight to another noun, if there is another one."""
+    """Draw the question about moving the weight to another noun, if there is one."""
     found, row = chosen.experiment, chosen.row
     target, after = found.other_noun(row.query), found
     if target is not None:
@@ -267,15 +267,15 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
     page.predict(
         query=chosen.query,
         head=_head(page, row),
-        source=named(found.source, found.keys),
-        target=named(target, found.keys) if target is not None else "",
+        source=word_name(found.source, found.keys),
+        target=word_name(target, found.keys) if target is not None else "",
         result=after.result,
         french=after.french,
     )
 
 
 def _sentences(page: LessonPage) -> None:
-    """Draw the effect of the same edits in held-out sentences; the bundled weights come first."""
+    """Draw the effect of these edits on held-out sentences; results of the bundled weights come first."""
     try:
         runs = held_out()
     except ModelFilesDamaged as error:

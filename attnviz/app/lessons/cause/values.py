@@ -1,6 +1,6 @@
-"""A translation with changed attention and the unchanged one.
+"""Translations without and with edited attention.
 
-Functions that read a sentence raise EmptyText, TextTooLong or UnknownWords where it is invalid.
+Functions with a sentence raise EmptyText, TextTooLong or UnknownWords if it is invalid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from attnviz.app.lessons.translate.values import attention_of, il_and_elle, pronoun_step
+from attnviz.app.lessons.translate.values import attention_of, pronoun_probabilities, pronoun_step
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.errors import InvalidEdit
@@ -24,7 +24,7 @@ from attnviz.trained.vocabulary import END, START
 
 @dataclass(frozen=True)
 class Row:
-    """One row of one head: `kind`, and `layer`, `head` and `query` from 0."""
+    """One row of one head; `layer`, `head` and `query` count from 0."""
 
     kind: Kind
     layer: int
@@ -43,9 +43,9 @@ class Gender:
 
     Attributes:
         step: Number of French words before the pronoun.
-        written: Pronoun that the unchanged model writes.
-        before, now: (il, elle), the probabilities of the two as the next word, unchanged and changed, both
-            after the words that the unchanged model wrote.
+        written: Pronoun in the unchanged translation.
+        before, now: Probabilities of *il* and *elle* as the next word, without and with the edits, both after
+            the words of the unchanged translation.
     """
 
     step: int
@@ -56,19 +56,19 @@ class Gender:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One sentence, translated without and with edits.
+    """A sentence, translated without and with edits.
 
     Attributes:
         queries, keys: Query and key tokens of the row's head.
-        open_to: [key], True where a key is not masked.
-        row_before, row_now: [key], the weights of the row.
-        words_before, words_now: French words.
+        allowed: [key], True where a key is not masked.
+        row_before, row_now: [key], weights of the row without and with the edits.
+        words_before, words_now: French words without and with the edits.
         gender: None where the unchanged translation has no *il* or *elle*.
     """
 
     queries: tuple[str, ...]
     keys: tuple[str, ...]
-    open_to: Mask
+    allowed: Mask
     row_before: Floats
     row_now: Floats
     words_before: tuple[str, ...]
@@ -82,7 +82,7 @@ class Experiment:
 
     @property
     def french(self) -> str:
-        """The translation with the edits; [END] in place of missing words."""
+        """The translation with the edits; [END] if it is empty."""
         return format_sentence(self.words_now) or END
 
     @property
@@ -94,17 +94,17 @@ class Experiment:
         return "gender" if before == now else "other"
 
     def other_noun(self, query: int) -> int | None:
-        """Return the noun nearest to the query, except `source`; None without another noun."""
+        """Return the position of the noun nearest to the query, except `source`; None if there is none."""
         nouns = [
             place
             for place, word in enumerate(self.keys)
-            if word in lexicon.NOUN and place != self.source and self.open_to[place]
+            if word in lexicon.NOUN and place != self.source and self.allowed[place]
         ]
         return min(nouns, key=lambda place: abs(place - query), default=None)
 
 
 def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    """Return the query tokens, from the English sentence or the unchanged translation."""
+    """Return the query tokens: those of the English sentence or of the unchanged translation."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
@@ -112,30 +112,32 @@ def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
 
 
 def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Experiment:
-    """Translate a sentence without and with changes, and return one row of one head in both runs.
+    """Translate a sentence without and with edits, and return one row of one head in both runs.
 
     Args:
         model: A translator's name in the catalogue.
         text: English sentence.
         row: The row.
-        edits: The edits, as formatted by `Edit`, in order.
+        edits: The edits, in order, as formatted by `Edit`.
 
     Raises:
-        InvalidEdit: an edit is invalid, or the model or the sentence has no such place.
+        InvalidEdit: an edit is invalid, or not possible for this model and sentence.
     """
-    changes = tuple(map(Edit.parse, edits))
+    parsed = tuple(map(Edit.parse, edits))
     translating = loading.load_translator(model).translator
     source = _source(text)
     words_before = _translate(translating, source[:-1])
-    words_now = _translate(translating, source[:-1], changes)
+    words_now = _translate(translating, source[:-1], parsed)
     # The decoder reads the same French words both times, so that only the edit differs.
     before = translating.steps(source[:-1], words_before)
-    now = translating.steps(source[:-1], words_before, changes) if changes else before
+    now = translating.steps(source[:-1], words_before, parsed) if parsed else before
     step = pronoun_step(words_before)
     gender = None
     if step is not None:
         gender = Gender(
-            step, words_before[step], *(il_and_elle(passed.probabilities[step]) for passed in (before, now))
+            step,
+            words_before[step],
+            *(pronoun_probabilities(run.probabilities[step]) for run in (before, now)),
         )
     target = (START, *words_before)
     steps = attention_of(before, row.kind, row.layer)
@@ -144,7 +146,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     return Experiment(
         queries=source if row.kind == "encoder" else target,
         keys=target if row.kind == "decoder" else source,
-        open_to=owned(steps.attention.masked[row.head, row.query].isfinite()),
+        allowed=owned(steps.attention.masked[row.head, row.query].isfinite()),
         row_before=owned(steps.attention.weights[row.head, row.query]),
         row_now=owned(attention_of(now, row.kind, row.layer).attention.weights[row.head, row.query]),
         words_before=words_before,

@@ -33,7 +33,7 @@ _cross = cached_bert(values.cross)
 
 @dataclass(frozen=True)
 class Reading:
-    """Two texts, and a query token, from 0."""
+    """Two texts, and the index of a query token, from 0."""
 
     reader: str
     source: str
@@ -41,7 +41,7 @@ class Reading:
 
     @cached_property
     def block(self) -> Block:
-        """The numbers, as those of one head."""
+        """The cross-attention, as a block with one head."""
         return _cross(self.reader, self.source)
 
     @cached_property
@@ -66,8 +66,8 @@ class Reading:
         return weights
 
     @property
-    def named(self) -> dict[str, Any]:
-        """Return the values for several parts of the document: sizes, the query, the largest weights."""
+    def document_values(self) -> dict[str, Any]:
+        """Values that several parts of the document use: sizes, the query and the largest weights."""
         n, m = self.weights.shape
         return {
             "n": n,
@@ -87,7 +87,7 @@ def draw() -> None:
         with page.picture:
             _picture(page, reading)
         totals = reading.weights.sum(axis=0)
-        page.explain(**reading.named, minimum=float(totals.min()), maximum=float(totals.max()))
+        page.explain(**reading.document_values, minimum=float(totals.min()), maximum=float(totals.max()))
         _predict(page, reading)
         page.further(
             page.text_section("trained"),
@@ -134,14 +134,14 @@ def _picture(page: LessonPage, reading: Reading) -> None:
 
 
 def _predict(page: LessonPage, reading: Reading) -> None:
-    """Draw the question for the largest weight of the row."""
+    """Draw the question about the largest weight of the row."""
     names = names_of(reading.keys.groups)
     places = quiz_options(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
     options = [names[place] for place in places]
-    asked = [key for key in reading.largest if key.place in places]
+    ranked = [key for key in reading.largest if key.place in places]
     page.predict(
-        **reading.named,
+        **reading.document_values,
         options=options + [options[-1]] * (MAX_OPTIONS - len(options)),
-        best=names[asked[0].place],
-        shares=markdown.shares((names[key.place], key.weight) for key in asked),
+        best=names[ranked[0].place],
+        shares=markdown.shares((names[key.place], key.weight) for key in ranked),
     )

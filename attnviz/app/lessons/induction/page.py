@@ -1,4 +1,4 @@
-"""The lesson "Induction heads": random words occur twice, and heads are ablated."""
+"""The lesson "Induction heads": repeated random words, with and without some heads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.widgets.tokens import ShownToken
 
-NUM_WORDS = 12  # draws of random words
+NUM_WORDS = 12  # of a random text
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),
@@ -56,7 +56,7 @@ OPENING = random_words(_OPENING_DRAW)
 
 @dataclass(frozen=True)
 class Chosen:
-    """Words that occur twice, one of them, and the ablated heads.
+    """The repeated words, the chosen one, and the ablated heads.
 
     Attributes:
         place: Index of the chosen word, from 0; never the last.
@@ -79,12 +79,12 @@ class Chosen:
         return self.words[self.place + 1]
 
     @property
-    def again(self) -> int:
-        """The token of the second occurrence of the chosen word; [CHANT] is 0."""
+    def repeated_token(self) -> int:
+        """Position of the chosen word's second occurrence; [CHANT] is at 0."""
         return 1 + len(self.words) + self.place
 
     def measured(self, heads: Heads = ()) -> Copying:
-        """Measure how many words the model copies with these heads, from 0, ablated."""
+        """Measure copying with these heads ablated; layers and heads count from 0."""
         return measured(_edits(heads), model=self.model)
 
 
@@ -120,7 +120,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
-    """Draw the choice of the words, of one of them and of the model's size."""
+    """Draw the choices of the words, one of them, and the model's size."""
     left, right = st.columns([7, 4])
     with left, st.container(horizontal=True, vertical_alignment="bottom"):
         box = st.container()
@@ -128,7 +128,6 @@ def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
             page.label("other_words"),
             icon=":material/casino:",
             on_click=_draw_words,
-            help=page.label("random"),
         )
     with box:
         label = page.label("words")
@@ -161,7 +160,7 @@ def _checked(text: str) -> tuple[str, ...]:
 
 
 def _options(words: Sequence[str]) -> list[str]:
-    """Return all words but the last, which has no next word."""
+    """Return all words but the last one, which has no successor."""
     return [f"{number} {word}" for number, word in enumerate(words[:-1], start=1)]
 
 
@@ -172,7 +171,7 @@ def _draw_words() -> None:
 
 
 def _picture(page: LessonPage, chosen: Chosen) -> None:
-    """Draw the stripe of the first induction head, the first previous-word head, and every copied word."""
+    """Draw the first induction head, the first previous-word head, and a table of the copied words."""
     found, roles = _repeated(chosen.words, chosen.ablated, model=chosen.model), chosen.measured()
     about = page.label(
         "about",
@@ -186,7 +185,7 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
     ]
 
     def head_picture(role: str, heads: Heads, query: int) -> None:
-        """Draw the weights of the first head of a role; a query is pinned."""
+        """Draw the weights of the first head of a role, with a pinned query."""
         if not heads:
             return
         layer, head = heads[0]
@@ -206,18 +205,18 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             filename=f"attnviz-{chosen.model}-{role}",
         )
 
-    whole = chosen.measured()
-    page.text("copied", all=whole.right, without=chosen.measured(whole.induction_heads).right)
+    intact = chosen.measured()
+    page.text("copied", all=intact.right, without=chosen.measured(intact.induction_heads).right)
     left, right = st.columns(2, gap="medium")
     with left:
-        head_picture("stripe", roles.induction_heads, chosen.again)
+        head_picture("stripe", roles.induction_heads, chosen.repeated_token)
     with right:
         head_picture("previous", roles.previous_word_heads, chosen.place + 2)
     weights = [
         (page.label(role, head=head_name(*heads[0])), each[heads[0]])
         for role, heads, each in (
-            ("previous_column", roles.previous_word_heads, found.back),
-            ("induction_column", roles.induction_heads, found.match),
+            ("previous_column", roles.previous_word_heads, found.previous_word_weights),
+            ("induction_column", roles.induction_heads, found.induction_weights),
         )
         if heads
     ]
@@ -241,17 +240,17 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
 
 
 def _explain(page: LessonPage, chosen: Chosen) -> None:
-    whole = chosen.measured()
-    control = values.control_heads(whole)
+    intact = chosen.measured()
+    control = values.control_heads(intact)
     page.explain(
-        previous=_listed(whole.previous_word_heads),
-        induction=_listed(whole.induction_heads),
+        previous=_listed(intact.previous_word_heads),
+        induction=_listed(intact.induction_heads),
         control=_listed(control),
         ablated=joined(chosen.ablated),
         texts=TEXTS,
         count=NUM_REPEATED,
-        all=whole.right,
-        without_induction=chosen.measured(whole.induction_heads).right,
+        all=intact.right,
+        without_induction=chosen.measured(intact.induction_heads).right,
         without_control=chosen.measured(control).right,
         with_start=_measured_after_start(model=chosen.model).right,
         without_ablated=measured(chosen.ablated, model=chosen.model).right,
@@ -263,11 +262,11 @@ def _listed(heads: Heads) -> str:
 
 
 def _predict(page: LessonPage, chosen: Chosen) -> None:
-    """Draw the question what the strongest induction head attends to, with no head ablated."""
+    """Draw the question which token the strongest induction head attends to, with no head ablated."""
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
-    row, first = found.weights[head][chosen.again], 1 + chosen.place
-    weights = [float(row[place]) for place in (first, first + 1, chosen.again - 1, 1)]
+    row, first = found.weights[head][chosen.repeated_token], 1 + chosen.place
+    weights = [float(row[place]) for place in (first, first + 1, chosen.repeated_token - 1, 1)]
     page.predict(
         count=len(chosen.words),
         word=chosen.word,
@@ -280,14 +279,14 @@ def _predict(page: LessonPage, chosen: Chosen) -> None:
 
 
 def _every(page: LessonPage, chosen: Chosen) -> None:
-    """Draw a table of each head ablated alone, each role's heads together, and the control."""
-    whole = chosen.measured()
-    roles = {head: page.label("previous") for head in whole.previous_word_heads}
-    roles |= {head: page.label("induction") for head in whole.induction_heads}
-    heads: list[Heads] = [(head,) for head in np.ndindex(whole.prefix_matching.shape)]
-    together = [each for each in (whole.previous_word_heads, whole.induction_heads) if len(each) > 1]
+    """Draw a table with each head ablated, all heads of a role, and the control heads."""
+    intact = chosen.measured()
+    roles = {head: page.label("previous") for head in intact.previous_word_heads}
+    roles |= {head: page.label("induction") for head in intact.induction_heads}
+    heads: list[Heads] = [(head,) for head in np.ndindex(intact.prefix_matching.shape)]
+    by_role = [each for each in (intact.previous_word_heads, intact.induction_heads) if len(each) > 1]
     rows = []
-    for ablated in ((), *heads, *together, values.control_heads(whole)):
+    for ablated in ((), *heads, *by_role, values.control_heads(intact)):
         found = chosen.measured(ablated)
         rows.append(
             {

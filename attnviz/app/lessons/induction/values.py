@@ -1,4 +1,4 @@
-"""Repeated random words in a storyteller: weights, predictions, and copying with heads ablated."""
+"""Repeated random words in a storyteller: weights, predictions, and copying with ablated heads."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ from attnviz.trained.vocabulary import START
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """Words in their order, twice, after [CHANT].
+    """Weights and predictions for words that occur twice in the same order, after [CHANT].
 
     Attributes:
         weights: [layer, head, query, key].
-        back: [layer, head, word], weight on each word from the next one, both at their first occurrence.
-        match: [layer, head, word], weight from each repeated word on the word after its first occurrence.
-        right: [word], the probability of the correct next word after each repeated word but the last.
+        previous_word_weights: [layer, head, word], weight on each word from the next, at first occurrence.
+        induction_weights: [layer, head, word], weight from each repeated word on the word after its first
+            occurrence.
+        right: [word], probability of the correct next word after each repeated word but the last.
     """
 
     weights: Floats
-    back: Floats
-    match: Floats
+    previous_word_weights: Floats
+    induction_weights: Floats
     right: Floats
 
 
 def repeated(
     words: Sequence[str], edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER
 ) -> Repeated:
-    """Run a storyteller over words of its vocabulary, twice in the same order.
+    """Run a storyteller on words of its vocabulary, twice in the same order.
 
     Args:
         words: At least two words.
         edits: Edits, such as "decoder 1-2".
-        model: A storyteller in the catalogue.
+        model: Name of a storyteller in the catalogue.
 
     Raises:
         InvalidEdit: the model has no such head.
@@ -62,7 +63,7 @@ def repeated(
 
 
 def measured(edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER) -> Copying:
-    """Measure how well a storyteller copies random words after these edits.
+    """Measure how well a storyteller copies random words with these edits.
 
     Args:
         edits, model: As in `repeated`.
@@ -74,15 +75,15 @@ def measured(edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER) -
 
 
 def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
-    """Return the result for the same texts with [START] in place of [CHANT]."""
+    """Measure copying in the same texts with [START] in place of [CHANT]."""
     ids = words_twice(TEXTS)
     ids[:, 0] = VOCABULARY.ids([START])[0]
     return measure_pass(ids, loading.load_storyteller(model).steps(ids))
 
 
-def control_heads(whole: Copying) -> Heads:
-    """Return the heads without a role in the layers of the previous-word heads."""
-    layers = {layer for layer, _ in whole.previous_word_heads}
-    roles = {*whole.previous_word_heads, *whole.induction_heads}
-    heads: Heads = tuple(np.ndindex(whole.prefix_matching.shape))
+def control_heads(intact: Copying) -> Heads:
+    """Return the heads that have no role but are in the layers of the previous-word heads."""
+    layers = {layer for layer, _ in intact.previous_word_heads}
+    roles = {*intact.previous_word_heads, *intact.induction_heads}
+    heads: Heads = tuple(np.ndindex(intact.prefix_matching.shape))
     return tuple(head for head in heads if head[0] in layers and head not in roles)

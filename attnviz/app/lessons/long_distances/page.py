@@ -1,4 +1,4 @@
-"""The lesson "Long distances": stored results of an LSTM, an LSTM with attention and a transformer."""
+"""The lesson "Long distances": stored results of an LSTM, an LSTM with attention, and a transformer."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def draw() -> None:
             page.text("table", words=words, seeds=seeds, **medians)
         page.predict(of_sentence=False, words=words, **medians)
         pronouns = {name: of.pronoun[:, found.max_trained_clauses] for name, of in results.items()}
-        of_seeds = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
+        shares_by_seed = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
         page.further(
-            page.text_section("pronoun", words=words, seeds=seeds, **of_seeds),
+            page.text_section("pronoun", words=words, seeds=seeds, **shares_by_seed),
             page.text_section(
                 "contest",
                 rates=rates,
@@ -54,7 +54,7 @@ def draw() -> None:
 
 
 def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> None:
-    """Draw the median and the range of the seeds, and where the training sentences end."""
+    """Draw the median and range over the seeds, and a line at the longest distance in training."""
     words = [round(apart, 1) for apart in found.words]
     longest = words[found.max_trained_clauses]
     lines, medians = [], dict[str, str]()

@@ -1,4 +1,4 @@
-"""Stored results of three networks on longer and longer sentences, as shares of correct sentences."""
+"""Stored results of three networks: fractions of correct translations by distance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from attnviz.trained.translator.distance import Distances, Name
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one network with its better learning rate.
+    """The results of one network, with the better of its learning rates.
 
     Attributes:
-        learning_rate: The better learning rate.
-        exact: [seed, distance], fraction of translations that are correct word for word.
+        learning_rate: This learning rate.
+        exact: [seed, distance], fraction of fully correct translations.
         pronoun: [seed, distance], fraction of sentences with the correct pronoun.
     """
 
@@ -35,5 +35,5 @@ def results(found: Distances, name: Name) -> Results:
 
 
 def distances_shown(found: Distances) -> list[int]:
-    """Return the places of the shortest distance, the longest in training, and the longest of all."""
+    """Return the indices of the shortest distance, the longest one in training, and the longest one."""
     return [0, found.max_trained_clauses, len(found.words) - 1]

@@ -71,7 +71,7 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> None:
 
 
 def _weights(page: LessonPage, chosen: HeadSelection, shown: values.HeadShares, selected: int) -> None:
-    """Draw the query's row of weights in each head; a click on a row selects its head."""
+    """Draw the weights of the query in each head; a click on a row selects its head."""
     token = name_of(chosen.query, chosen.groups)
     rows: list[ShownToken] = []
     for head in range(1, len(shown.weights) + 1):

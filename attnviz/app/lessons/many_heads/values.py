@@ -1,4 +1,4 @@
-"""Each head's contribution to a token (its output times its slice of W_O), and the cost of many heads."""
+"""Each head's contribution to a token's output, and the cost of an attention block by number of heads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class HeadShares:
     """Contributions of the heads of one attention block to one token.
 
     Attributes:
-        weights: float32 [head, key]: each head's row of weights.
+        weights: float32 [head, key], each head's row of weights.
         lengths: float32 [head], |added|, where `added` is the head's output times its slice of W_O.
         cosines: float32 [head], cosine of `added` and the output, −1 to 1.
         shares: float32 [head], added · output / |output|², the head's share of the output.
-            Negative if it pulls the other way. All of them and the bias' sum to 1.
+            Negative in the opposite direction. The shares of all heads and of the bias sum to 1.
         bias_share: Share of W_O's bias, which belongs to no head.
         output_length: |output|.
     """
@@ -36,7 +36,7 @@ class HeadShares:
 
 
 def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int) -> HeadShares:
-    """Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O, summand by summand.
+    """Return the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
 
     The share of a summand s in the output o is its projection onto o, in lengths of o: s · o / |o|²
     = |s| cos(s, o) / |o|. A sum's projection is the sum of the projections, and o's own is 1.
@@ -72,7 +72,7 @@ def at_token(text: str, layer: int, token: int) -> HeadShares:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     attention = bert().encoder.layers[layer].attention
-    assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
+    assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - for the type checker
     with torch.inference_mode():
         return head_shares(attention, run(text).layers[layer].attention, token)
 
@@ -88,14 +88,13 @@ def multiply_adds(tokens: int, d_model: int, n_heads: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """One attention block of d_model numbers a token, shared out among some heads.
+    """The cost of one attention block.
 
     Attributes:
-        heads, d_head: Number of heads, and dimension of each head.
-        parameters: Number of parameters of W_Q, W_K, W_V, W_O and their biases, counted on the module.
-        multiply_adds: Number for the sentence; see `multiply_adds`.
-        weights: Number of weights for the sentence, one row per token in every head; the softmax computes one
-            exponential for each.
+        heads, d_head: Number of heads, and dimension of each.
+        parameters: Number of parameters of W_Q, W_K, W_V and W_O with their biases.
+        multiply_adds: Number of multiply-adds for the sentence; see the function `multiply_adds`.
+        weights: Number of attention weights for the sentence, each with one exponential in the softmax.
     """
 
     heads: int
@@ -106,14 +105,14 @@ class Cost:
 
 
 def costs(d_model: int, heads: Iterable[int], tokens: int) -> tuple[Cost, ...]:
-    """Return the cost of the same d_model for each number of heads, for N = `tokens`.
+    """Return the cost of an attention block for each number of heads, with N = `tokens`.
 
     Raises:
         ValueError: a number of heads does not divide d_model.
     """
     found = []
     for n_heads in heads:
-        with torch.device("meta"):  # sizes without numbers: building them costs nothing
+        with torch.device("meta"):  # shapes only, without memory
             module = MultiHeadAttention(d_model, n_heads)
         counted = multiply_adds(tokens, d_model, n_heads)
         weights = n_heads * tokens**2

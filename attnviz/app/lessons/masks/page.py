@@ -1,4 +1,4 @@
-"""The lesson "Masks": an editable mask, and the weights of the model with this mask."""
+"""The lesson "Masks": an editable mask, and the model's weights with it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def draw() -> None:
 
 
 def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> MaskedRun:
-    """Draw the mask with the weights that the model has under it."""
+    """Draw the mask and the model's weights with it."""
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with size_row:
@@ -97,14 +97,16 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
     )
     page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
     if choice.pads:
-        real = len(chosen.groups)
+        tokens = len(chosen.groups)
         alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
-        page.text("padding-difference", difference=float(np.abs(run.after[:, :real, :real] - alone).max()))
+        page.text(
+            "padding-difference", difference=float(np.abs(run.after[:, :tokens, :tokens] - alone).max())
+        )
     return run
 
 
 def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:
-    """Draw the sizes of a mask of this kind."""
+    """Draw the controls for the size of a mask."""
     number: Callable[[str, int], int] = partial(MASK_SIZE.draw, width=_NUMBER_WIDTH)
     if kind == "padding":
         return MaskChoice(kind, number(page.label("pads"), _MAX_PADS))
@@ -118,7 +120,7 @@ def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:
 
 
 def _edit(cells: list[str], query: int | None, key: int | None) -> None:
-    """Mask a cell or unmask it."""
+    """Mask or unmask a cell."""
     if query is not None and key is not None:
         cell = f"{query + 1}>{key + 1}"
         CELLS.set([each for each in cells if each != cell] if cell in cells else [*cells, cell])
@@ -155,7 +157,7 @@ def _weights(
 
 
 def _outputs(page: LessonPage, text: str) -> None:
-    """Replace one word, and compare the outputs of all tokens in an encoder and a decoder."""
+    """Draw a table of the changes of all outputs when one word is replaced, in an encoder and a decoder."""
     page.text("reach")
     word, other = st.columns(2)
     with word:

@@ -1,4 +1,4 @@
-"""Masks, the model run with them, and the outputs that change with one word."""
+"""Masks, runs of the model with a mask, and the outputs that change when one word is replaced."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MaskChoice:
 
 @dataclass(frozen=True, eq=False)
 class MaskedRun:
-    """A head of each layer without and with a mask.
+    """The weights of one head of each layer, without and with a mask.
 
     Attributes:
         tokens: Tokens of the sentence, then the [PAD] tokens.
@@ -68,22 +68,22 @@ class MaskedRun:
 
 
 def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...] = ()) -> MaskedRun:
-    """Run the model over the text without and with a mask.
+    """Run the model on a text without and with a mask.
 
     Args:
         text: The sentence.
         choice: The mask.
         head: From 0.
-        flipped: Cells that are changed by hand, such as "10>3" for query 10 and key 3, from 1.
+        flipped: Edited cells, such as "10>3" for query 10 and key 3, from 1.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
         InvalidMask: a cell does not exist.
     """
-    real = compute.tokens(text)
+    sentence = compute.tokens(text)
     pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
-    tokens = (*real, *[pad] * choice.pads)
-    mask = cells(choice, len(real)).copy()
+    tokens = (*sentence, *[pad] * choice.pads)
+    mask = cells(choice, len(sentence)).copy()
     for cell in flipped:
         found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
         if found is None or max(map(int, found.groups())) > len(tokens):
@@ -97,7 +97,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
 
 
 def cells(choice: MaskChoice, tokens: int) -> Mask:
-    """Return a mask of a sentence of so many tokens: [query, key], True where a query may attend to a key."""
+    """Return a mask for this many tokens, [query, key], True where a query may attend to a key."""
     total = tokens + choice.pads
     masks = {
         "none": lambda: no_mask(total, total),
@@ -115,7 +115,7 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
     Args:
         tokens: The input.
-        mask: [query, key], True where a query may attend to a key; None: everywhere.
+        mask: [query, key], True where a query may attend to a key; None for no mask.
         head: From 0.
 
     Raises:
@@ -148,7 +148,7 @@ class Renormalized:
 def renormalized(text: str, head: int, query: int) -> Renormalized:
     """Compare a row of layer 1 without and with the causal mask; head and query from 0."""
     run = masked_run(text, MaskChoice("causal"), head)
-    assert run.after is not None  # noqa: S101 - a causal mask leaves each token itself
+    assert run.after is not None  # noqa: S101 - a causal mask masks no full row
     before, after = run.before[0, query], run.after[0, query]
     key = int(after.argmax())
     return Renormalized(key, float(before[key]), float(before[: query + 1].sum()), float(after[key]))
@@ -169,12 +169,12 @@ class OutputChange:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """The outputs that an edit of the sentence changes.
+    """The changes of the outputs when the sentence is edited.
 
     Attributes:
         edited: [token], True where the two sentences have different tokens.
         encoder: Changes without a mask.
-        decoder: Changes with a causal mask, as if the same model ran in a decoder.
+        decoder: Changes with a causal mask, as in a decoder.
     """
 
     edited: NDArray[np.bool_]
@@ -183,7 +183,7 @@ class Reach:
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
-    """Return the text with one token replaced by another word.
+    """Replace one token of a text by another word.
 
     Args:
         text: The sentence.
@@ -201,14 +201,14 @@ def replaced(text: str, place: int, replacement: str) -> str:
     count = len(compute.tokens(edited))
     if count != len(tokens):
         raise AttnvizError(
-            f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
-            "compared one by one. Replace a whole word with a one-token word: narrow, old, red."
+            f"With this word, the sentence has {count} tokens instead of {len(tokens)}, so its "
+            "outputs cannot be compared. Replace a whole word with a one-token word: narrow, old, red."
         )
     return edited
 
 
 def reach(text: str, edited: str) -> Reach:
-    """Run both texts, first with no mask, then with a causal one, and compare the outputs token by token.
+    """Compare the outputs for two texts token by token, without and with a causal mask.
 
     Raises:
         AttnvizError: the texts have different numbers of tokens.

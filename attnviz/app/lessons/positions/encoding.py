@@ -1,4 +1,4 @@
-"""The sinusoidal positions as a heatmap; a cell's tooltip is its formula with numbers."""
+"""The sinusoidal positions as a heatmap with the formula of each cell in its tooltip."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from attnviz.app.components.curves import config
 from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
-_DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
+_DIGITS = 6  # with 4, 0.84147 would become 0.8415, printed as 0.842
 _BLUE, _ORANGE = "#1f5fae", "#b4530d"
-_GROUND = {"light": "#ffffff", "dark": "#0f0f15"}
-_INK = {"light": "#1c1c28", "dark": "#f2f3f8"}
+_BACKGROUND = {"light": "#ffffff", "dark": "#0f0f15"}
+_OUTLINE_COLOUR = {"light": "#1c1c28", "dark": "#f2f3f8"}
 _FORMULA = (
     "(datum.dimension % 2 ? 'cos(' : 'sin(') + datum.position + ' / 10000^(' + datum.even + '/{d})) = '"
     " + (datum.dimension % 2 ? 'cos ' : 'sin ')"
@@ -25,16 +25,16 @@ _FORMULA = (
 def encoding(
     name: str, vectors: Floats, labels: Sequence[str], /, *, position: int, pair: int, title: str, alt: str
 ) -> None:
-    """Draw numbers from −1, blue, to 1, orange.
+    """Draw a heatmap of numbers from −1 (blue) to 1 (orange).
 
     Args:
-        name: Streamlit's key of the chart.
+        name: Streamlit key of the chart.
         vectors: [position, d_model].
         labels: Labels of the tokens at the first positions.
-        position: Outlined row, from 0.
-        pair: Index of the outlined pair of columns, from 0.
+        position: Index of the outlined row.
+        pair: Index of the outlined pair of columns.
         title: Title of the chart.
-        alt: A description of the picture.
+        alt: Description of the picture.
     """
     d = vectors.shape[1]
     rows = [
@@ -54,17 +54,17 @@ def encoding(
         "type": "quantitative",
         "scale": {
             "domain": [-1, 0, 1],
-            "range": [_BLUE, _GROUND[theme], _ORANGE],
+            "range": [_BLUE, _BACKGROUND[theme], _ORANGE],
             "interpolate": "rgb",
         },
     }
     legend = {"orient": "top", "title": None, "values": [-1, 1], "format": "d"}
     fill: dict[str, Any] = {**colour, "legend": legend}
     stroke: dict[str, Any] = {**colour, "legend": None}
-    # Without a stroke there are gaps between cells; 4,096 are too many for screen readers.
+    # The stroke closes gaps between cells. 4,096 cells are too many for screen readers.
     cells = {"type": "rect", "strokeWidth": 0.6, "aria": False}
     tooltip = [{"field": field, "type": "nominal"} for field in ("position", "token", "dimension", "formula")]
-    outline = {"type": "rect", "filled": False, "strokeWidth": 2, "stroke": _INK[theme]}
+    outline = {"type": "rect", "filled": False, "strokeWidth": 2, "stroke": _OUTLINE_COLOUR[theme]}
     columns = [{"dimension": 2 * pair}, {"dimension": 2 * pair + 1}]
     st.vega_lite_chart(
         spec={

@@ -1,4 +1,4 @@
-"""The lesson "Positional encodings": the sinusoidal matrix and its waves, other kinds, and shuffled words."""
+"""The lesson "Positional encodings": the sinusoidal matrix and its waves, other encodings, shuffled words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Dash, Line, curves
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons import choosing
-from attnviz.app.lessons.choosing import HEAD_AT_FIRST, TokenSelection
+from attnviz.app.lessons.choosing import DEFAULT_HEAD, TokenSelection
 from attnviz.app.lessons.computed import cached_bert
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.positions import values
@@ -37,7 +37,7 @@ CODE = (
 )
 NUM_PAIRS = values.D_MODEL // 2
 MAX_TOKENS = 32  # rows of the table of shuffled tokens
-ROUNDING = 1e-4  # larger differences are no rounding errors
+MAX_ROUNDING_ERROR = 1e-4
 _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 _waves, _wave, _shift = cached_bert(values.waves), cached_bert(values.wave), cached_bert(values.shift)
@@ -79,7 +79,7 @@ def _period(found: values.Waves, pair: int) -> float:
 
 
 def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> int:
-    """Draw the matrix, and beside it the waves of a pair of dimensions; return the pair."""
+    """Draw the matrix, and next to it the waves of a pair of dimensions; return the pair."""
     matrix, waves = st.columns([6, 5], gap="medium")
     with waves:
         chart = st.container()
@@ -122,7 +122,7 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
 
 
 def _rotation(page: LessonPage, chosen: TokenSelection, found: values.Waves, pair: int) -> None:
-    """Show PE(pos + k) as PE(pos) rotated, and the dot product of both."""
+    """Draw PE(pos + k) as a rotation of PE(pos), and their dot product by distance."""
     text, picture = st.columns(2, gap="large")
     with picture:
         k = SHIFT.slide(page.label("shift"), values.REACH - 1)
@@ -204,7 +204,7 @@ def _draw_learned(page: LessonPage, _: TokenSelection, picture: DeltaGenerator) 
 
 def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerator) -> None:
     key = choosing.token(chosen.text, page.label("key"), KEY, controls.index_of_word("dog", chosen.groups))
-    layer, head = (number - 1 for number in HEAD_AT_FIRST)
+    layer, head = (number - 1 for number in DEFAULT_HEAD)
     found = _rotary(chosen.text, layer, head, chosen.query, key)
     distance = key - chosen.query
     at = int(np.flatnonzero(found.distances == distance)[0])
@@ -236,11 +236,11 @@ def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerat
 def _draw_alibi(page: LessonPage, _: TokenSelection, picture: DeltaGenerator) -> None:
     heads = SLOPES.draw(page.label("heads"))
     slopes, biases = _alibi(heads)
-    written = [f"{slope:.4g}" for slope in slopes]
-    page.text("alibi", heads=heads, slopes=Markdown(", ".join(written)))
+    formatted = [f"{slope:.4g}" for slope in slopes]
+    page.text("alibi", heads=heads, slopes=Markdown(", ".join(formatted)))
     lines = [
         Line(
-            page.label("slope", head=number + 1, slope=written[number]),
+            page.label("slope", head=number + 1, slope=formatted[number]),
             range(len(line)),
             line,
             colour="text",
@@ -276,7 +276,7 @@ def _draw_relative(page: LessonPage, _: TokenSelection, picture: DeltaGenerator)
 
 
 def _shuffled(page: LessonPage, chosen: TokenSelection) -> None:
-    """Show the outputs for shuffled words, without and with positions."""
+    """Draw a comparison of the outputs for shuffled words, without and with positions."""
     text, picture = st.columns([5, 7], gap="large")
     with picture, st.container(horizontal=True, vertical_alignment="bottom"):
         order = ORDER.draw(page.label("order"), width=220)
@@ -296,7 +296,7 @@ def _shuffled(page: LessonPage, chosen: TokenSelection) -> None:
                     "label": chosen.groups[found.order[place]].label,
                     "place": str(found.order[place] + 1),
                     "shares": [float(each.cosines[place]) for each in both],
-                    "written": [_verdict(page, each, place) for each in both],
+                    "written": [_cosine_label(page, each, place) for each in both],
                     "marked": place == row,
                     "hint": page.label("hint", now=place + 1, before=found.order[place] + 1),
                 }
@@ -319,9 +319,9 @@ def _shuffled(page: LessonPage, chosen: TokenSelection) -> None:
         )
 
 
-def _verdict(page: LessonPage, compared: values.Comparison, place: int) -> str:
-    """Return the label of two outputs that are equal except for rounding, or their cosine."""
-    if compared.differences[place] < ROUNDING:
+def _cosine_label(page: LessonPage, compared: values.Comparison, place: int) -> str:
+    """Return the cosine of a token's two outputs, or a label if they are equal up to rounding."""
+    if compared.differences[place] < MAX_ROUNDING_ERROR:
         return page.label("same")
     return page.label("cosine_value", cosine=float(compared.cosines[place]))
 

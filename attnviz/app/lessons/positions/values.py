@@ -1,4 +1,4 @@
-"""Positional encodings: sinusoidal, learned, rotary, ALiBi, relative; and BERT on shuffled words."""
+"""Positional encodings (sinusoidal, learned, rotary, ALiBi, relative), and BERT on shuffled words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from attnviz.transformer.positions import sinusoidal
 from attnviz.transformer.rotary import rotary_frequencies, rotate
 
 D_MODEL = 64
-"""The size of the sinusoidal vectors: the paper's 512 columns do not fit on a screen."""
+"""Size of the sinusoidal vectors; the paper's 512 columns do not fit on a screen."""
 REACH = 64
 """Minimum number of positions in a picture, and maximum distance."""
 STARTS = (0, 100, 1000)
-"""Shifts of a query and a key, to compare their rotary scores."""
+"""Shifts of both positions, to compare the rotary scores of a query and a key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Rotary:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A comparison of the outputs for the same tokens in two orders.
+    """Comparison of the outputs for the same tokens in two orders.
 
     Attributes:
         differences: [token], the largest absolute difference of a token's two outputs.
@@ -110,25 +110,25 @@ class Shuffle:
 
 
 def waves(tokens: int) -> Waves:
-    """Return the sinusoidal positions of a text with so many tokens, `REACH` at least."""
+    """Return the sinusoidal positions of a text with this many tokens, at least `REACH` positions."""
     encoding = sinusoidal(max(tokens, REACH), D_MODEL)
     return Waves(owned(encoding), owned(encoding @ encoding[0]), owned(rotary_frequencies(D_MODEL)))
 
 
 def wave(pair: int, positions: int) -> tuple[Floats, Floats, Floats]:
-    """Return positions in steps of 1/8, and the sine and cosine of a pair (from 0) there: [point] each."""
+    """Return positions in steps of 1/8, and the sine and cosine of a pair at them, [point] each."""
     position = torch.arange(8 * (positions - 1) + 1, dtype=torch.float64) / 8
     angle = position * rotary_frequencies(D_MODEL)[pair]
     return owned(position), owned(angle.sin()), owned(angle.cos())
 
 
 def shift(position: int, k: int) -> Shift:
-    """Rotate PE(position) by k, and compute PE(position + k) from its formula."""
+    """Rotate PE(position) by k, and compute PE(position + k) by the formula."""
     encoding = sinusoidal(position + k + 1, D_MODEL)
     before = encoding[position]
     # The encoding has pairs (sine, cosine); `rotate` turns (cosine, sine) counterclockwise.
-    turned = rotate(_swapped(before)[None], torch.tensor([k]))[0]
-    return Shift(owned(before), owned(_swapped(turned)), owned(encoding[position + k]))
+    rotated = rotate(_swapped(before)[None], torch.tensor([k]))[0]
+    return Shift(owned(before), owned(_swapped(rotated)), owned(encoding[position + k]))
 
 
 def _swapped(vector: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ def _swapped(vector: Tensor) -> Tensor:
 
 
 def similarity(table: Floats) -> Similarity:
-    """Compare the vectors of a table, [position, d_model], by their distance."""
+    """Return the cosines between the vectors of a table, [position, d_model], by distance."""
     vectors = table[1:]
     directions = vectors / np.maximum(
         np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny
@@ -148,16 +148,16 @@ def similarity(table: Floats) -> Similarity:
 
 
 def learned() -> Similarity:
-    """Compare the learned positions of the bundled BERT."""
+    """Return the cosines between the learned positions of the bundled BERT, by distance."""
     return similarity(owned(bert().embeddings.positions.table.detach()))
 
 
 def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
-    """Rotate a query and a key of BERT without positions, for all distances and several starts.
+    """Return the rotary scores of a query and a key from BERT without positions.
 
     Args:
         text: Input of the model.
-        layer, head, query, key: Indices from 0.
+        layer, head, query, key: Indices, from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
@@ -170,15 +170,15 @@ def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
         q, k = attention.query[head, query], attention.key[head, key]
         rows = []
         for start in starts:
-            here = torch.full_like(distances, start)
-            turned_q = rotate(q.expand(len(distances), -1), here)
-            turned_k = rotate(k.expand(len(distances), -1), here + distances)
-            rows.append((turned_q * turned_k).sum(dim=-1) / len(q) ** 0.5)
+            positions = torch.full_like(distances, start)
+            rotated_q = rotate(q.expand(len(distances), -1), positions)
+            rotated_k = rotate(k.expand(len(distances), -1), positions + distances)
+            rows.append((rotated_q * rotated_k).sum(dim=-1) / len(q) ** 0.5)
     return Rotary(owned(distances), owned(torch.stack(rows)), starts)
 
 
 def alibi(n_heads: int) -> tuple[Floats, Floats]:
-    """Return the slopes, [head], and the biases, [head, distance], of so many heads."""
+    """Return the slopes, [head], and the biases, [head, distance], of ALiBi with this many heads."""
     slopes = alibi_slopes(n_heads)
     return owned(slopes), owned(alibi_bias(slopes, REACH)[:, :, 0])
 
@@ -188,8 +188,8 @@ def t5_buckets(
 ) -> Int[np.ndarray, " distance"]:
     """Return the bucket of each distance, key − query, in T5's encoder (Raffel et al. 2020, section 2.1).
 
-    Half of the buckets are for keys after the query. Of each half, the first half has one distance each, and
-    the others grow with the logarithm of the distance.
+    Half of the buckets are for keys after the query. In each half, the first half of the buckets contain one
+    distance each; the ranges of the others grow exponentially.
     """
     half, exact = buckets // 2, buckets // 4
     size = np.abs(distances)
@@ -199,7 +199,7 @@ def t5_buckets(
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
-    """Return a random order of the tokens; special tokens keep their places; seed 0 is the original order."""
+    """Return a random order of the tokens; special tokens keep their places, and seed 0 keeps all."""
     words = [place for place, token in enumerate(tokens) if not token.special]
     order = np.arange(len(tokens))
     if seed and len(words) > 1:

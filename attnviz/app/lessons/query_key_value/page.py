@@ -20,17 +20,17 @@ from attnviz.app.weights_picture import shown_tokens
 from attnviz.text import percent
 
 CODE = (
-    ("attnviz.app.lessons.query_key_value.values", "walk", "six_steps", "of_head"),
+    ("attnviz.app.lessons.query_key_value.values", "walk", "six_steps", "head_projection"),
     ("attnviz.transformer.attention", "scaled_dot_product_attention"),
 )
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
-_OF_THE_HEAD = (
+_HEAD_ARRAYS = (
     *("vector", "query", "output", "query_matrix", "key_matrix", "value_matrix"),
     *("query_bias", "key_bias", "value_bias"),
 )
-_OF_EACH_KEY = ("vectors", "keys", "values", "dot_products", "scores", "weights")
+_KEY_ARRAYS = ("vectors", "keys", "values", "dot_products", "scores", "weights")
 
 _walk = cached_bert(values.walk)
 
@@ -40,14 +40,14 @@ def draw() -> None:
     with lesson_page("query_key_value") as page:
         with page.controls:
             chosen = head_selection()
-        done = _walk(chosen.text, chosen.layer, chosen.head, chosen.query)
+        walk = _walk(chosen.text, chosen.layer, chosen.head, chosen.query)
         with page.picture:
-            _picture(page, chosen, done)
+            _picture(page, chosen, walk)
         page.explain()
-        best = done.by_weight[0]
+        best = walk.by_weight[0]
         options = [
             {"mark": "x" if key == best else " ", "name": name_of(key, chosen.groups)}
-            for key in quiz_options(done.weights, chosen.groups)
+            for key in quiz_options(walk.weights, chosen.groups)
         ]
         page.predict(
             head=chosen.head_name,
@@ -56,39 +56,39 @@ def draw() -> None:
             query=chosen.name,
             options=options,
             best=token(best, chosen.groups),
-            weight=float(done.weights[best]),
-            score=float(done.scores[best]),
+            weight=float(walk.weights[best]),
+            score=float(walk.scores[best]),
         )
         page.further(
-            page.section("three", _three, chosen, done),
-            page.section("convention", _convention, chosen, done).with_choices(CONVENTION),
+            page.section("three", _three, chosen, walk),
+            page.section("convention", _convention, chosen, walk).with_choices(CONVENTION),
             code=CODE,
         )
 
 
-def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
+def _picture(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> None:
     step = STEP.segments("Step", _STEPS, _STEPS[1])  # hidden: the picture has its own buttons
-    rows, count = done.rows, len(done.tokens)
+    rows, count = walk.rows, len(walk.tokens)
     others = np.setdiff1d(np.arange(count), rows)
-    weight = float(done.weights[others].sum(dtype=np.float64))
+    weight = float(walk.weights[others].sum(dtype=np.float64))
     source = store.publish(
         "walk arrays",
-        {name: getattr(done, name) for name in _OF_THE_HEAD}
-        | {name: getattr(done, name)[rows] for name in _OF_EACH_KEY}
-        | {"rest": done.weights[others] @ done.values[others]},
-        largest=done.softmax.largest,
-        sum=done.softmax.total,
+        {name: getattr(walk, name) for name in _HEAD_ARRAYS}
+        | {name: getattr(walk, name)[rows] for name in _KEY_ARRAYS}
+        | {"rest": walk.weights[others] @ walk.values[others]},
+        largest=walk.softmax.largest,
+        sum=walk.softmax.total,
     )
-    tokens, labels = shown_tokens(done.tokens, chosen.text), _labels(chosen.groups, rows)
+    tokens, labels = shown_tokens(walk.tokens, chosen.text), _labels(chosen.groups, rows)
     steps(
         "walk",
         source=source,
         step=int(step),
-        steps=_steps(page, chosen, done),
+        steps=_steps(page, chosen, walk),
         arrays=_arrays(page),
         keep_open=False,
         tokens=[tokens[row] | {"label": label} for row, label in zip(rows, labels, strict=True)],
-        query=rows.index(done.token),
+        query=rows.index(walk.token),
         total=count,
         rest={"count": len(others)} if len(others) else None,
         origin=page.label("origin_later", layer=chosen.layer) if chosen.layer else page.label("origin_first"),
@@ -109,7 +109,7 @@ def _columns() -> list[list[Column]]:
         [column(rows=["vectors"])],
         [
             column(rows=["vectors"]),
-            column(top=["query_matrix", "query_bias", "query"]),
+            column(top=["query_matrix", "query_bias"], rows=["query"]),
             column(top=["key_matrix", "key_bias"], rows=["keys"]),
             column(top=["value_matrix", "value_bias"], rows=["values"]),
         ],
@@ -121,7 +121,7 @@ def _columns() -> list[list[Column]]:
 
 
 def _arrays(page: LessonPage) -> dict[str, ArrayInfo]:
-    """Return the settings for drawing each array, and its formula."""
+    """Return the formula and the drawing style of each array."""
     parameters = [
         (f"{role}_{part}", "learned", "", role, f"{letter}_{role[0].upper()}")
         for role in ("query", "key", "value")
@@ -152,28 +152,28 @@ def _arrays(page: LessonPage) -> dict[str, ArrayInfo]:
     }
 
 
-def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[DrawnStep]:
+def _steps(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> list[DrawnStep]:
     """Return the title, the sentence and the columns of each step."""
-    order = np.argsort(-done.dot_products, kind="stable")
-    best, worst, strongest = int(order[0]), int(order[-1]), done.by_weight[0]
+    order = np.argsort(-walk.dot_products, kind="stable")
+    best, worst, strongest = int(order[0]), int(order[-1]), walk.by_weight[0]
 
     def name(place: int) -> str:
         return f"“{name_of(place, chosen.groups)}”"
 
     shown = {
-        "query": name(done.token),
+        "query": name(walk.token),
         "best": name(best),
         "worst": name(worst),
         "strongest": name(strongest),
-        "best_dot": float(done.dot_products[best]),
-        "worst_dot": float(done.dot_products[worst]),
-        "best_score": float(done.scores[best]),
-        "weight": float(done.weights[strongest]),
-        "count": len(done.tokens),
-        "d_model": done.d_model,
-        "d_head": done.d_head,
-        "root": done.d_head**0.5,
-        "difference": done.difference,
+        "best_dot": float(walk.dot_products[best]),
+        "worst_dot": float(walk.dot_products[worst]),
+        "best_score": float(walk.scores[best]),
+        "weight": float(walk.weights[strongest]),
+        "count": len(walk.tokens),
+        "d_model": walk.d_model,
+        "d_head": walk.d_head,
+        "root": walk.d_head**0.5,
+        "difference": walk.difference,
     }
     return [
         {
@@ -187,40 +187,40 @@ def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[D
     ]
 
 
-def _other(done: values.Walk) -> int:
-    """Return the key with the largest weight besides the query."""
-    return next(key for key in done.by_weight if key != done.token)
+def _other(walk: values.Walk) -> int:
+    """Return the key with the largest weight, except the query itself."""
+    return next(key for key in walk.by_weight if key != walk.token)
 
 
-def _three(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
-    other = _other(done)
+def _three(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> None:
+    other = _other(walk)
     page.text(
         "three",
         head=chosen.head_name,
         query=chosen.name,
         key=token(other, chosen.groups),
-        forth=float(done.model_scores[done.token, other]),
-        back=float(done.model_scores[other, done.token]),
-        heads=done.d_model // done.d_head,
-        d_head=done.d_head,
-        d_model=done.d_model,
+        forth=float(walk.model_scores[walk.token, other]),
+        back=float(walk.model_scores[other, walk.token]),
+        heads=walk.d_model // walk.d_head,
+        d_head=walk.d_head,
+        d_model=walk.d_model,
     )
 
 
-def _convention(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
-    """Draw the weights of all queries as rows or as columns."""
-    other = _other(done)
+def _convention(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> None:
+    """Draw the weights with queries as rows or as columns."""
+    other = _other(walk)
     page.text(
-        "convention", key=token(other, chosen.groups), received=float(done.model_weights[:, other].sum())
+        "convention", key=token(other, chosen.groups), received=float(walk.model_weights[:, other].sum())
     )
     convention = CONVENTION.segments(page.label("convention"), (_ROWS, _COLUMNS))
-    rows, count = done.rows, len(done.tokens)
-    weights = done.model_weights[np.ix_(rows, rows)]
-    others = done.model_weights[rows].sum(axis=1, dtype=np.float64) - weights.sum(axis=1, dtype=np.float64)
+    rows, count = walk.rows, len(walk.tokens)
+    weights = walk.model_weights[np.ix_(rows, rows)]
+    others = walk.model_weights[rows].sum(axis=1, dtype=np.float64) - weights.sum(axis=1, dtype=np.float64)
     names = _labels(chosen.groups, rows)
     if len(rows) < count:
         weights = np.column_stack([weights, others])
-    columns, keys, query = convention == _COLUMNS, names + ["…"] * (len(rows) < count), rows.index(done.token)
+    columns, keys, query = convention == _COLUMNS, names + ["…"] * (len(rows) < count), rows.index(walk.token)
     shown = np.asarray(weights.T if columns else weights, np.float32)
     head_map(
         "convention table",
@@ -237,6 +237,6 @@ def _convention(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> N
 
 
 def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
-    """Return the labels of rows, with their numbers if some tokens have no row."""
+    """Return the labels of rows, with token numbers if some tokens have no row."""
     numbered = len(rows) < len(groups)
     return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]

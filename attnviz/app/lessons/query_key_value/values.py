@@ -1,4 +1,4 @@
-"""The six steps from a token's vector to one head's output for this token."""
+"""The six steps from a token's vector to the output of one head for this token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 MAX_ROWS = 24
-"""Maximum number of tokens with a row in the picture; the others are summed."""
+"""Maximum number of tokens with their own row in the picture; the others are summed."""
 
 
 class Projection(NamedTuple):
@@ -80,8 +80,8 @@ def six_steps(
     )
 
 
-def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
-    """Return one head's columns of W_Q, W_K or W_V; torch stores the matrix transposed, [output, input]."""
+def head_projection(linear: nn.Linear, head: int, d_head: int) -> Projection:
+    """Return one head's columns of W_Q, W_K or W_V, which torch stores transposed, [output, input]."""
     columns = slice(head * d_head, (head + 1) * d_head)
     return Projection(linear.weight[columns].T, linear.bias[columns])
 
@@ -149,31 +149,31 @@ class Walk:
 
     @property
     def rows(self) -> list[int]:
-        """The shown keys, in the order of the text: the query and those with the largest weights."""
+        """The keys with their own row, in text order: the query and those with the largest weights."""
         others = [key for key in self.by_weight if key != self.token]
         return sorted([self.token, *others][:MAX_ROWS])
 
 
 def walk(text: str, layer: int, head: int, token: int) -> Walk:
-    """Return the six steps of one token in one head of the bundled BERT, all from 0.
+    """Return the six steps of one token in one head of the bundled BERT; all indices count from 0.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
     """
     run = compute.run(text)
-    attention, of_model = compute.bert().encoder.layers[layer].attention, run.layers[layer].attention
-    assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
-    vectors, d_head = run.hidden_states[layer], of_model.query.shape[-1]
+    attention, model_steps = compute.bert().encoder.layers[layer].attention, run.layers[layer].attention
+    assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - for the type checker
+    vectors, d_head = run.hidden_states[layer], model_steps.query.shape[-1]
     linears = {"query": attention.to_query, "key": attention.to_key, "value": attention.to_value}
     with torch.inference_mode():
-        maps = {role: of_head(linear, head, d_head) for role, linear in linears.items()}
+        maps = {role: head_projection(linear, head, d_head) for role, linear in linears.items()}
         arrays = {
             "vectors": vectors,
             **{f"{role}_{name}": part for role, of in maps.items() for name, part in of._asdict().items()},
             **six_steps(vectors[token], vectors, *maps.values())._asdict(),
-            "model_output": of_model.attention.output[head, token],
-            "model_scores": of_model.attention.scores[head],
-            "model_weights": of_model.attention.weights[head],
+            "model_output": model_steps.attention.output[head, token],
+            "model_scores": model_steps.attention.scores[head],
+            "model_weights": model_steps.attention.weights[head],
         }
     numbers: dict[str, Any] = {name: owned(array.detach()) for name, array in arrays.items()}
     return Walk(tokens=compute.tokens(text), token=token, **numbers)

@@ -1,4 +1,4 @@
-"""The lesson "Scaling by √d": random vectors, with and without the division."""
+"""The lesson "Scaling by √d": random vectors, without and with the division."""
 
 from __future__ import annotations
 

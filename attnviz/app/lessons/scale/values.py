@@ -1,4 +1,4 @@
-"""The effect of dividing by √d, on random queries and keys."""
+"""The effect of dividing by √d on the scores of random queries and keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Softmax:
     Attributes:
         weights: [key], the weights.
         entropy: Entropy in bits: 0 if one key has all the weight, log₂ of the number of keys if uniform.
-        gradient: Frobenius norm of `derivative`; at 0 the query learns nothing from this row.
+        gradient: Frobenius norm of `derivative`; at 0, this row does not change the query in training.
     """
 
     weights: Floats
@@ -34,7 +34,7 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One query against several keys.
+    """The weights of one query on several keys, without and with the division.
 
     Attributes:
         dot_products: [key], q · k.
@@ -48,11 +48,11 @@ class Row:
 
 
 def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Draw queries and keys with entries from N(0, 1), and measure the variance of their dot products.
+    """Sample queries and keys with entries from N(0, 1), and measure the variance of their dot products.
 
     Args:
         sizes: Values of d, the number of entries.
-        draws: Number of pairs of a query and a key for each d.
+        draws: Number of sampled pairs for each d.
         seed: Random seed.
 
     Returns:
@@ -68,7 +68,7 @@ def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floa
 
 
 def standard_error(d: int, draws: int) -> float:
-    """Return the standard error of the variance of q · k, measured on this number of draws.
+    """Return the standard error of the variance of q · k over this number of sampled pairs.
 
     A product of two independent N(0, 1) has variance 1 and fourth moment 9. A sum of d of them therefore has
     σ² = d and μ₄ = 3d² + 6d. The variance measured on n draws has the variance
@@ -79,17 +79,17 @@ def standard_error(d: int, draws: int) -> float:
     return sqrt(variance)
 
 
-def row(d: int, longest: int, keys: int, seed: int) -> Row:
-    """Compare a random query with random keys; a larger d adds entries to the same vectors.
+def row(d: int, max_d: int, keys: int, seed: int) -> Row:
+    """Compute the weights of a random query; a larger d adds entries to the same vectors.
 
     Args:
         d: Number of entries of each vector.
-        longest: Maximum of d.
+        max_d: Maximum of d.
         keys: Number of keys.
         seed: Random seed.
     """
     generator = torch.Generator().manual_seed(seed)
-    query, *others = torch.randn(1 + keys, longest, generator=generator)[:, :d]
+    query, *others = torch.randn(1 + keys, max_d, generator=generator)[:, :d]
     return compare(query, torch.stack(others))
 
 
@@ -108,7 +108,7 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
 
 
 def scales(d: int) -> tuple[float, float]:
-    """Return the factors of the dot products: without the division by √d, and with it."""
+    """Return the factors of the dot products without and with the division by √d."""
     return 1.0, d**-0.5
 
 

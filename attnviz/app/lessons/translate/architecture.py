@@ -1,4 +1,4 @@
-"""The architecture of an encoder-decoder as a diagram of links."""
+"""A diagram of the encoder-decoder architecture, with links to the lessons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-_COLUMN, _GAP, _BOX, _NARROW_BOX, _TITLE = 158, 24, 44, 30, 22  # pixels, so that it fits on a phone
+_COLUMN, _GAP, _BOX, _NARROW_BOX, _TITLE = 158, 24, 44, 30, 22  # pixels; narrow enough for phones
 _STYLE = f"""
 <style>
 .architecture {{ position: relative; width: {2 * _COLUMN + _GAP}px; margin-inline: auto; max-width: 100%; }}
@@ -79,20 +79,20 @@ def diagram(label: str, encoder: Stack, decoder: Stack, output: Part, cross: int
     right, middle, gap = _COLUMN + _GAP, _COLUMN // 2, _COLUMN + _GAP // 2
     encoder_drawing, encoder_top, _ = _stack(encoder, 0)
     decoder_drawing, decoder_top, middles = _stack(decoder, right)
-    above, target = encoder_top + 12, middles[cross]
-    read = (
-        _line(middle, above, 2, 12),
-        _line(middle, above, gap - middle, 2),
-        _line(gap, max(above, target), 2, abs(above - target) + 2),
+    line_y, target = encoder_top + 12, middles[cross]
+    cross_arrow = (
+        _line(middle, line_y, 2, 12),
+        _line(middle, line_y, gap - middle, 2),
+        _line(gap, max(line_y, target), 2, abs(line_y - target) + 2),
         _line(gap, target, right + 2 - gap, 2),
-        _placed("div", "right", right + 2, target + 3, 6, 8),
+        _element("div", "right", right + 2, target + 3, 6, 8),
     )
     output_bottom = decoder_top + 16
     top = output_bottom + output.height
     drawn = [
         *encoder_drawing,
         *decoder_drawing,
-        *read,
+        *cross_arrow,
         *_arrow(right, decoder_top, output_bottom),
         _box(output, right, output_bottom, _COLUMN),
     ]
@@ -104,7 +104,7 @@ def diagram(label: str, encoder: Stack, decoder: Stack, output: Part, cross: int
 
 def _stack(stack: Stack, x: int) -> tuple[list[str], int, list[int]]:
     """Return the elements, the top of the layers and the middle of each part, in pixels from the bottom."""
-    drawn = [_placed("p", "", x, 20, _COLUMN, 20, escape(stack.tokens))]
+    drawn = [_element("p", "", x, 20, _COLUMN, 20, escape(stack.tokens))]
     drawn.append(_box(stack.embedding, x, 20, _COLUMN))
     y = 20 + stack.embedding.height
     bottom = y + 10
@@ -118,29 +118,31 @@ def _stack(stack: Stack, x: int) -> tuple[list[str], int, list[int]]:
         middles.append(y + part.height // 2)
         y += part.height
     top = y + _TITLE
-    frame = _placed("div", "stack", x, top, _COLUMN, top - bottom)
-    return [frame, *drawn, _placed("p", "", x, top - 1, _COLUMN, 20, escape(stack.title))], top, middles
+    frame = _element("div", "stack", x, top, _COLUMN, top - bottom)
+    return [frame, *drawn, _element("p", "", x, top - 1, _COLUMN, 20, escape(stack.title))], top, middles
 
 
 def _box(part: Part, x: int, bottom: int, width: int) -> str:
     size = f" <small>{escape(part.size)}</small>" if part.size else ""
     text = f"<span>{escape(part.name)}</span>{size}"
-    return _placed("a", "", x, bottom + part.height, width, part.height, text, f' href="{escape(part.page)}"')
+    return _element(
+        "a", "", x, bottom + part.height, width, part.height, text, f' href="{escape(part.page)}"'
+    )
 
 
 def _arrow(x: int, start: int, end: int) -> tuple[str, str]:
-    """Return an arrow upwards in the middle of the column at x."""
+    """Return an upward arrow in the middle of the column at x."""
     middle = x + _COLUMN // 2
-    return _line(middle, end - 3, 2, end - 3 - start), _placed("div", "up", middle - 3, end, 8, 6)
+    return _line(middle, end - 3, 2, end - 3 - start), _element("div", "up", middle - 3, end, 8, 6)
 
 
 def _line(x: int, top: int, width: int, height: int) -> str:
-    return _placed("div", "line", x, top, width, height)
+    return _element("div", "line", x, top, width, height)
 
 
-def _placed(
+def _element(
     tag: str, name: str, x: int, top: int, width: int, height: int, inner: str = "", attributes: str = ""
 ) -> str:
-    """Return an element at these pixels; `top` is its upper edge above the bottom of the diagram."""
+    """Return a positioned element; `top` is the height of its upper edge above the bottom of the diagram."""
     place = f"left: {x}px; bottom: {top - height}px; width: {width}px; height: {height}px"
     return f'<{tag} class="{name}"{attributes} style="{place}">{inner}</{tag}>'

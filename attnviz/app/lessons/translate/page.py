@@ -11,7 +11,7 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown
 from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.computed import cached_translator
-from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
+from attnviz.app.lessons.english import choose_variant, english, outside_note, reading_switch
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import opening_head, shipped, variant_of
 from attnviz.app.lessons.translate import values
@@ -41,7 +41,7 @@ _feed_forward_size = cached_translator(values.feed_forward_size)
 
 @dataclass(frozen=True, eq=False)
 class ShownTranslation:
-    """The sentence, its translation, and the shown row.
+    """A translation, and the row of the decoder that is shown.
 
     Attributes:
         text: English sentence.
@@ -74,7 +74,7 @@ class ShownTranslation:
 
     @property
     def cross_heads(self) -> list[int]:
-        """The shown heads of cross-attention, from 0: the one with an attention loss, or all."""
+        """The shown heads of cross-attention, from 0: the one trained with an attention loss, or all."""
         if variants.VARIANTS[variant_of(self.model)].alignment:
             return [variants.GUIDED_CROSS_HEAD]
         return list(range(catalogue.entry(self.model).heads))
@@ -90,7 +90,7 @@ class ShownTranslation:
         return int(self.cross[:, row].max(axis=0).argmax())
 
     def source_name(self, place: int) -> markdown.Markdown:
-        """Return an English token (from 0), as Markdown."""
+        """Return an English token as Markdown."""
         return markdown.token(place, self.sources.groups)
 
 
@@ -114,7 +114,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> ShownTranslation:
-    """Draw the choices of the sentence, the translator and the French word, first the pronoun."""
+    """Draw the choices of the sentence, the translator and the French word, by default the pronoun."""
     sentence, variant, word = st.columns([8, 4, 3])
     with sentence:
         text = english()
@@ -141,7 +141,7 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
     """Draw the cross-attention of the French word, and the encoder attention of its strongest source word."""
     found, sources = shown.translation, shown_tokens(shown.sources.groups)
     st.header(markdown.plain(found.text or END), anchor=False)
-    other_reading(shown.text)
+    reading_switch(shown.text)
     if found.written[-1] != END:
         page.text("unfinished", words=len(found.words))
     written = [ShownToken(label=word, name=word, title=word, special=word == END) for word in found.written]
@@ -175,8 +175,8 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
         lines("cross", shown.cross, shown.cross_heads, written, shown.row, 1)
     with right:
         layer, head = map(int, shown.encoder_head.split("-"))
-        read = shown.strongest_source(shown.row)
-        lines("encoder", shown.encoder[np.newaxis], [head - 1], sources, read, layer)
+        source = shown.strongest_source(shown.row)
+        lines("encoder", shown.encoder[np.newaxis], [head - 1], sources, source, layer)
     after = page.label("next", after=found.target[shown.row].text)
     st.markdown(f":small[{markdown.plain(after)}]")
     share_table(
@@ -240,16 +240,16 @@ def _predict(page: LessonPage, shown: ShownTranslation) -> None:
     """Draw the question about the pronoun, if there is one."""
     pronoun = shown.translation.pronoun
     step = pronoun.step if pronoun else shown.row
-    read = shown.strongest_source(step)
-    meant = int(shown.encoder[read].argmax())
+    source = shown.strongest_source(step)
+    referent = int(shown.encoder[source].argmax())
     page.predict(
         pronoun=shown.translation.words[step] if pronoun else "",
         il=pronoun.il if pronoun else 0,
         elle=pronoun.elle if pronoun else 0,
-        read=shown.source_name(read),
+        read=shown.source_name(source),
         head=shown.encoder_head,
-        meant=shown.source_name(meant),
-        weight=float(shown.encoder[read, meant]),
+        meant=shown.source_name(referent),
+        weight=float(shown.encoder[source, referent]),
     )
 
 

@@ -1,4 +1,4 @@
-"""A sentence's translation, and the alternatives at each word."""
+"""The translation of a sentence, and the alternatives to each word."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHOICES = 5
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """The probabilities of "il" and "elle" in the decoder's row `step`, from 0, which predicts either."""
+    """The probabilities of "il" and "elle" in the decoder row that predicts the pronoun, `step`, from 0."""
 
     step: int
     il: float
@@ -42,7 +42,7 @@ class Translation:
         words: French words.
         text: French sentence.
         choices: For each target token, the most probable next words, with their probabilities.
-        pronoun: First "il" or "elle" of the translation; None without one.
+        pronoun: Choice of the first "il" or "elle" in the translation; None without one.
         outside: True if the English sentence is unlike the training set.
     """
 
@@ -57,7 +57,7 @@ class Translation:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The word that each row of the decoder chose: the French words, and [END] if it was chosen."""
+        """The word that each decoder row predicts: the French words and the next one, usually [END]."""
         (last, _), *_ = self.choices[-1]
         return (*self.words, last)
 
@@ -87,13 +87,13 @@ def translate(model: str, text: str) -> Translation:
         words=french,
         text=format_sentence(french),
         choices=tuple(likeliest_words(row) for row in probabilities),
-        pronoun=None if step is None else PronounChoice(step, *il_and_elle(probabilities[step])),
+        pronoun=None if step is None else PronounChoice(step, *pronoun_probabilities(probabilities[step])),
         outside=reading.is_outside_grammar(english),
     )
 
 
 def likeliest_words(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float], ...]:
-    """Return the most probable words of one step with their probabilities, the best first."""
+    """Return the most probable words of one step with their probabilities, in decreasing order."""
     best = row.topk(CHOICES)
     return tuple(
         (FRENCH.word(number), probability)
@@ -102,18 +102,18 @@ def likeliest_words(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float
 
 
 def pronoun_step(french: Sequence[str]) -> int | None:
-    """Return the number of words before the first "il" or "elle"; None if there is none."""
+    """Return the number of words before the first "il" or "elle"; None without one."""
     return next((step for step, word in enumerate(french) if word in PRONOUNS), None)
 
 
-def il_and_elle(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
+def pronoun_probabilities(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
     """Return the probabilities of the two pronouns as the next word."""
     il, elle = row[FRENCH.ids(PRONOUNS)].tolist()
     return il, elle
 
 
 def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
-    """Return one layer's attention of one kind in one pass of a translator; the layer counts from 0."""
+    """Return one layer's attention of this kind in a pass of a translator; the layer counts from 0."""
     if kind == "encoder":
         return steps.encoder.layers[layer].attention
     decoding = steps.decoder.layers[layer]
@@ -121,7 +121,7 @@ def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHea
 
 
 def feed_forward_size(model: str) -> int:
-    """Return the size inside the feed-forward networks of a translator of the catalogue.
+    """Return the hidden size of the feed-forward networks of a translator in the catalogue.
 
     Raises:
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.

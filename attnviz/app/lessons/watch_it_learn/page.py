@@ -1,4 +1,4 @@
-"""The lesson "Training": stored steps of a training, and one that runs on the server."""
+"""The lesson "Training": stored snapshots of a training run, and a live run on the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.job_view import show_job
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.training import Learned, Training, train
+from attnviz.app.lessons.training import Training, TrainingState, train
 from attnviz.app.lessons.watch_it_learn import values
 from attnviz.app.lessons.watch_it_learn.values import LINES, MATRIX, Head
 from attnviz.app.server.jobs import JOBS, Job
@@ -43,13 +43,13 @@ _LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.losses", "translation_loss", 
 _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 
 _KEY = "live training"
-_MINE = "the training that this visitor started"
+_OWN_JOB = "training run of this visitor"
 _Curve = tuple[str, str, Dash, Marker, Colour]
 """A label, the name of a measure, and its line style."""
 
 
 def title_of(variant: str) -> str:
-    """Return the title: "Translator: guided attention", "Language model of 2 layers"."""
+    """Return the title, such as "Translator: guided attention" or "Language model of 2 layers"."""
     if variant in SIZES:
         return f"Language model of {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
@@ -61,7 +61,7 @@ LEARNERS = {title_of(variant): variant for variant in STORED}
 
 @dataclass(frozen=True, eq=False)
 class ShownTraining:
-    """A training, and the watched text (a number from 0) and head."""
+    """A training run, and the shown text, by its index, and head."""
 
     variant: str
     training: Stored
@@ -84,7 +84,7 @@ def draw() -> None:
         _explain(page, shown)
         _predict(page, shown)
         page.further(
-            page.section("progress", _learned, shown, step),
+            page.section("progress", _measures, shown, step),
             page.text_section(
                 "step",
                 attention_loss=[
@@ -98,7 +98,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> ShownTraining:
-    """Draw the choice of the training, the sentence and the head."""
+    """Draw the choices of the training run, the sentence and the head."""
     learner, text, shown = st.columns([9, 12, 4])
     with learner:
         variant = LEARNERS[LEARNER.select(page.label("model"), list(LEARNERS), help=_descriptions())]
@@ -127,9 +127,9 @@ def _descriptions() -> str:
 def _picture(page: LessonPage, shown: ShownTraining) -> int:
     """Draw the slider, the loss and the attention; return the step."""
     steps = shown.training.steps
-    asked = TRAINING_STEP.get(steps[-1])
-    if asked not in steps:  # a step of another training
-        TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
+    selected = TRAINING_STEP.get(steps[-1])
+    if selected not in steps:  # a step of another training run
+        TRAINING_STEP.set(min(steps, key=lambda step: abs(step - selected)))
     step = TRAINING_STEP.slide(page.label("step"), steps, steps[-1])
     snapshot = shown.training.snapshots[steps.index(step)]
     _loss(page, shown, step)
@@ -142,12 +142,12 @@ def _picture(page: LessonPage, shown: ShownTraining) -> int:
             view = LEARNING_VIEW.segments(page.label("view"), views)
     _weights(page, "learning", shown, snapshot, view)
     if not shown.is_storyteller:
-        _now(page, shown.number, snapshot)
+        _translation(page, shown.number, snapshot)
     return step
 
 
 def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapshot, view: str) -> None:
-    """Draw the weights of the watched head in a snapshot, as LINES or MATRIX."""
+    """Draw the weights of the shown head in a snapshot, as LINES or MATRIX."""
     head, step = shown.head, f"{snapshot.step:,}"
     queries, keys, row = values.rows_and_columns(shown.variant, head.kind, shown.number)
     heading = page.label("heading", head=head.name, step=step)
@@ -168,8 +168,8 @@ def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapsh
     )
 
 
-def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
-    """Write the translation of a snapshot, and the probabilities of the two pronouns."""
+def _translation(page: LessonPage, number: int, snapshot: Snapshot) -> None:
+    """Draw the translation of a snapshot, and the probabilities of both pronouns."""
     text_snapshot = snapshot.texts[number]
     page.text(
         "now",
@@ -236,8 +236,8 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
     )
 
 
-def _learned(page: LessonPage, shown: ShownTraining, step: int) -> None:
-    """Draw the measures over the steps."""
+def _measures(page: LessonPage, shown: ShownTraining, step: int) -> None:
+    """Draw the measures by step."""
     found, about = shown.training.snapshots, shown.training.about
     _progress(page, "learning", page.label("progress_title"), shown.variant, found, step, found[-1].step)
     rows = [
@@ -262,14 +262,14 @@ def _progress(
     marked: int,
     steps: int,
 ) -> None:
-    """Draw the measures over the steps, with a line at `marked`."""
+    """Draw the measures by step, with a line at `marked`."""
     last = found[-1]
     labels = _names(page, variant)
     lines = [
         _line(labels[of], found, of, dash, marker, colour, times=100)
         for of, dash, marker, colour in values.curves(variant)
     ]
-    lines.append(Line("", (0, steps), (0, 100), dash=None))  # so that the axes have room for all steps
+    lines.append(Line("", (0, steps), (0, 100), dash=None))  # extends the axes to all steps
     measures = "; ".join(f"{label} {percent(last.value(of))}" for of, label in labels.items())
     up = page.label("progress_storyteller" if variant in SIZES else "progress_translator")
     _curves(
@@ -285,7 +285,7 @@ def _progress(
 
 
 def _names(page: LessonPage, variant: str) -> dict[str, str]:
-    """Return the label of each measure that is drawn for a model."""
+    """Return the labels of the measures that are drawn for a model, by name."""
     guided = values.is_guided(variant)
     return {of: page.label(of, guided=guided) for of, *_ in values.curves(variant)}
 
@@ -293,7 +293,7 @@ def _names(page: LessonPage, variant: str) -> dict[str, str]:
 def _line(
     label: str, found: Sequence[Snapshot], of: str, dash: Dash, marker: Marker, colour: Colour, times: int = 1
 ) -> Line:
-    """Return a measure over the steps of a training."""
+    """Return the line of a measure by step."""
     at = [snapshot.step for snapshot in found]
     return Line(
         label, at, [times * each.value(of) for each in found], dash=dash, marker=marker, colour=colour
@@ -301,7 +301,7 @@ def _line(
 
 
 def _curves(page: LessonPage, name: str, lines: Sequence[Line], **look: Any) -> None:
-    """Draw curves over the steps of a training run; `look` is passed to `curves`."""
+    """Draw curves by step; `look` is passed to `curves`."""
     curves(name, lines, across=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
 
 
@@ -316,22 +316,22 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
             count = LIVE_STEPS.slide(page.label("steps"), STEPS, STEPS[-1])
         return Training(shown.variant, number, count)
 
-    def show(latest: Progress[Learned]) -> None:
+    def show(latest: Progress[TrainingState]) -> None:
         variant, found = latest.found.training.variant, latest.found.snapshots
-        last, translates = found[-1], variant not in SIZES
-        keeps = variant == shown.variant and translates and shown.head in values.heads_of(last)
-        watched = replace(
+        last, is_translator = found[-1], variant not in SIZES
+        has_head = variant == shown.variant and is_translator and shown.head in values.heads_of(last)
+        live = replace(
             shown,
             variant=variant,
-            number=shown.number if translates else 0,
-            head=shown.head if keeps else values.first_head(variant, last),
+            number=shown.number if is_translator else 0,
+            head=shown.head if has_head else values.first_head(variant, last),
         )
         left, right = st.columns([7, 5], gap="large")
         with left, st.container(border=True):
-            if translates:
-                _now(page, watched.number, last)
-            st.subheader(page.label("heading", head=watched.head.name, step=f"{last.step:,}"), anchor=False)
-            _weights(page, "live", watched, last, LINES if translates else MATRIX)
+            if is_translator:
+                _translation(page, live.number, last)
+            st.subheader(page.label("heading", head=live.head.name, step=f"{last.step:,}"), anchor=False)
+            _weights(page, "live", live, last, LINES if is_translator else MATRIX)
         with right:
             _progress(page, "live", page.label("live_title"), variant, found, last.step, latest.total)
 
@@ -339,16 +339,16 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
     _train(page, choose(), show)
 
 
-def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learned]], None]) -> None:
-    """Draw the button and the training on this server; the visitor who started it keeps it running."""
-    mine: Job[Learned] | None = memory.get(_MINE, None)
+def _train(page: LessonPage, settings: Training, show: Callable[[Progress[TrainingState]], None]) -> None:
+    """Draw the start button and the training run on this server; only its owner can stop it."""
+    own_job: Job[TrainingState] | None = memory.get(_OWN_JOB, None)
     running = JOBS.running(_KEY)
     if running is None:
-        label = page.label("train_again" if mine else "train")
+        label = page.label("train_again" if own_job else "train")
         st.button(label, icon=":material/play_arrow:", on_click=_start, args=(settings,))
-    elif running is not mine:
+    elif running is not own_job:
         st.info(page.document.render("others"), icon=":material/groups:")
-    if job := running or mine:
+    if job := running or own_job:
         show_job(
             job,
             partial(_status, page),
@@ -356,18 +356,18 @@ def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learne
             key=_KEY,
             starts=False,
             button="",
-            may_stop=job is mine,
+            may_stop=job is own_job,
         )
 
 
 def _start(settings: Training) -> None:
     job = JOBS.find(_KEY, partial(train, settings), replace=True)
     job.start()
-    memory.put(_MINE, job)
+    memory.put(_OWN_JOB, job)
 
 
-def _status(page: LessonPage, job: Job[Learned]) -> str:
-    """Return the state of a training, as Markdown."""
+def _status(page: LessonPage, job: Job[TrainingState]) -> str:
+    """Return the state of a training run as Markdown."""
     latest = job.latest
     if latest is None:
         return page.label("starting") if job.running else ""

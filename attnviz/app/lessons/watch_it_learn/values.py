@@ -20,14 +20,14 @@ from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_MAX_WORDS = 16  # of a translation that does not end
-_REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # a token in the middle of the repetition
+_MAX_WORDS = 16  # of a translation without an end
+_REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of a token in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95
-"""Fraction of correct pronouns from which a translator counts as good."""
+"""Minimum fraction of correct pronouns of a good translator."""
 QUARTERS = 0.25, 0.75
-"""Fractions of copied words at the start and at the end of the transition."""
+"""Fractions of copied words at the start and the end of the transition."""
 
 Style = tuple[str, Dash, Marker, Colour]
 """The name of a measure or score, and its line style."""
@@ -74,9 +74,10 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
 
 
 def first_head(variant: str, snapshot: Snapshot) -> Head:
-    """Return the default head: the guided one, or that of the highest prefix-matching score.
+    """Return the default head.
 
-    Without a guided one, it is the encoder head with the largest weight from "it" to its noun, on average.
+    This is the storyteller's head with the highest prefix-matching score, or the translator's guided head.
+    Without a guided head, it is the encoder head with the largest mean weight from "it" to its noun.
     """
     if variant in SIZES:
         scores = snapshot.scores["prefix_matching"]
@@ -91,7 +92,7 @@ def first_head(variant: str, snapshot: Snapshot) -> Head:
 
 
 def is_guided(variant: str) -> bool:
-    """Return whether the loss of a model counts the weights from "it" in head 2-1."""
+    """Return whether the loss of a model has a term for the weights from "it" in head 2-1."""
     return variant in VARIANTS and VARIANTS[variant].is_guided
 
 
@@ -101,7 +102,7 @@ def curves(variant: str) -> tuple[Style, ...]:
 
 
 def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
-    """Return the first snapshots of a storyteller that copy at least a quarter and three quarters."""
+    """Return the first snapshots in which a storyteller copies a quarter and three quarters of the words."""
     quarter, three_quarters = (
         next(each for each in training.snapshots if each.measures["right"] >= minimum) for minimum in QUARTERS
     )
@@ -109,7 +110,7 @@ def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
 
 
 def first_good(training: Stored) -> Snapshot:
-    """Return the first snapshot of a translator in which most pronouns are right."""
+    """Return the first snapshot in which at least `GOOD` of a translator's pronouns are correct."""
     return next(each for each in training.snapshots if each.measures["pronoun"] >= GOOD)
 
 
@@ -133,14 +134,14 @@ def translation(text_snapshot: TextSnapshot) -> str:
 
 
 def text_of(variant: str, number: int) -> str:
-    """Return the watched text of this number."""
+    """Return a tracked text by its index."""
     return " ".join(TRACKED_TEXT) if variant in SIZES else format_sentence(PROBES[number].source)
 
 
 def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
-    """Return the query tokens, the key tokens, and the row to read, from 0.
+    """Return the query tokens, the key tokens, and the pinned row, from 0.
 
-    That is the row of "it", the decoder's row that chooses the pronoun, or a repeated word.
+    The pinned row is that of "it", the decoder row that predicts the pronoun, or a repeated word.
     """
     if variant in SIZES:
         tokens = [

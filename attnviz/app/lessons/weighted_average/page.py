@@ -1,4 +1,4 @@
-"""The lesson "Attention as a weighted average": weights beside the vectors, and their weighted sum."""
+"""The lesson "Attention as a weighted average": weights, vectors, and their weighted sum."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ CODE = (
     ),
 )
 
-_MAX_NUMBERS = 32  # maximum numbers of a vector in the picture
-_MAX_ROWS = 20  # maximum tokens in the picture
+_MAX_NUMBERS = 32  # entries of a vector in the picture
+_MAX_ROWS = 20  # tokens in the picture
 _MAX_PIECES = 60
 _MAX_CHARACTERS = 300  # of the decoded text
 
@@ -44,13 +44,13 @@ _ARRAYS = {
     "output": array_info("mix", "weights vectors", "value", "weighted average x′", "the weighted average"),
 }
 
-_average, _difference_alone = cached_bert(values.average), cached_bert(values.difference_alone)
+_average, _single_query_difference = cached_bert(values.average), cached_bert(values.single_query_difference)
 _split = cached_bert(values.split)
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The selected query of a sentence, the score and the temperature."""
+    """A sentence, the selected query, the score and the temperature."""
 
     text: str
     tokens: tuple[DisplayToken, ...]
@@ -59,11 +59,11 @@ class _Chosen:
     temperature: str
 
     @property
-    def number(self) -> float:
+    def temperature_value(self) -> float:
         return inf if self.temperature == "∞" else float(self.temperature)
 
     def average(self, scoring: str | None = None) -> values.Average:
-        return _average(self.text, scoring or self.scoring, self.number)
+        return _average(self.text, scoring or self.scoring, self.temperature_value)
 
     def name(self, place: int | None = None) -> markdown.Markdown:
         return markdown.token(self.query if place is None else place, self.tokens)
@@ -108,7 +108,7 @@ def _controls(page: LessonPage) -> tuple[str, str]:
 
 
 def _picture(page: LessonPage, chosen: _Chosen) -> None:
-    """Draw the weights, the vectors and their sum; of a long text the rows with the largest weights."""
+    """Draw the weights, the vectors and their sum; for a long text, only rows with the largest weights."""
     found = chosen.average()
     weights, vectors = found.weights[chosen.query], found.vectors[:, :_MAX_NUMBERS]
     rows = np.arange(len(weights))
@@ -165,7 +165,9 @@ def _matrix(page: LessonPage, chosen: _Chosen) -> None:
         page.text(
             "matrix",
             query=chosen.name(),
-            difference=_difference_alone(chosen.text, chosen.scoring, chosen.number, chosen.query),
+            difference=_single_query_difference(
+                chosen.text, chosen.scoring, chosen.temperature_value, chosen.query
+            ),
         )
 
     def pick(row: int | None, _: int | None) -> None:
@@ -199,11 +201,11 @@ def _tokens(page: LessonPage, text: str) -> None:
         name = markdown.code(isolated(visible_text(piece.text.replace(" ", "␣"))).replace("|", "∣"))
         lines.append(f"| {name} | {piece.id} | {piece.start}–{piece.end} |")
     st.markdown("\n".join(lines))
-    back = visible_text(found.back)
+    decoded = visible_text(found.decoded)
     page.text(
         "split",
         tokens=len(found.pieces),
         pairs=f"{len(found.pieces) ** 2:,}",
         vocabulary=f"{found.vocabulary:,}",
-        back=back if len(back) <= _MAX_CHARACTERS else f"{back[:_MAX_CHARACTERS]}…",
+        back=decoded if len(decoded) <= _MAX_CHARACTERS else f"{decoded[:_MAX_CHARACTERS]}…",
     )

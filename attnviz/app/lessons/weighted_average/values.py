@@ -1,6 +1,6 @@
 """Attention without parameters over word vectors, and four ways to split a text into tokens.
 
-Functions that read a text with the model raise EmptyText, TextTooLong or UnreadableText.
+Functions with a text for the model raise EmptyText, TextTooLong or UnreadableText if it is invalid.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def cosine(
 
 
 class Additive(NamedTuple):
-    """vᵀ tanh(W q + U k): a network of one hidden layer compares them (Bahdanau et al. 2015, §A.1.2).
+    """Additive scores vᵀ tanh(W q + U k), a network with one hidden layer (Bahdanau et al. 2015, §A.1.2).
 
-    W is `query_matrix`, U `key_matrix`, v `vector`. As W and U differ, nothing makes a word score highest
-    with itself.
+    W is `query_matrix`, U `key_matrix`, v `vector`. Because W and U differ, a word does not necessarily score
+    highest with itself.
     """
 
     query_matrix: Float[Tensor, "hidden d"]
@@ -68,7 +68,7 @@ class Additive(NamedTuple):
 
     @classmethod
     def random(cls, d: int, hidden: int, seed: int) -> Additive:
-        """Draw normal parameters, with variance 1 / d in W and U, and 1 / hidden in v."""
+        """Sample normal parameters, with variance 1 / d in W and U, and 1 / hidden in v."""
         generator = torch.Generator().manual_seed(seed)
         query_matrix, key_matrix = torch.randn(2, hidden, d, generator=generator) * d**-0.5
         return cls(query_matrix, key_matrix, torch.randn(hidden, generator=generator) * hidden**-0.5)
@@ -85,12 +85,12 @@ class Additive(NamedTuple):
 def softmax(
     scores: Float[Tensor, "*head query key"], temperature: float = 1.0
 ) -> Float[Tensor, "*head query key"]:
-    """e^(s_j / T) / Σ_k e^(s_k / T): weights that sum to 1 (Hinton et al. 2015, equation 1).
+    """Return the weights e^(s_j / T) / Σ_k e^(s_k / T), which sum to 1 (Hinton et al. 2015, equation 1).
 
     Args:
         scores: [query, key].
-        temperature: T. At 0, the limit: all to the largest score, in equal parts where several are equally
-            large. At infinity, the limit: uniform weights.
+        temperature: T. At 0, the limit: all weight on the largest score, divided equally between ties. At
+            infinity, the limit: uniform weights.
 
     Raises:
         ValueError: the temperature is negative or not a number.
@@ -98,7 +98,7 @@ def softmax(
     if not temperature >= 0:
         raise ValueError(f"The temperature is {temperature}; it must be 0 or more.")
     if temperature == 0:
-        # Equal words have equal scores, except for the last bit.
+        # Scores of equal words can differ in the last bit.
         largest = torch.isclose(scores, scores.amax(dim=-1, keepdim=True), rtol=1e-6, atol=1e-6)
         return largest / largest.sum(dim=-1, keepdim=True)
     return (scores / temperature).softmax(dim=-1)
@@ -108,7 +108,7 @@ class AverageSteps(NamedTuple):
     """The scores, the weights and the outputs of attention.
 
     Attributes:
-        scores: [query, key], match of each key with each query.
+        scores: [query, key], how well each key matches each query.
         weights: Softmax of the scores; every row sums to 1.
         output: Weighted average of the values, for each query.
     """
@@ -125,12 +125,12 @@ def weighted_average(
     score: Score = dot_product,
     temperature: float = 1.0,
 ) -> AverageSteps:
-    """o_i = Σ_j w_ij v_j with w_ij = softmax_j(score(q_i, k_j) / T): a lookup in a soft database.
+    """Return the soft lookup o_i = Σ_j w_ij v_j with w_ij = softmax_j(score(q_i, k_j) / T).
 
     Args:
         query: Query vectors, one per row.
         key: Key vectors.
-        value: Value vectors, which are averaged.
+        value: Value vectors.
         score: Function that compares queries with keys.
         temperature: T; see `softmax`.
 
@@ -145,7 +145,7 @@ def weighted_average(
 def attention_without_parameters(
     tokens: Float[Tensor, "token d"], score: Score = dot_product, temperature: float = 1.0
 ) -> AverageSteps:
-    """x'_i = Σ_j w_ij x_j: the tokens are query, key and value at once, Q = K = V = X.
+    """Return x'_i = Σ_j w_ij x_j, where the tokens are queries, keys and values: Q = K = V = X.
 
     Raises:
         ValueError: the temperature is negative or not a number.
@@ -173,8 +173,7 @@ class Average:
 
     Attributes:
         tokens: Tokens of the sentence, without [CLS] and [SEP].
-        vectors: [token, d_model], x: the word vectors of the bundled BERT, one for each entry of its
-            vocabulary, before positions are added and the norm is taken.
+        vectors: [token, d_model], x, the word vectors of the bundled BERT, before its positions and norm.
         scores, weights: [query, key].
         output: [token, d_model], x': the weighted averages.
     """
@@ -187,7 +186,7 @@ class Average:
 
 
 def average(text: str, scoring: str, temperature: float) -> Average:
-    """Return the averages that attention without parameters computes from the sentence's word vectors.
+    """Return the outputs of attention without parameters for the word vectors of a sentence.
 
     Args:
         text: The sentence.
@@ -206,7 +205,7 @@ def average(text: str, scoring: str, temperature: float) -> Average:
     )
 
 
-def difference_alone(text: str, scoring: str, temperature: float, query: int) -> float:
+def single_query_difference(text: str, scoring: str, temperature: float, query: int) -> float:
     """Return the largest difference between one query computed alone and its row of the matrix form."""
     vectors = word_vectors(text)
     with torch.inference_mode():
@@ -230,7 +229,7 @@ def score_named(scoring: str) -> Score:
 
 
 def sentence_tokens(text: str) -> tuple[DisplayToken, ...]:
-    """Return the sentence's tokens, without those that the tokenizer adds."""
+    """Return the tokens of a sentence, without special tokens."""
     return DisplayTokens(compute.tokens(text), text, hide_special=True).groups
 
 
@@ -253,12 +252,12 @@ class Split:
     Attributes:
         pieces: The tokens.
         vocabulary: Number of different tokens.
-        back: Text decoded from the ids alone.
+        decoded: Text decoded from the ids.
     """
 
     pieces: tuple[Token, ...]
     vocabulary: int
-    back: str
+    decoded: str
 
 
 def split(kind: str, text: str) -> Split:
@@ -271,26 +270,26 @@ def split(kind: str, text: str) -> Split:
 
 
 def characters(text: str) -> Split:
-    """Return each character as a token; ids are places in the text's own alphabet, sorted."""
+    """Return each character as a token; ids are indices in the sorted alphabet of the text."""
     return _with_own_vocabulary(list(text))
 
 
 def words(text: str) -> Split:
-    """Return runs of letters, digits and their marks, runs of spaces, and other signs, each as a token.
+    """Return runs of letters, marks and digits, runs of white space, and single other characters as tokens.
 
-    Ids are places in the text's own vocabulary, sorted.
+    Ids are indices in the sorted vocabulary of the text.
     """
     return _with_own_vocabulary([word for word, _ in _WORDS.pre_tokenize_str(text)])
 
 
 def utf8_bytes(text: str) -> Split:
-    """Return each byte of the text in UTF-8 as a token, in hexadecimal; ids are the bytes' values."""
+    """Return each UTF-8 byte of the text as a token, in hexadecimal; ids are the values of the bytes."""
     pieces = tuple(
         Token(f"{byte:02X}", byte, place, place + 1, word=None, special=False)
         for place, character in enumerate(text)
         for byte in character.encode()
     )
-    return Split(pieces=pieces, vocabulary=256, back=bytes(piece.id for piece in pieces).decode())
+    return Split(pieces=pieces, vocabulary=256, decoded=bytes(piece.id for piece in pieces).decode())
 
 
 def word_pieces(text: str) -> Split:
@@ -300,8 +299,8 @@ def word_pieces(text: str) -> Split:
     """
     pieces = compute.tokens(text)
     tokenizer = _tokenizer()
-    back = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
-    return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), back=back)
+    decoded = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
+    return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), decoded=decoded)
 
 
 def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
@@ -311,8 +310,8 @@ def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
     for token in tokens:
         pieces.append(Token(token, ids[token], start, start + len(token), word=None, special=False))
         start += len(token)
-    back = "".join(vocabulary[piece.id] for piece in pieces)
-    return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)
+    decoded = "".join(vocabulary[piece.id] for piece in pieces)
+    return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), decoded=decoded)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The lesson "Writing": a text that a language model continues, and what each word was chosen from."""
+"""The lesson "Writing": a text that a language model continues, and the probabilities of each word."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _read = cached_storyteller(values.read)
 
 @dataclass(frozen=True)
 class Story:
-    """A text that the model continued, and the chosen word.
+    """A text that the model continued, and the selected word.
 
     Attributes:
         given: The prompt and the sampling settings.
         model: A name in the catalogue.
-        word: Index of a written word, from 0, or of the next one after them.
+        word: Index of the selected word among the written ones and the next one, from 0.
     """
 
     given: ModelInput
@@ -86,7 +86,7 @@ class Story:
 
     @property
     def row(self) -> int:
-        """The token before the chosen word, from 0."""
+        """Index of the token before the selected word."""
         return self.num_prompt_tokens - 1 + self.word
 
     @property
@@ -101,7 +101,7 @@ class Story:
 
     @property
     def words(self) -> list[str]:
-        """The written words, and a mark for the next one."""
+        """The written words, and a placeholder for the next one."""
         written = self.trace.blocks[0].query_tokens[self.num_prompt_tokens :]
         words = pieces(written, self.trace.text, len(self.given.text.rstrip()))
         return [*words, f" {END}" if self.ended else " …"]
@@ -145,7 +145,7 @@ def _predict(page: LessonPage, text: str, model: str) -> None:
 
 
 def _writing(page: LessonPage, text: str, model: str) -> Story:
-    """Draw the text, the probabilities and the heads of one word, and the settings of writing."""
+    """Draw the text, the probabilities and heads of the selected word, and the sampling settings."""
     written_text, buttons, pictures = st.container(), st.container(horizontal=True), st.container()
     with st.container(horizontal=True, key="writing"):
         how = sampling_options(WRITE.draw(page.label("words"), default=DEFAULT_WORDS))
@@ -164,13 +164,13 @@ def _writing(page: LessonPage, text: str, model: str) -> Story:
 
 
 def _write(words: int) -> None:
-    """Write this number of words, and choose the last of them."""
+    """Set the number of written words, and select the last one."""
     WRITE.set(words)
     link.choose(WRITTEN_WORD, max(1, words))
 
 
 def _write_all(written: Story, how: Writing) -> None:
-    """Write to the end of the text."""
+    """Continue to the end of the text."""
     whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.maximum)))
     _write(min(whole.trace.written + 1, WRITE.maximum))
 
@@ -202,25 +202,25 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:
-    """Draw the weights of every head in the row of the token before the chosen word."""
-    num_seen = drawn.row + 1
-    weights = values.row_of_heads(drawn.trace, drawn.row)
+    """Draw the weights of every head in the row of the token before the selected word."""
+    num_keys = drawn.row + 1
+    weights = values.head_rows(drawn.trace, drawn.row)
     layers, num_heads, _ = weights.shape
     names = [head_name(layer, head) for layer in range(layers) for head in range(num_heads)]
     st.header(page.label("read_title"), anchor=False)
     titles = [page.label("head", head=name) for name in names]
     weights_picture(
-        "what the heads read",
-        weights.reshape(1, len(names), num_seen),
+        "heads of the word",
+        weights.reshape(1, len(names), num_keys),
         [
             {"label": name, "name": title, "title": title, "special": False}
             for name, title in zip(names, titles, strict=True)
         ],
-        shown_tokens(drawn.trace.blocks[0].key_tokens[:num_seen], drawn.trace.text),
+        shown_tokens(drawn.trace.blocks[0].key_tokens[:num_keys], drawn.trace.text),
         heading=page.label("read_title"),
         note=page.label("read_note"),
         caption=page.label(
-            "read_caption", text=isolated(drawn.trace.text), model=drawn.model, token=num_seen
+            "read_caption", text=isolated(drawn.trace.text), model=drawn.model, token=num_keys
         ),
         filename=f"attnviz-{drawn.model}-word{drawn.word + 1}",
     )
@@ -233,27 +233,29 @@ def _mask(page: LessonPage, drawn: Story) -> None:
     last = len(ids) - 1
     first = max(0, min(drawn.row - MAX_ROWS // 2, last - MAX_ROWS))
     labels = drawn.tokens.labels
-    ways = (found.at_once, found.one_by_one, found.unmasked)
+    readings = (found.one_pass, found.stepwise, found.unmasked)
     rows = []
     for place in range(first, min(first + MAX_ROWS, last)):
-        cells = [markdown.code(labels[place + 1]), *(percent(float(way[place]), 1) for way in ways)]
+        cells = [markdown.code(labels[place + 1]), *(percent(float(each[place]), 1) for each in readings)]
         rows.append(f"| {' | '.join(cells)} |")
     page.text("mask", rows=Markdown("\n".join(rows)))
 
 
 def _cache(page: LessonPage, drawn: Story) -> None:
-    """Draw the rows of the written words with and without the cache, and what it keeps."""
+    """Draw the numbers of computed rows without and with the cache, and the size of the cache."""
     begin, count = drawn.num_prompt_tokens, drawn.trace.written
     entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
-    numbers = 2 * entry.decoder_layers * entry.d_model * len(ids)
+    rows = values.num_computed_rows(begin, count)
+    cached = rows[1]  # the last token is not computed until another one is written
+    numbers = 2 * entry.decoder_layers * entry.d_model * cached
     page.text(
         "cache",
         count=count,
-        rows=[f"{rows:,}" for rows in values.rows_computed(begin, count)],
-        tokens=len(ids),
+        rows=[f"{each:,}" for each in rows],
+        tokens=cached,
         numbers=f"{numbers:,}",
         memory=in_bytes(values.BYTES_PER_NUMBER * numbers),
-        weights_differ=found.weights_differ,
-        probabilities_differ=found.probabilities_differ,
+        weights_differ=found.weight_difference,
+        probabilities_differ=found.probability_difference,
     )

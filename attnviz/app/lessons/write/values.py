@@ -1,4 +1,4 @@
-"""Attention weights of all heads, and one text read with and without a mask and a cache."""
+"""The weights of all heads, and runs on a text with and without a mask and a cache."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ class Readings:
     """Next-token probabilities of a text, computed in three ways.
 
     Attributes:
-        at_once: [token], probability of the next token, for each token but the last, in one pass with the
+        one_pass: [token], probability of the next token, for each token but the last, in one pass with the
             causal mask.
-        one_by_one: [token], the same with one pass per token, with the cache and without a mask.
+        stepwise: [token], the same with one pass per token, with the cache and without a mask.
         unmasked: [token], the same in one pass without a mask.
-        weights_differ, probabilities_differ: Largest difference of any weight, and of any probability,
+        weight_difference, probability_difference: Largest difference of any weight, and of any probability,
             between the first two.
     """
 
-    at_once: Floats
-    one_by_one: Floats
+    one_pass: Floats
+    stepwise: Floats
     unmasked: Floats
-    weights_differ: float
-    probabilities_differ: float
+    weight_difference: float
+    probability_difference: float
 
 
 def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Readings:
     """Compute the next-token probabilities of a text of at least two tokens in three ways."""
     network, tokens = _network(model), torch.tensor(ids)
     with torch.inference_mode():
-        at_once = network(tokens)
+        one_pass = network(tokens)
         everywhere = torch.ones(len(ids), len(ids), dtype=torch.bool)
         unmasked = network.read(network.table(tokens), everywhere).logits.softmax(-1)
-        one_by_one = word_by_word(network, ids)
-    expected = at_once.logits.softmax(-1)
-    stepwise = torch.cat([steps.logits for steps in one_by_one]).softmax(-1)
-    followed = torch.arange(len(ids) - 1), tokens[1:]
+        passes = word_by_word(network, ids)
+    expected = one_pass.logits.softmax(-1)
+    stepwise = torch.cat([steps.logits for steps in passes]).softmax(-1)
+    next_tokens = torch.arange(len(ids) - 1), tokens[1:]
     return Readings(
-        owned(expected[followed]),
-        owned(stepwise[followed]),
-        owned(unmasked[followed]),
+        owned(expected[next_tokens]),
+        owned(stepwise[next_tokens]),
+        owned(unmasked[next_tokens]),
         max(
-            float((whole.attention.attention.weights[:, row, : row + 1] - weights[:, 0]).abs().max())
-            for row, steps in enumerate(one_by_one)
-            for whole, layer in zip(at_once.layers, steps.layers, strict=True)
+            float((full.attention.attention.weights[:, row, : row + 1] - weights[:, 0]).abs().max())
+            for row, steps in enumerate(passes)
+            for full, layer in zip(one_pass.layers, steps.layers, strict=True)
             for weights in [layer.attention.attention.weights]
         ),
         float((expected - stepwise).abs().max()),
@@ -62,20 +62,20 @@ def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Reading
 
 
 def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySteps]:
-    """Return one pass per token; each computes one row, from the keys and values of the passes before."""
+    """Run one pass per token; each computes one row, with the keys and values of earlier passes."""
     passes: list[DecoderOnlySteps] = []
     for number in ids:
         passes.append(network(torch.tensor([number]), passes[-1] if passes else None))
     return passes
 
 
-def row_of_heads(trace: Trace, row: int) -> Floats:
-    """Return the weights of one row in every head of a decoder, [layer, head, key], without later keys."""
+def head_rows(trace: Trace, row: int) -> Floats:
+    """Return one row of weights of every head of a decoder, [layer, head, key], without later keys."""
     return trace.stack("decoder")[:, :, row, : row + 1]
 
 
-def rows_computed(begin: int, written: int) -> tuple[int, int]:
-    """Return the number of rows that written words take, without and with the cache.
+def num_computed_rows(begin: int, written: int) -> tuple[int, int]:
+    """Return the number of rows computed for the written words, without and with the cache.
 
     Args:
         begin: Number of tokens of the prompt.

@@ -13,10 +13,10 @@ from attnviz.app import controls, markdown
 from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS, SAMPLES
-from attnviz.app.page import draw_copy_link, stop
+from attnviz.app.page import stop
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import MEAN, MODEL, PATCH, PICTURE, QUESTION, TILES
+from attnviz.app.state.choices import MEAN, PATCH, PICTURE, QUESTION, TILES
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, EmptyText
 from attnviz.models import allowed, families
@@ -261,18 +261,16 @@ def forward(chosen: ImageSelection) -> Trace | None:
 
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
-    """Draw the buttons; links cannot contain a visitor's own file."""
+    """Draw the button that saves all heads; links cannot contain a visitor's own file."""
     size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        draw_copy_link([MODEL.name])
-        if size <= _MAX_SAVED:
-            save_file(
-                "All heads (NPZ)",
-                lambda: npz_of(trace),
-                f"{file_name_of(f'{lookup.display_name(chosen.entry)}-{chosen.example}')}.npz",
-                "Every query, key, value and weight of this picture. Load it in Python with "
-                "attnviz.Trace.load or numpy.load.",
-            )
+    if size <= _MAX_SAVED:
+        save_file(
+            "All heads (NPZ)",
+            lambda: npz_of(trace),
+            f"{file_name_of(f'{lookup.display_name(chosen.entry)}-{chosen.example}')}.npz",
+            "Every query, key, value and weight of this picture. Load it in Python with "
+            "attnviz.Trace.load or numpy.load.",
+        )
     if chosen.example == OWN:
         st.markdown(
             ":small[The link contains the model, the head and the patch, but not your image: anyone who "

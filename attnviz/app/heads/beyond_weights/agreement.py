@@ -1,0 +1,56 @@
+"""The rank correlation of each measure with occlusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.rank_correlation import SIGNIFICANCE_LEVEL, critical_value, rounded_up
+from attnviz.app.heads.beyond_weights.choices import TokenSelection
+from attnviz.app.heads.beyond_weights.comparison import job_of
+from attnviz.app.heads.beyond_weights.explained import measure_name
+from attnviz.experiments import beyond_weights
+from attnviz.experiments.beyond_weights import Row
+from attnviz.text import decimal, percent, plural
+
+
+def draw(chosen: TokenSelection) -> None:
+    """Draw a table of Spearman's ρ, its range over the occlusion methods, and the chance level."""
+    latest = job_of(chosen).latest
+    if latest is None or not latest.found.occluded:
+        st.markdown("The correlations appear once the first token is removed.")
+        return
+    ranked = chosen.ranked(latest.found)
+    rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)
+    st.table(
+        {
+            "measure": [measure_name(row.measure, chosen.name) for row in _compared(rows)],
+            "Spearman’s ρ with occlusion": [_range(row) for row in _compared(rows)],
+        },
+        width="content",
+    )
+    st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
+
+
+def _compared(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that have a correlation with occlusion."""
+    return [row for row in rows if not np.isnan(row.lowest)]
+
+
+def _range(row: Row) -> str:
+    """Return the range of ρ, "−0.12 to 0.45"; of one method, "0.45"."""
+    return " to ".join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))
+
+
+def chance_level(rows: Sequence[Row], count: int) -> str:
+    """Return the chance level of |ρ| for this number of tokens, corrected for the number of measures."""
+    compared = len(_compared(rows))
+    bound = critical_value(count, max(1, compared))
+    if bound is None or not compared:
+        return f"{plural(count, 'token')} ranked: too few to compare rankings."
+    return (
+        f"Chance level for {plural(compared, 'measure')} of {count} tokens, by one method of occlusion: "
+        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
+    )
