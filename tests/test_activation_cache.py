@@ -62,8 +62,6 @@ def test_the_trace_of_an_encoder_decoder_has_three_kinds() -> None:
         ({"blocks.0.attn.hook_pattern": np.full((2, 3, 5, 5), 0.2)}, "of one text"),
     ],
 )
-def test_caches_without_weights_or_of_several_texts_are_refused(
-    cache: Mapping[Any, Any], message: str
-) -> None:
+def test_caches_without_weights_or_of_two_texts_are_refused(cache: Mapping[Any, Any], message: str) -> None:
     with pytest.raises(InvalidTrace, match=message):
         attnviz.from_cache(cache, TOKENS)

@@ -30,14 +30,12 @@ def examples_pass(page: str) -> bool:
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY, PYTHON], ids=lambda page: page.name)
-def test_the_python_examples_give_the_shown_results(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_examples_are_correct(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # they write files
     assert examples_pass(page.read_text("utf-8"))
 
 
-def test_the_calls_in_the_comparison_with_other_tools_run(
+def test_calls_in_the_comparison_with_other_tools_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # one writes a file

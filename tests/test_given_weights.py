@@ -27,11 +27,7 @@ def step(rows: Any, keys: int | None = None) -> Any:
 
 STEPS = {
     "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
-    "without a cache": [
-        step(PROMPT),
-        step([row[:3] for row in SQUARE[:3]]),
-        step(SQUARE),
-    ],
+    "without a cache": [step(PROMPT), step([row[:3] for row in SQUARE[:3]]), step(SQUARE)],
     "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
     "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
 }
@@ -140,6 +136,6 @@ def test_the_second_sentence_begins_at_the_given_token() -> None:
     assert [token.word for token in found.tokens] == [0, 1, 1, 2, 3, 4]
     assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
     assert "read together with" in attnviz.show(found).page
-    for wrong in (0, 6, -1):
-        with pytest.raises(InvalidTrace, match=f"second is {wrong}; .* from 1 to 5"):
-            Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=wrong)
+    for place in (0, 6, -1):
+        with pytest.raises(InvalidTrace, match=f"second is {place}; .* from 1 to 5"):
+            Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=place)

@@ -88,7 +88,7 @@ def test_a_path_is_a_folder_even_if_a_model_has_its_name(monkeypatch: pytest.Mon
     ],
 )
 @pytest.mark.parametrize("function", [attnviz.trace, attnviz.predictions])
-def test_arguments_of_the_wrong_type_are_refused(
+def test_wrong_types_are_refused(
     function: Callable[..., object], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TypeError, match=message):

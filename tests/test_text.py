@@ -10,11 +10,11 @@ from attnviz import text
 def test_only_exact_0_and_1_are_rounded_to_0_and_100_percent() -> None:
     shares: list[float] = [0, 0.0004, 0.005, 0.006, 0.664, 0.994, 0.996, 1]
     assert [text.percent(share) for share in shares] == [
-        *("0 %", "< 1 %", "< 1 %", "1 %", "66 %", "99 %", "> 99 %", "100 %"),
+        *("0 %", "< 1 %", "< 1 %", "1 %", "66 %", "99 %", "> 99 %", "100 %")
     ]
     shares = [0, 1e-9, 0.0005, 0.1456, 0.9994, 0.9996, 1]
     assert [text.percent(share, 1) for share in shares] == [
-        *("0.0 %", "< 0.1 %", "0.1 %", "14.6 %", "99.9 %", "> 99.9 %", "100.0 %"),
+        *("0.0 %", "< 0.1 %", "0.1 %", "14.6 %", "99.9 %", "> 99.9 %", "100.0 %")
     ]
 
 
@@ -42,14 +42,13 @@ def test_counts_and_sizes() -> None:
     assert [text.rounded_count(count) for count in counts] == ["12,345", "22.7 million", "1.1 billion"]
     sizes = (999, 1_000, 999_499, 999_500, 90_900_000, 999_500_000, 2e12)
     assert [text.in_bytes(size) for size in sizes] == [
-        *("999 bytes", "1 kB", "999 kB", "1 MB", "91 MB", "1 GB", "2,000 GB"),
+        *("999 bytes", "1 kB", "999 kB", "1 MB", "91 MB", "1 GB", "2,000 GB")
     ]
     assert [text.in_bytes(size, 1) for size in sizes[2:5]] == ["999 kB", "1.0 MB", "90.9 MB"]
 
 
 @pytest.mark.parametrize(
-    ("parts", "expected"),
-    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+    ("parts", "expected"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_words_are_joined_with_commas_and_and(parts: list[str], expected: str) -> None:
     assert text.joined(parts) == expected
@@ -77,7 +76,7 @@ def test_small_numbers_are_written_with_powers_of_ten(number: float, written: st
 
 def test_only_right_to_left_words_are_isolated() -> None:
     assert [text.isolated(word) for word in ("dog", "12", "Ж", "##ף", "مرحبا")] == [
-        *("dog", "12", "Ж", "\u2068##ף\u2069", "\u2068مرحبا\u2069"),
+        *("dog", "12", "Ж", "\u2068##ף\u2069", "\u2068مرحبا\u2069")
     ]
 
 

@@ -101,15 +101,15 @@ def same(one: Trace, other: Trace) -> bool:
 @given(st.integers(0, 2**32 - 1), TEXTS, st.booleans())
 def test_a_saved_trace_is_loaded_unchanged(seed: int, text: str, with_more: bool) -> None:
     trace = random_trace(seed, text, with_more)
-    again = from_bytes(to_bytes(trace))
-    assert same(again, trace)
-    assert to_bytes(again) == to_bytes(trace)
-    assert not same(again, random_trace(seed + 1, text, with_more))
+    loaded = from_bytes(to_bytes(trace))
+    assert same(loaded, trace)
+    assert to_bytes(loaded) == to_bytes(trace)
+    assert not same(loaded, random_trace(seed + 1, text, with_more))
 
 
 def test_a_loaded_trace_can_be_pickled() -> None:
-    again: Trace = pickle.loads(pickle.dumps(from_bytes(to_bytes(random_trace(1)))))  # noqa: S301 - our own data
-    assert same(again, random_trace(1))
+    unpickled: Trace = pickle.loads(pickle.dumps(from_bytes(to_bytes(random_trace(1)))))  # noqa: S301 - our own data
+    assert same(unpickled, random_trace(1))
 
 
 def test_sinks_are_saved() -> None:
@@ -117,9 +117,9 @@ def test_sinks_are_saved() -> None:
     sinks = np.array([-1.5, 0.25], np.float32)
     with_sinks = replace(trace, blocks=tuple(replace(block, sinks=sinks) for block in trace.blocks))
     assert same(from_bytes(to_bytes(with_sinks)), with_sinks)
-    for wrong in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
+    for invalid in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
         with pytest.raises(InvalidTrace, match="sinks"):
-            replace(trace.blocks[0], sinks=wrong)
+            replace(trace.blocks[0], sinks=invalid)
 
 
 def test_a_shared_mask_is_saved_once_and_shared_after_loading() -> None:
@@ -128,9 +128,9 @@ def test_a_shared_mask_is_saved_once_and_shared_after_loading() -> None:
     unshared = len(to_bytes(replace(trace, blocks=(one, trace.blocks[1]))))
     content = to_bytes(replace(trace, blocks=(one, other)))
     assert unshared - len(content) > one.mask.nbytes
-    again = from_bytes(content)
-    assert same(again, replace(trace, blocks=(one, other)))
-    assert again.blocks[0].mask is again.blocks[1].mask
+    loaded = from_bytes(content)
+    assert same(loaded, replace(trace, blocks=(one, other)))
+    assert loaded.blocks[0].mask is loaded.blocks[1].mask
 
 
 def test_no_ending_is_added_to_the_path(tmp_path: Path) -> None:
@@ -249,9 +249,9 @@ def test_arrays_that_differ_from_the_header_are_refused() -> None:
         np.zeros((), dtype=np.float32),
     ):
         assert_refused(with_array("encoder-1.query", array), "damaged|has shape|dimensions")
-    for wrong in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
+    for content in (MEMBERS["encoder-1.query.npy"][:-1], MEMBERS["encoder-1.query.npy"] + b"0"):
         assert_refused(
-            zipped(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is not an array"
+            zipped(MEMBERS | {"encoder-1.query.npy": content}), "encoder-1.query.npy is not an array"
         )
 
 
@@ -316,10 +316,10 @@ def test_compressed_arrays_are_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_additional_or_duplicate_entries_are_refused() -> None:
-    for more in ("../../etc/passwd", "encoder-1.values.npy", "encoder-1.query.npy"):
+    for name in ("../../etc/passwd", "encoder-1.values.npy", "encoder-1.query.npy"):
         file = io.BytesIO(to_bytes(random_trace(6)))
         with zipfile.ZipFile(file, "a") as archive:
-            archive.writestr(more, MEMBERS["encoder-1.query.npy"])
+            archive.writestr(name, MEMBERS["encoder-1.query.npy"])
         assert_refused(file.getvalue(), "its arrays differ from those in its header|the same name")
 
 

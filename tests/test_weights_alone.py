@@ -48,9 +48,9 @@ def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
-    again = Trace.load(tmp_path / "alone.npz")
-    assert again.blocks[1].weights_alone
-    assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
+    loaded = Trace.load(tmp_path / "alone.npz")
+    assert loaded.blocks[1].weights_alone
+    assert np.array_equal(loaded.stack("encoder"), trace.stack("encoder"))
     table = attnviz.links_table(trace)
     assert len(table) == 2 * 3 * 5 * 5
     assert repr(attnviz.show(random_weights(2, 3, 5, 5), WORDS, head=2)) == (
@@ -62,9 +62,9 @@ def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
     trace = attnviz.trace("The dog slept.")
     for what in ("all", "attention"):
         trace.save(tmp_path / what, what=what)
-    again = Trace.load(tmp_path / "attention")
-    assert (again.text, again.tokens) == (trace.text, trace.tokens)
-    for one, other in zip(again.blocks, trace.blocks, strict=True):
+    loaded = Trace.load(tmp_path / "attention")
+    assert (loaded.text, loaded.tokens) == (trace.text, trace.tokens)
+    for one, other in zip(loaded.blocks, trace.blocks, strict=True):
         assert one.projection is None
         assert np.array_equal(one.scores, other.scores)
         assert np.array_equal(one.output, other.output)

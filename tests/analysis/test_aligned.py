@@ -3,14 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.aligned import (
-    Place,
-    Word,
-    align,
-    aligned_sentences,
-    place_labels,
-    place_weights,
-)
+from attnviz.analysis.aligned import Place, Word, align, aligned_sentences, place_labels, place_weights
 from attnviz.errors import AttnvizError
 from tests.analysis.texts import shown
 
@@ -85,8 +78,8 @@ def test_labels_name_both_texts() -> None:
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
     assert [group.number for group in groups] == [1, 2, 3, 4]
     assert groups[3].title == 'only in the second: token 4: "y", character 7'
-    back = aligned_sentences(second, first)
-    assert [group.label for group in place_labels(back, second.groups, first.groups)] == [
+    reverse = aligned_sentences(second, first)
+    assert [group.label for group in place_labels(reverse, second.groups, first.groups)] == [
         *("A", "x → b", "c", "− y")
     ]
 
@@ -104,7 +97,7 @@ def test_labels_name_both_texts() -> None:
 )
 def test_texts_with_too_few_common_words_are_refused(first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):
-        with pytest.raises(AttnvizError, match="share most of their words"):
+        with pytest.raises(AttnvizError, match="share at least half of their words"):
             aligned_sentences(shown(one), shown(other))
 
 

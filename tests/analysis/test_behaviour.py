@@ -60,16 +60,14 @@ def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
         ("separator", np.full(SIZE, SIZE - 1), 0.3),
     ],
 )
-def test_head_with_one_behaviour_is_found_only_for_it(
-    name: str, target: NDArray[np.int64], share: float
-) -> None:
+def test_head_with_one_behaviour_has_only_it(name: str, target: NDArray[np.int64], share: float) -> None:
     assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
 def test_hiding_special_tokens_does_not_change_scores(tired: Trace) -> None:
-    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
-    visible = behaviours(weights, DisplayTokens(own, tired.text))
-    hidden = behaviours(weights, DisplayTokens(own, tired.text, hide_special=True))
+    weights, tokens = tired.stack("encoder"), tired.blocks[0].query_tokens
+    visible = behaviours(weights, DisplayTokens(tokens, tired.text))
+    hidden = behaviours(weights, DisplayTokens(tokens, tired.text, hide_special=True))
     for one, other in zip(visible, hidden, strict=True):
         assert np.array_equal(one.score, other.score)
         assert one.sentence == other.sentence
@@ -143,9 +141,10 @@ def test_heads_that_attend_to_the_other_sentence_are_found() -> None:
     found = by_name(behaviours(one_head(towards(across, 0.8)), shown))["other sentence"]
     assert found.found[0, 0]
     # Each of the 12 other keys has 0.2 / 12; without special tokens, the sentences have 6 and 5 tokens.
-    rest = 0.2 / 12
+    remaining = 0.2 / 12
     expected = np.array(
-        [(0.8 + 4 * rest) / (0.8 + 10 * rest)] * 6 + [(0.8 + 5 * rest) / (0.8 + 10 * rest)] * 5
+        [(0.8 + 4 * remaining) / (0.8 + 10 * remaining)] * 6
+        + [(0.8 + 5 * remaining) / (0.8 + 10 * remaining)] * 5
     )
     assert found.score[0, 0] == pytest.approx(expected.mean(), rel=1e-5)
     assert "other sentence" not in satisfied(towards(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)

@@ -43,6 +43,6 @@ def test_word_of_only_one_sentence_is_a_gap() -> None:
     gap = -np.inf
     assert labels(changed.queries) == labels(changed.keys) == ["a", "+ very", "b"]
     assert changed.values.tolist() == [[0.25, gap, -0.5], [gap, gap, gap], [-0.25, gap, -0.25]]
-    back = change(second, [shown("a very b")], first, [shown("a b")])
-    assert labels(back.queries) == ["a", "− very", "b"]
-    np.testing.assert_array_equal(back.values[[0, 0, 2, 2], [0, 2, 0, 2]], [-0.25, 0.5, 0.25, 0.25])
+    reverse = change(second, [shown("a very b")], first, [shown("a b")])
+    assert labels(reverse.queries) == ["a", "− very", "b"]
+    np.testing.assert_array_equal(reverse.values[[0, 0, 2, 2], [0, 2, 0, 2]], [-0.25, 0.5, 0.25, 0.25])

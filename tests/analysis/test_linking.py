@@ -60,12 +60,7 @@ def test_each_pair_is_listed_once_with_its_strongest_head() -> None:
     links = strongest(
         [block_with_weights("encoder", 0, FIRST), block_with_weights("encoder", 3, SECOND)], maximum=4
     )
-    assert rounded(links) == [
-        (0, 1, 0, 0, 0.9),
-        (2, 0, 3, 1, 0.9),
-        (1, 2, 3, 0, 0.7),
-        (0, 2, 3, 1, 0.5),
-    ]
+    assert rounded(links) == [(0, 1, 0, 0, 0.9), (2, 0, 3, 1, 0.9), (1, 2, 3, 0, 0.7), (0, 2, 3, 1, 0.5)]
 
 
 def test_special_tokens_are_excluded() -> None:

@@ -4,14 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attnviz.analysis.picture import (
-    Kind,
-    Levels,
-    Scale,
-    diverging,
-    sequential,
-    thumbnails,
-)
+from attnviz.analysis.picture import Kind, Levels, Scale, diverging, sequential, thumbnails
 from attnviz.trace import Floats
 
 SHAPE = (2, 3, 5, 7)
@@ -22,16 +15,16 @@ levels_strategy = arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 2
 
 def test_levels_of_weights_and_changes() -> None:
     weights = np.array([[[0, 0.25, 1.0]], [[0, 0.0625, 0.25]]], dtype=np.float32)
-    shared, own = sequential(weights), sequential(weights, "per head")
+    shared, per_head = sequential(weights), sequential(weights, "per head")
     assert shared.levels.tolist() == [[[0, 127, 254]], [[0, 64, 127]]]  # 254·√0.0625 = 63.5, rounded up
-    assert own.levels.tolist() == [[[0, 127, 254]], [[0, 127, 254]]]
-    assert (shared.high.tolist(), own.high.tolist()) == ([1, 1], [1, 0.25])
+    assert per_head.levels.tolist() == [[[0, 127, 254]], [[0, 127, 254]]]
+    assert (shared.high.tolist(), per_head.high.tolist()) == ([1, 1], [1, 0.25])
     changes = np.array([[[0, -0.5, 0.25]], [[0, -1.0, 0.5]]], dtype=np.float32)
-    shared, own = diverging(changes), diverging(changes, "per head")
+    shared, per_head = diverging(changes), diverging(changes, "per head")
     # 127 − 127·√0.5 = 37.2, 127 + 127·√0.25 = 190.5, 127 + 127·√0.5 = 216.8
     assert shared.levels.tolist() == [[[127, 37, 191]], [[127, 0, 217]]]
-    assert own.levels.tolist() == [[[127, 0, 217]], [[127, 0, 217]]]
-    assert (shared.high.tolist(), own.high.tolist()) == ([1, 1], [0.5, 1])
+    assert per_head.levels.tolist() == [[[127, 0, 217]], [[127, 0, 217]]]
+    assert (shared.high.tolist(), per_head.high.tolist()) == ([1, 1], [0.5, 1])
     ends = diverging(changes, end=0.25)  # larger values are clipped
     assert ends.levels.tolist() == [[[127, 0, 254]], [[127, 0, 254]]]
     assert ends.high.tolist() == [0.25, 0.25]

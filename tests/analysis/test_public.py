@@ -58,9 +58,7 @@ OF_ARRAYS: list[Callable[[Any], Any]] = [
         (np.nan, r"\[.*1, 3\] contains numbers that are not finite"),
     ],
 )
-def test_rows_that_are_not_weights_are_refused(
-    compute: Callable[[Any], Any], number: float, message: str
-) -> None:
+def test_invalid_weights_are_refused(compute: Callable[[Any], Any], number: float, message: str) -> None:
     weights = WEIGHTS.copy()
     weights[0, 1, 3, 2] = number
     weights[0, 1, 0, 0] += 0.01  # a rounding error is accepted

@@ -23,13 +23,7 @@ def test_rollout_of_three_tokens() -> None:
     # The means over heads: [1/2 1/2 0], [0 1 0], [1/4 0 3/4] and [0 0 1], [1/2 0 1/2], [0 1/2 1/2].
     below = np.array([[3 / 4, 1 / 4, 0], [0, 1, 0], [1 / 8, 0, 7 / 8]])
     above = np.array([[1 / 2, 0, 1 / 2], [1 / 4, 1 / 2, 1 / 4], [0, 1 / 4, 3 / 4]])
-    product = np.array(
-        [
-            [7 / 16, 1 / 8, 7 / 16],
-            [7 / 32, 9 / 16, 7 / 32],
-            [3 / 32, 1 / 4, 21 / 32],
-        ]
-    )
+    product = np.array([[7 / 16, 1 / 8, 7 / 16], [7 / 32, 9 / 16, 7 / 32], [3 / 32, 1 / 4, 21 / 32]])
     np.testing.assert_allclose(with_residual(weights), np.stack([below, above]), atol=1e-7)
     np.testing.assert_allclose(rollout(weights), np.stack([below, product]), atol=1e-7)
 

@@ -40,7 +40,7 @@ def test_cap_is_a_separate_stage() -> None:
 def test_sinks_are_a_separate_stage() -> None:
     block = make_block(TOKENS, causal=True, sinks=(-1.0, 0.5, 3.0))
     assert [stage.name for stage in stages(block)] == [
-        *("dot product", "scaled", "masked", "above the sink", "weights"),
+        *("dot product", "scaled", "masked", "above the sink", "weights")
     ]
     above = np.exp(at_stage(block, "above the sink").astype(np.float64))
     np.testing.assert_allclose(above / (1 + above.sum(-1, keepdims=True)), block.weights, atol=1e-6)

@@ -32,9 +32,9 @@ def _run_app_py_first() -> Iterator[None]:
     begin = PagesManager.__init__
 
     @wraps(begin)
-    def begin_with_app_py(self: PagesManager, *arguments: Any, **more: Any) -> None:
+    def begin_with_app_py(self: PagesManager, *arguments: Any, **keywords: Any) -> None:
         PagesManager.uses_pages_directory = False
-        begin(self, *arguments, **more)
+        begin(self, *arguments, **keywords)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PagesManager, "__init__", begin_with_app_py)

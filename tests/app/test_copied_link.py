@@ -108,7 +108,7 @@ def other_value(name: str, control: Any) -> object:
         for page, link in LINKS
     ],
 )
-def test_choices_that_change_a_picture_are_in_the_link(
+def test_choices_of_a_picture_are_in_the_link(
     page: str, link: dict[str, str], opened: Callable[[str], str]
 ) -> None:
     if page == "images":

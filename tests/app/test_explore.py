@@ -58,7 +58,7 @@ def test_arithmetic_and_ranking_have_the_numbers_of_the_trace() -> None:
 
 def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
     """In the first row of head 1-3, less than 0.1 % of the weight remains, of which "cross" has 62 %."""
-    own = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
+    expected = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
     view = View(
         lookup.entry("minilm"),
         "encoder",
@@ -70,10 +70,10 @@ def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
         merge=False,
     )
     assert views.values(view)[0, 2, 0].max() > 0.6
-    assert views.left(view)[0, 2, 0] == pytest.approx(own[0].sum(), rel=1e-4)
-    assert own[0].sum() < 0.001
+    assert views.left(view)[0, 2, 0] == pytest.approx(expected[0].sum(), rel=1e-4)
+    assert expected[0].sum() < 0.001
     levels = views.drawn(view).levels[0, 2]
-    np.testing.assert_allclose(levels[0], 254 * np.sqrt(own[0]), atol=0.51)
+    np.testing.assert_allclose(levels[0], 254 * np.sqrt(expected[0]), atol=0.51)
     assert levels[1].max() > 250
     other = ModelInput(OPENING.other)
     change = replace(view, changed=other)
@@ -86,8 +86,7 @@ def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "examples"),
-    [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)],
+    ("model", "examples"), [("minilm", EXAMPLES), ("translator", TRANSLATED), ("storyteller", STORIES)]
 )
 def test_every_example_opens_with_its_query(model: str, examples: tuple[Example, ...]) -> None:
     app = visit("explore", model=model)

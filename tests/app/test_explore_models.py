@@ -43,9 +43,9 @@ ENGLISH = "The dog did not cross the road ."
 TOGETHER = "Read together with"
 
 
-def view(model: str, model_input: ModelInput, kind: Any = "decoder", **more: str) -> View:
+def view(model: str, model_input: ModelInput, kind: Any = "decoder", **options: str) -> View:
     return View(
-        lookup.entry(model), kind, model_input, None, "weights", "shared", hide=False, merge=False, **more
+        lookup.entry(model), kind, model_input, None, "weights", "shared", hide=False, merge=False, **options
     )
 
 
@@ -113,8 +113,8 @@ def test_layers_without_attention_weights_are_named(opened: Open) -> None:
     assert "No attention weights in layers 1, 3 and 5: recurrent (Mamba 2)." in page_text(app)
     assert head["layer"] == 2
     read = view(model, ModelInput(PROMPT))
-    own = attnviz.trace(PROMPT, model).stack("decoder")
-    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], own)
+    original = attnviz.trace(PROMPT, model).stack("decoder")
+    assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], original)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(open_page(page, model=model, text=PROMPT, layer="3"))
 
@@ -233,9 +233,7 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
 
 
 @pytest.mark.usefixtures("long")
-def test_lines_of_a_long_text_are_around_the_selected_token(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_a_long_text_surround_the_token(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "AROUND", 1)
     monkeypatch.setattr(long_head, "TOP", 2)
     model, text = opened("gpt2"), "red dog " * 6
@@ -251,7 +249,7 @@ def test_lines_of_a_long_text_are_around_the_selected_token(
 
 
 @pytest.mark.usefixtures("long")
-def test_smaller_limit_applies_to_generation_and_remote_visitors(
+def test_limit_applies_to_generation_and_remote_visitors(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")

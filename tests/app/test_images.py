@@ -160,9 +160,7 @@ def test_model_for_images_and_text_opens_here_and_its_link_asks_for_the_image(
     assert "patch" not in warnings(app)
 
 
-def test_model_with_cross_attention_shows_the_patches_each_word_attends_to(
-    opened: Callable[[str], str],
-) -> None:
+def test_cross_attention_shows_the_patches_each_word_attends_to(opened: Callable[[str], str]) -> None:
     folder = opened("trocr")
     trace = loading.trace(folder, ModelInput("", images=(Image.fromarray(sample("boat")),)))
     cross = trace.block("cross", 1)

@@ -77,10 +77,7 @@ PROBLEM = "Shorten *it*."
     ],
 )
 def test_each_state_has_its_bar_and_button(
-    latest: Progress[str] | None,
-    state: dict[str, Any],
-    expected: tuple[int, str] | None,
-    button: str | None,
+    latest: Progress[str] | None, state: dict[str, Any], expected: tuple[int, str] | None, button: str | None
 ) -> None:
     job = FakeJob(latest, **state)
     app = show(job)

@@ -80,9 +80,7 @@ def test_model_is_inspected_opened_and_explored(saved: Path) -> None:
         ("word " * 400, "1,999 characters; at most 1,000"),
     ],
 )
-def test_model_that_cannot_be_opened_is_refused_and_its_name_kept(
-    saved: Path, name: str, message: str
-) -> None:
+def test_refused_model_is_reported_and_its_name_kept(saved: Path, name: str, message: str) -> None:
     typed = name if name.startswith("word") else str(saved / name)
     app = inspect(typed)
     [error] = app.error

@@ -13,9 +13,7 @@ from tests.browser.server import Server
 from tests.browser.visit import Faults, eventually
 
 
-def test_page_and_copied_link_work_by_host_name_without_https(
-    page: Page, server: Server, faults: Faults
-) -> None:
+def test_page_and_copied_link_work_without_https(page: Page, server: Server, faults: Faults) -> None:
     address = server.url.replace("127.0.0.1", chromium.CLASSROOM)
     faults.hosts.add(urlsplit(address).netloc)
     pupil = Explore(page, address)
@@ -71,8 +69,8 @@ def assert_shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], 
 @pytest.mark.parametrize("text", [MARKED, f"{LETTERS} {CODE}"], ids=["marked", "letters and code"])
 def test_a_hostile_text_is_shown_as_typed(explore: Explore, text: str) -> None:
     explore.open(text="harmless words", layer=3, head=7, hide="false")
-    made = explore.page.get_by_role("main").locator(PLACES)
-    usual = made.count()
+    places = explore.page.get_by_role("main").locator(PLACES)
+    usual = places.count()
     explore.type("Sentence", text)
     read = reference_bert.tokenizer()(text, return_offsets_mapping=True)
     pieces = zip(read.tokens(), read["offset_mapping"], strict=True)
@@ -81,5 +79,5 @@ def test_a_hostile_text_is_shown_as_typed(explore: Explore, text: str) -> None:
     explore.queries.nth(query).click()
     explore.page.mouse.move(0, 0)
     assert_shown_as_typed(explore, text, tokens, query)
-    assert made.count() == usual
+    assert places.count() == usual
     assert "head=7" in explore.page.url

@@ -40,9 +40,7 @@ def test_every_page_is_accessible_and_contacts_no_other_host(
         assert not violations, (name, violations)
 
 
-def test_the_gallery_draws_its_examples_in_the_site_s_theme(
-    site: str, context: BrowserContext, faults: Faults
-) -> None:
+def test_the_gallery_uses_the_theme_of_the_site(site: str, context: BrowserContext, faults: Faults) -> None:
     faults.hosts.add(site)
     page = context.new_page()
     page.goto(f"http://{site}/gallery.html")

@@ -8,12 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import (
-    assert_accessible,
-    type_into,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, type_into, visit, wait_idle
 
 SECOND = "It was too tired."
 
@@ -61,8 +56,8 @@ CHECKED_ELSEWHERE = {
 
 
 def test_every_page_is_checked() -> None:
-    seen = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | CHECKED_ELSEWHERE
+    visited = {urlsplit(link).path or "explore" for link, *_ in VIEWS.values()}
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == visited | CHECKED_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", VIEWS)

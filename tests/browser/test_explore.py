@@ -6,18 +6,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect
 
-from tests.browser.explore import (
-    Explore,
-)
-from tests.browser.visit import (
-    PHONE,
-    assert_link_reproduces,
-    axe,
-    fits,
-    inspect_and_open,
-    visit,
-    wait_idle,
-)
+from tests.browser.explore import Explore
+from tests.browser.visit import PHONE, assert_link_reproduces, axe, fits, inspect_and_open, visit, wait_idle
 from tests.capture.tiny import tiny
 
 

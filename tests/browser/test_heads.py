@@ -120,9 +120,7 @@ def point(page: Page, picture: int, row: int, column: int, size: int, click: boo
     (cells.click if click else cells.hover)(position=position)
 
 
-def test_compare_shows_both_sentences_and_their_difference(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
+def test_compare_shows_two_sentences_and_their_difference(page: Page, server: Server, tmp_path: Path) -> None:
     open_page(page, server, "compare")
     point(page, 2, IT, DOG, size=15)
     expect(page.locator("p.words").nth(2)).to_have_text(re.compile(r"^it → dog −\d+\.\d points$"))

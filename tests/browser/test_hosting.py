@@ -53,9 +53,7 @@ def test_links_and_rooms_work_below_a_path(visitor: Page, tmp_path: Path) -> Non
         assert server.tracebacks() == []
 
 
-def test_allowed_site_may_embed_the_app(
-    visitor: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_allowed_site_can_embed_app(visitor: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with platform() as site:
         monkeypatch.setenv("ATTNVIZ_FRAME_ANCESTORS", site)
         with running(tmp_path) as server:

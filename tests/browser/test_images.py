@@ -10,15 +10,7 @@ from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import QUESTIONS
 from attnviz.trained.shapes import figures
 from tests.browser.server import Server
-from tests.browser.visit import (
-    assert_accessible,
-    axe,
-    fits,
-    open_model,
-    open_page,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, axe, fits, open_model, open_page, visit, wait_idle
 from tests.capture.tiny import tiny
 
 HEAD = figures.stored().by_shape.head

@@ -22,13 +22,7 @@ from attnviz.text import head_name
 from attnviz.trained.snapshots import stored
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
-from tests.browser.visit import (
-    assert_accessible,
-    box_of,
-    open_page,
-    press,
-    wait_idle,
-)
+from tests.browser.visit import assert_accessible, box_of, open_page, press, wait_idle
 
 TIRED = "The dog did not cross the road as it was too tired."
 STORY = STORIES["repeated_word"]

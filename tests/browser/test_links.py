@@ -9,9 +9,7 @@ from tests.browser.server import Server
 from tests.browser.visit import assert_link_reproduces, menu, type_into, visit, wait_idle
 
 
-def test_link_reproduces_a_view_made_by_clicking(
-    explore: Explore,
-) -> None:
+def test_link_reproduces_a_view_made_by_clicking(explore: Explore) -> None:
     page = explore.page
     explore.open(query="13 too", key="3 dog")
     explore.type("Sentence", "Naïve tokenization & un#believable 100% + “quotes”? Ünïcödé 🙂 = yes/no.")

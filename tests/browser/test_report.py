@@ -66,12 +66,12 @@ def test_keyboard_selects_heads_and_the_url_keeps_them(open_file: Open) -> None:
     page.keyboard.press("Enter")
     link = "#text=1&kind=cross&layer=2&query=3&key=none&view=lines&head=2&hide=1"
     assert page.evaluate("location.hash") == link
-    again = open_file(report(translator()), link)
-    expect(head_title(again)).to_have_text("Cross-attention · Layer 2 · Head 2")
-    expect(again.locator(".queries button.pinned")).to_have_text("chien")
-    expect(again.locator(".queries button")).to_have_text(TARGET.split())
-    expect(again.locator(".keys button .label")).to_have_text(TEXT.split())
-    expect(again.locator(".words")).to_contain_text("chien attends to")
+    reopened = open_file(report(translator()), link)
+    expect(head_title(reopened)).to_have_text("Cross-attention · Layer 2 · Head 2")
+    expect(reopened.locator(".queries button.pinned")).to_have_text("chien")
+    expect(reopened.locator(".queries button")).to_have_text(TARGET.split())
+    expect(reopened.locator(".keys button .label")).to_have_text(TEXT.split())
+    expect(reopened.locator(".words")).to_contain_text("chien attends to")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,11 @@ PINCH = """cells => {
 }"""
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_long_text_zooms_from_blocks_to_weights(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch, whole: bool
-) -> None:
+@pytest.mark.parametrize("zoomed_out", [True, False])
+def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, zoomed_out: bool) -> None:
     """The file has all weights of a text of 300 tokens, or the 32 largest of each token."""
     trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
-    if not whole:
+    if not zoomed_out:
         monkeypatch.setattr(notebook, "MAX_WEIGHTS", 1000)
     page = open_file(notebook.show(trace, head=1, view="matrix").page)
     weights, words = trace.block().weights[1], page.locator("p.words")
@@ -150,7 +148,7 @@ def test_long_text_zooms_from_blocks_to_weights(
     order = np.argsort(-weights[0])
     for key in range(3):
         text = f"{percent_number(float(weights[0, key]))} %"
-        if not whole and key not in order[:32]:
+        if not zoomed_out and key not in order[:32]:
             text = f"at most {percent_number(float(weights[0, order[31]]))} %"
         expect(words).to_contain_text(text)
         page.keyboard.press("ArrowRight")

@@ -93,9 +93,11 @@ def test_lesson_in_a_room(browser: Browser, tmp_path: Path) -> None:
         assert server.tracebacks() == []
         server.process.kill()
         server.process.wait()
-        again = stack.enter_context(running(folder(tmp_path, "second"), port=urlsplit(server.url).port or 0))
+        second_server = stack.enter_context(
+            running(folder(tmp_path, "second"), port=urlsplit(server.url).port or 0)
+        )
         reconnect(lesson)
-        assert again.tracebacks() == []
+        assert second_server.tracebacks() == []
 
 
 def folder(parent: Path, name: str) -> Path:

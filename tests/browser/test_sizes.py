@@ -40,9 +40,7 @@ def large_text_browser(browser: Browser) -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("name", ["explore", "weighted_average"])
-def test_page_follows_the_text_size_of_the_browser(
-    large_text_browser: Browser, server: Server, name: str
-) -> None:
+def test_page_uses_the_browser_text_size(large_text_browser: Browser, server: Server, name: str) -> None:
     page = large_text_browser.new_page(viewport=DESKTOP, reduced_motion="reduce")
     page.add_init_script("window.lastInput = 0")
     page.goto(f"{server.url}/{name}")

@@ -8,15 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.lessons.contents import LESSONS, Lesson
 from tests.browser.server import Server
-from tests.browser.visit import (
-    PROJECTOR,
-    axe,
-    leading,
-    menu,
-    press,
-    visit,
-    wait_idle,
-)
+from tests.browser.visit import PROJECTOR, axe, leading, menu, press, visit, wait_idle
 
 MIN_FONT_SIZE = 24  # in pixels, readable from a distance
 SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
@@ -65,9 +57,7 @@ def page_name(page: Page) -> str:
 
 
 @pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
-def test_remote_steps_through_lessons_in_large_type(
-    page: Page, server: Server, lessons: Sequence[Lesson]
-) -> None:
+def test_remote_steps_through_large_lessons(page: Page, server: Server, lessons: Sequence[Lesson]) -> None:
     """In a room, since the room bar reduces the space."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):

@@ -27,8 +27,8 @@ _TAKE_PICTURE = """
 def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: Any) -> dict[str, Any]:
     facts = [f"fact {at}" for at in range(layers * heads)]
     selected = {"layer": 2, "heads": [4]}
-    whole = {"pixels": pixels, "layers": layers, "heads": heads, "selected": selected, "facts": facts}
-    return {**whole, "dim": [], "kind": "sequential", **changes}
+    complete = {"pixels": pixels, "layers": layers, "heads": heads, "selected": selected, "facts": facts}
+    return {**complete, "dim": [], "kind": "sequential", **changes}
 
 
 def flat_pictures(size: int = 3) -> Any:
@@ -84,10 +84,10 @@ def test_pictures_look_like_their_thumbnails(widgets: Widgets) -> None:
     for size, kind, masked in product(((47, 61), (37, 29), (128, 128)), kinds, masks):
         levels = random_levels((LAYERS * HEADS, *size), masked)
         small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])
-        whole = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
+        complete = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
         widgets.mount("atlas", message(small, kind=kind, dim=[3, 8]))
         expected = widgets.page.evaluate(_TAKE_PICTURE)
-        widgets.show("atlas", message(whole, kind=kind, dim=[3, 8]))
+        widgets.show("atlas", message(complete, kind=kind, dim=[3, 8]))
         assert widgets.page.evaluate(_TAKE_PICTURE) == expected, (size, kind, masked)
 
 

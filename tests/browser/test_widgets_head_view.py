@@ -328,9 +328,7 @@ def test_lines_are_saved_with_tokens_numbers_and_caption(
     assert all(float(str(text.get("x"))) < width for text in svg.iter(f"{SVG}text"))
 
 
-def test_saved_matrix_has_one_shape_per_cell_and_hatches_masked_cells(
-    widgets: Widgets, tmp_path: Path
-) -> None:
+def test_saved_matrix_has_a_shape_per_cell_and_hatches_masked_cells(widgets: Widgets, tmp_path: Path) -> None:
     drawn = np.round(np.linspace(0, 254, 49)).astype(np.uint8).reshape(7, 7)
     drawn[0, 1:] = 255
     drawn = np.tile(drawn, (LAYERS * HEADS, 1, 1))

@@ -64,7 +64,7 @@ DRAW: dict[str, Draw] = {
 @pytest.mark.parametrize(
     ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["wide light", "narrow dark"]
 )
-def test_widgets_are_accessible_and_text_is_not_markup(
+def test_widgets_are_accessible_and_safe(
     widgets: Widgets, viewport: ViewportSize, colour_scheme: str
 ) -> None:
     page = widgets.page
@@ -77,14 +77,9 @@ def test_widgets_are_accessible_and_text_is_not_markup(
         assert all(isinstance(event, list) for event in alone.events()), name
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["lines", "matrix", *ON_PAGE],
-)
+@pytest.mark.parametrize("name", ["lines", "matrix", *ON_PAGE])
 @pytest.mark.parametrize("colour_scheme", ["dark"])
-def test_saved_picture_is_complete_light_and_safe_with_hostile_tokens(
-    widgets: Widgets, name: str, tmp_path: Path
-) -> None:
+def test_saved_picture_is_complete_light_and_escaped(widgets: Widgets, name: str, tmp_path: Path) -> None:
     DRAW[name](widgets, 700)
     file = save(widgets.page, "SVG", tmp_path)
     root = svg(file)

@@ -57,9 +57,7 @@ def test_array_of_another_dtype_is_refused() -> None:
         store.publish("k", {"weights": np.zeros(3)})
 
 
-def test_browser_keeps_two_latest_arrays_of_each_key_until_unmounted(
-    widgets: Widgets,
-) -> None:
+def test_browser_keeps_two_latest_arrays_of_each_key_until_unmounted(widgets: Widgets) -> None:
     names = [widgets.publish("a", {"x": np.full(3, n, np.uint8)}) for n in (1, 2, 3)]
     other = widgets.publish("b", {"x": np.full(3, 1, np.uint8)})
     assert stored_names(widgets) == [names[1], names[2], other]

@@ -61,8 +61,8 @@ def test_attention_gradients_equal_finite_differences(exact: Stack, monkeypatch:
     nudge = torch.zeros_like(weights)
     calls: list[int] = []
 
-    def nudged(query: Tensor, key: Tensor, value: Tensor, *more: Any) -> AttentionSteps:
-        steps = compute(query, key, value, *more)
+    def nudged(query: Tensor, key: Tensor, value: Tensor, *arguments: Any) -> AttentionSteps:
+        steps = compute(query, key, value, *arguments)
         calls.append(1)
         weights = steps.weights + nudge[len(calls) - 1]
         return steps._replace(weights=weights, output=weights @ value)
@@ -84,9 +84,7 @@ def test_attention_gradients_equal_finite_differences(exact: Stack, monkeypatch:
 
 
 @pytest.mark.parametrize(("family", "text", "place"), [("gpt2", SENTENCE, 5), ("bert", MASKED, 5)])
-def test_gradients_of_a_prediction_equal_finite_differences(
-    family: str, text: str, place: int, folder_of: FolderOf
-) -> None:
+def test_gradients_equal_finite_differences(family: str, text: str, place: int, folder_of: FolderOf) -> None:
     stack = stack_of(loading.load(str(folder_of(family))), text)
     target_token = expected(stack, place)
     assert target_token is not None
@@ -169,9 +167,7 @@ def test_mean_vector_occlusion_of_a_decoder_equals_transformers(folder_of: Folde
 
 
 @pytest.mark.parametrize(("family", "text", "place"), [("bert", MASKED, 5), ("gpt2", SENTENCE, 6)])
-def test_deletion_equals_transformers_without_the_token(
-    family: str, text: str, place: int, folder_of: FolderOf
-) -> None:
+def test_deletion_equals_removing_the_token(family: str, text: str, place: int, folder_of: FolderOf) -> None:
     stack = stack_of(loading.load(str(folder_of(family))), text)
     auto = AutoModelForMaskedLM if family == "bert" else AutoModelForCausalLM
     network: Any = auto.from_pretrained(folder_of(family))
@@ -195,9 +191,11 @@ def test_deletion_equals_transformers_without_the_token(
 
 
 def test_occlusion_of_our_bert_equals_that_of_transformers(minilm: Model) -> None:
-    published, own = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
+    published, reimplemented = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
     for method in published.ways:
-        one, other = (final_occlusion(stack, 9, None, method).cosine_change for stack in (published, own))
+        one, other = (
+            final_occlusion(stack, 9, None, method).cosine_change for stack in (published, reimplemented)
+        )
         np.testing.assert_allclose(one, other, atol=1e-5, err_msg=method)
 
 

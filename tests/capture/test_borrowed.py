@@ -57,9 +57,7 @@ def assert_same_weights(found: Trace, expected: Trace) -> None:
 
 
 @pytest.mark.parametrize("family", families("objects", TEXTS))
-def test_weights_of_an_object_equal_eager_and_the_object_is_unchanged(
-    folder_of: FolderOf, family: str
-) -> None:
+def test_weights_of_an_object_equal_eager_and_leave_it_unchanged(folder_of: FolderOf, family: str) -> None:
     network = reference_model(folder_of(family)).train()
     next(network.parameters()).grad = torch.ones_like(next(network.parameters()))
     before = state(network)
@@ -307,15 +305,13 @@ def test_batched_pairs_equal_single_ones(folder_of: FolderOf, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])
-def test_model_gets_the_token_type_ids_of_its_tokenizer(
-    network: Any, tokenizer: Any, names: list[str]
-) -> None:
+def test_model_gets_token_type_ids_of_its_tokenizer(network: Any, tokenizer: Any, names: list[str]) -> None:
     tokenizer.model_input_names = names
     with torch.inference_mode():
-        own = network(**tokenizer(*PAIR, return_tensors="pt"), output_attentions=True).attentions
+        expected = network(**tokenizer(*PAIR, return_tensors="pt"), output_attentions=True).attentions
     found = attnviz.trace(PAIR[0], network, second=PAIR[1], tokenizer=tokenizer)
     assert [token.sentence for token in found.tokens].count(1) > 1
-    for block, weights in zip(found.blocks, own, strict=True):
+    for block, weights in zip(found.blocks, expected, strict=True):
         assert np.array_equal(block.weights, weights[0].numpy())
 
 
@@ -340,8 +336,8 @@ def test_decoder_of_a_classifier_reads_the_text_again(family: str) -> None:
         "t5": {"d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0},
     }
     heads = {} if family == "t5" else {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
-    more = {**sizes["t5" if family == "t5" else "bart"], **heads, "d_model": 32, "vocab_size": 60}
-    config = AutoConfig.for_model(family, **more, eos_token_id=2, pad_token_id=1)
+    settings = {**sizes["t5" if family == "t5" else "bart"], **heads, "d_model": 32, "vocab_size": 60}
+    config = AutoConfig.for_model(family, **settings, eos_token_id=2, pad_token_id=1)
     build: Any = AutoModelForSequenceClassification.from_config  # untyped in transformers
     network = build(config, attn_implementation="eager").eval()
     ids = [5, 7, 9, 30, 2]

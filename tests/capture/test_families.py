@@ -57,12 +57,12 @@ def test_weights_equal_eager_bit_for_bit(folder_of: FolderOf, family: str) -> No
 def expected_mask(family: str, block: Block) -> Mask:
     """Return the expected mask [query, key]: causal in decoders, and local in some layers."""
     queries, keys = (np.arange(len(tokens)) for tokens in (block.query_tokens, block.key_tokens))
-    back = queries[:, None] - keys
+    distance = queries[:, None] - keys
     windows = {"mistral": [5, 5], "gemma2": [5, 99], "gpt_oss": [5, 99], "gpt_neo": [99, 5]}
     window = windows.get(family, [99] * 3)[block.layer]
-    mask: Mask = (back >= 0) & (back < window)
+    mask: Mask = (distance >= 0) & (distance < window)
     if block.kind != "decoder":
-        mask = np.abs(back) <= (3 if family == "modernbert" and block.layer % 2 else 99)
+        mask = np.abs(distance) <= (3 if family == "modernbert" and block.layer % 2 else 99)
     return mask
 
 
@@ -113,9 +113,7 @@ def test_weights_of_similar_families_equal_eager_bit_for_bit(folder_of: FolderOf
 
 
 @pytest.mark.parametrize("family", families("hybrid", HYBRID))
-def test_hybrid_models_keep_layer_numbers_and_name_layers_without_weights(
-    folder_of: FolderOf, tmp_path: Path, family: str
-) -> None:
+def test_hybrid_models_name_layers_without_weights(folder_of: FolderOf, tmp_path: Path, family: str) -> None:
     folder = folder_of(family)
     traces = [
         cached_trace(folder),
@@ -183,8 +181,8 @@ def test_falcon_with_alibi_is_refused_since_implementations_differ() -> None:
     for implementation in ("eager", "sdpa"):
         torch.manual_seed(2)
         sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
-        more = {"alibi": True, "initializer_range": 0.5}
-        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **more)
+        settings = {"alibi": True, "initializer_range": 0.5}
+        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **settings)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # once they agree, it can be supported
@@ -308,9 +306,7 @@ def test_missing_record_is_reported(folder_of: FolderOf, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
-def test_model_with_unsupported_attention_gives_only_weights(
-    folder_of: FolderOf, tmp_path: Path, family: str
-) -> None:
+def test_unsupported_attention_gives_only_weights(folder_of: FolderOf, tmp_path: Path, family: str) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
     untrained(family, auto, **sizes).save_pretrained(tmp_path)
@@ -320,8 +316,8 @@ def test_model_with_unsupported_attention_gives_only_weights(
         trace = attnviz.trace(SENTENCE, tmp_path)
     ids = torch.tensor([[token.id for token in trace.tokens]])
     with torch.inference_mode():
-        own: Any = auto.from_pretrained(tmp_path, attn_implementation="eager")
-        expected = own.eval()(ids, output_attentions=True).attentions
+        network: Any = auto.from_pretrained(tmp_path, attn_implementation="eager")
+        expected = network.eval()(ids, output_attentions=True).attentions
     for block, weights in zip(trace.blocks, expected, strict=True):
         assert np.array_equal(block.weights, weights[0])
         assert block.weights_alone
@@ -360,7 +356,7 @@ def test_weights_alone_equal_eager(folder_of: FolderOf, family: str, monkeypatch
             call()
 
 
-def test_model_that_does_not_return_weights_either_is_refused(
+def test_model_that_returns_no_weights_is_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", refuse)
@@ -471,10 +467,7 @@ def legacy_bert(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize(("family", "change"), [("gpt2", legacy_gpt2), ("bert", legacy_bert)])
 def test_legacy_files_are_read(
-    folder_of: FolderOf,
-    tmp_path: Path,
-    family: str,
-    change: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+    folder_of: FolderOf, tmp_path: Path, family: str, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]
 ) -> None:
     folder = save_changed(folder_of(family), tmp_path / family, change)
     for one, other in zip(cached_trace(folder).blocks, cached_trace(folder_of(family)).blocks, strict=True):

@@ -197,9 +197,7 @@ SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
 
 
 @given(scores=SCORES, temperature=st.floats(0.1, 5), top_k=st.integers(0, 20), top_p=st.floats(0.01, 1))
-def test_filters_equal_those_of_transformers(
-    scores: Tensor, temperature: float, top_k: int, top_p: float
-) -> None:
+def test_filters_equal_transformers(scores: Tensor, temperature: float, top_k: int, top_p: float) -> None:
     filters: list[Any] = [TemperatureLogitsWarper(temperature)]
     filters += [TopKLogitsWarper(top_k)] if top_k else []
     filters += [TopPLogitsWarper(top_p)] if top_p < 1 else []

@@ -100,8 +100,8 @@ def test_dtype_argument_equals_the_suffix_of_the_name(stored: Path) -> None:
         found = attnviz.trace(SENTENCE, stored, dtype=dtype, device="cpu")
         assert found.model == expected.model
         assert np.array_equal(found.stack(), expected.stack())
-    [many] = attnviz.trace_many([SENTENCE], stored, dtype="bfloat16")
-    assert np.array_equal(many.stack(), expected.stack())
+    [batched] = attnviz.trace_many([SENTENCE], stored, dtype="bfloat16")
+    assert np.array_equal(batched.stack(), expected.stack())
     assert attnviz.predictions(SENTENCE, stored, dtype="bfloat16") == attnviz.predictions(
         SENTENCE, f"{stored}#bfloat16"
     )

@@ -37,9 +37,7 @@ def test_weights_equal_eager_bit_for_bit(minilm: Model, eager: PreTrainedModel, 
         assert np.array_equal(block.weights, weights)
 
 
-def test_weights_equal_eager_bit_for_bit_with_any_number_of_threads(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_weights_equal_eager_with_any_number_of_threads(minilm: Model, eager: PreTrainedModel) -> None:
     text = sentence(61)
     for threads in (1, 2, 4):
         torch.set_num_threads(threads)
@@ -47,9 +45,7 @@ def test_weights_equal_eager_bit_for_bit_with_any_number_of_threads(
             assert np.array_equal(block.weights, weights)
 
 
-def test_query_key_and_value_are_projections_of_the_hidden_states(
-    minilm: Model, eager: PreTrainedModel
-) -> None:
+def test_query_key_and_value_are_projections_of_hidden_states(minilm: Model, eager: PreTrainedModel) -> None:
     trace = minilm.trace(sentence(19))
     ids = torch.tensor([[token.id for token in trace.blocks[0].query_tokens]])
     with torch.inference_mode():
@@ -59,8 +55,8 @@ def test_query_key_and_value_are_projections_of_the_hidden_states(
                 module = eager.get_submodule(f"encoder.layer.{block.layer}.attention.self.{name}")
                 projected = module(state)[0].numpy()
                 for head in range(12):
-                    own = projected[:, head * 32 : head * 32 + 32]
-                    np.testing.assert_allclose(getattr(block, name)[head], own, atol=1e-6)
+                    head_slice = projected[:, head * 32 : head * 32 + 32]
+                    np.testing.assert_allclose(getattr(block, name)[head], head_slice, atol=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [13, 97])

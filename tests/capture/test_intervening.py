@@ -59,12 +59,12 @@ def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
 @contextmanager
 def changed_weights(changes: Mapping[int, Callable[[Tensor], object]]) -> Iterator[None]:
     """Change the weights of the numbered softmaxes of transformers' attention."""
-    own: Any = nn.functional.softmax
+    original: Any = nn.functional.softmax
     count = 0
 
     def softmax(scores: Tensor, *args: Any, **more: Any) -> Tensor:
         nonlocal count
-        weights: Tensor = own(scores, *args, **more)
+        weights: Tensor = original(scores, *args, **more)
         if scores.dim() == 4:
             if count in changes:
                 changes[count](weights)
@@ -78,9 +78,9 @@ def changed_weights(changes: Mapping[int, Callable[[Tensor], object]]) -> Iterat
 
 
 def run_reference(model: Any, folder: Path) -> Any:
-    more = {"output_hidden_states": True} if folder.name in ENCODER_DECODERS else {}
+    options = {"output_hidden_states": True} if folder.name in ENCODER_DECODERS else {}
     with torch.inference_mode():
-        return model(**reference_inputs(folder, model), **more)
+        return model(**reference_inputs(folder, model), **options)
 
 
 def assert_close(found: Floats, expected: Tensor) -> None:
@@ -152,8 +152,8 @@ def test_replaced_head_output_equals_a_replaced_input_of_w_o(family: str, folder
         model.trace(input_for(folder)).blocks, output_projections(second, family), strict=True
     ):
         heads, queries, d_head = block.output.shape
-        many = random.normal(size=(queries, d_head)).astype(np.float32)
-        for query, vectors in ((None, many), (None, many[:1]), (3, many[:1])):
+        replacement = random.normal(size=(queries, d_head)).astype(np.float32)
+        for query, vectors in ((None, replacement), (None, replacement[:1]), (3, replacement[:1])):
             output = HeadOutput(block.kind, block.layer, heads - 1, vectors, query)
             found = model.outcomes(input_for(folder), [[output]])
             rows = slice(None) if query is None else slice(query, query + 1)
@@ -321,9 +321,7 @@ def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_
         ("bart", "cross 1-1 3 >99", "there is no key 99"),
     ],
 )
-def test_edit_of_an_unknown_place_is_refused(
-    family: str, edit: str, message: str, folder_of: FolderOf
-) -> None:
+def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     for call in (attnviz.trace, attnviz.predictions):
         if call is attnviz.trace or "mask" not in message:

@@ -86,9 +86,7 @@ def test_w_o_shares_the_models_memory_and_is_refused_after_training(network: Any
         _ = trace.blocks[1].projection
 
 
-def test_object_is_checked_again_only_when_its_structure_changes(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_object_is_rechecked_only_after_changes(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = Mock(wraps=inspection._compare_all)
     monkeypatch.setattr(inspection, "_compare_all", compared)
     network, tokenizer = reference_model(folder_of("bert")), reference_tokenizer(folder_of("bert"))

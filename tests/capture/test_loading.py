@@ -42,9 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
-def test_model_loaded_in_inference_mode_can_be_used_outside_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_loaded_in_inference_mode_works_outside_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     with torch.inference_mode():
         stack = stack_of(loading.load(name), "The dog was tired.")
@@ -69,9 +67,7 @@ def test_least_recently_used_model_is_evicted(opened: list[str]) -> None:
     assert len(loading._models) == loading.MAX_MODELS
 
 
-def test_memory_limit_applies_to_all_models_together(
-    opened: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_limit_applies_to_all_models(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     one = limits.in_memory(catalogue.entry("a").parameters or 0)
     monkeypatch.setenv(limits.SETTING, str(2.5 * one / 1e9))
     for name in "abac":

@@ -150,9 +150,9 @@ def test_weights_of_big_bird_for_long_and_short_texts() -> None:
                 assert np.array_equal(each.mask, pattern)
                 assert np.array_equal((each.weights > 0).all(axis=0), pattern)
                 np.testing.assert_allclose(each.weights.sum(axis=-1), 1, atol=1e-5)
-                own = returned.attentions[number][0, :, :46, :46].numpy().copy()
-                own[:, 4:44, :4] *= 3
-                assert np.array_equal(each.weights, own)
+                expected = returned.attentions[number][0, :, :46, :46].numpy().copy()
+                expected[:, 4:44, :4] *= 3
+                assert np.array_equal(each.weights, expected)
                 value = values[number][0, :46].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
                 found = np.concatenate([*(each.weights @ value)], axis=-1)
                 np.testing.assert_allclose(found, outputs[number][0, :46], atol=1e-5)

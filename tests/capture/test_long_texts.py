@@ -129,8 +129,8 @@ def test_small_tiles_give_the_same_results(family: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(vectors, "MAX_TILE", 7_000)
     network = model(family)
     trace = attnviz.trace(ids(301), network, store="vectors")
-    whole = attnviz.trace(ids(301), network, store="weights")
-    for block, expected, weights in zip(trace.blocks, whole.blocks, eager(network, 301), strict=True):
+    complete = attnviz.trace(ids(301), network, store="weights")
+    for block, expected, weights in zip(trace.blocks, complete.blocks, eager(network, 301), strict=True):
         np.testing.assert_allclose(block.weights, weights, atol=5e-6, rtol=0)
         assert np.array_equal(block.mask, expected.mask)
         np.testing.assert_allclose(block.scores, expected.scores, atol=1e-4)
@@ -185,15 +185,13 @@ def test_auto_stores_weights_that_fit() -> None:
     assert not isinstance(vars(one.blocks[0])["weights"], Tensor)
 
 
-def test_family_without_mask_rules_must_store_its_weights(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(custom_attention._FAST, "mpnet")
     network = model("mpnet")
-    more: dict[str, Any]
-    for more in ({"store": "vectors"}, {"max_weight_bytes": 10}):
+    options: dict[str, Any]
+    for options in ({"store": "vectors"}, {"max_weight_bytes": 10}):
         with pytest.raises(ModelNotSupported, match=r'without storing its weights.* Use store="weights"'):
-            attnviz.trace(ids(20), network, **more)
+            attnviz.trace(ids(20), network, **options)
     assert attnviz.trace(ids(20), network, store="weights", max_weight_bytes=10).stack().any()
 
 
@@ -219,9 +217,7 @@ PADDING = torch.arange(40)[None] < 33
     ],
     ids=["padding", "prefix", "both ways"],
 )
-def test_mask_rules_equal_those_of_transformers(
-    rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mask_rules_equal_transformers(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_TILE", 300)
     arguments = {"batch_size": 1, "q_length": 40, "kv_length": 40, "q_offset": 0, "device": "cpu", **rule}
     mask = eager_mask(**arguments, dtype=torch.float32)

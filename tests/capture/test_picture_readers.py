@@ -25,9 +25,9 @@ WIDE, TALL = noise(60, 40), noise(34, 50)
 every_reader = pytest.mark.parametrize("family", READERS)
 
 
-def traced(family: str, picture: Image.Image, text: str = TEXT, **more: Any) -> Trace:
+def traced(family: str, picture: Image.Image, text: str = TEXT, **options: Any) -> Trace:
     network, processor = built(family)
-    return attnviz.trace(text, network, images=[picture], processor=processor, **more)
+    return attnviz.trace(text, network, images=[picture], processor=processor, **options)
 
 
 @every_reader
@@ -102,8 +102,8 @@ def test_rotated_image_is_shown_as_the_model_reads_it() -> None:
 def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
     for part in built(family):
         part.save_pretrained(tmp_path)
-    found, own = attnviz.trace(TEXT, tmp_path, images=[WIDE]), traced(family, WIDE)
-    for one, other in zip(found.blocks, own.blocks, strict=True):
+    found, expected = attnviz.trace(TEXT, tmp_path, images=[WIDE]), traced(family, WIDE)
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
         assert (one.kind, one.query_tokens, one.key_tokens) == (
             other.kind,
             other.query_tokens,
@@ -171,8 +171,5 @@ def test_unsupported_inputs_are_refused() -> None:
     config.decoder_start_token_id = 2
     with pytest.raises(ModelNotSupported, match="family “beit”"):
         attnviz.trace(
-            TEXT,
-            library.VisionEncoderDecoderModel(config).eval(),
-            images=[WIDE],
-            processor=built("trocr")[1],
+            TEXT, library.VisionEncoderDecoderModel(config).eval(), images=[WIDE], processor=built("trocr")[1]
         )

@@ -133,16 +133,16 @@ def test_text_model_refuses_images(folder_of: FolderOf) -> None:
 def test_image_under_the_patches_is_the_models_input(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     pixels = reference_inputs(folder, reference_model(folder))["pixel_values"][0].permute(1, 2, 0).numpy()
-    seen, resized_to = loading.seen(str(folder), picture())
-    np.testing.assert_allclose(np.array(seen), (pixels * 0.5 + 0.5) * 255, atol=1e-3)
+    opened, resized_to = loading.seen(str(folder), picture())
+    np.testing.assert_allclose(np.array(opened), (pixels * 0.5 + 0.5) * 255, atol=1e-3)
     last = cached_trace(folder).tokens[-1].text.split(",")
-    assert (seen.height, seen.width) == tuple(5 * int(count) for count in last)
+    assert (opened.height, opened.width) == tuple(5 * int(count) for count in last)
     crops = family in (
         "dinov2",
         "dinov2_with_registers",
         "clip",
     )  # 31 × 43 pixels, the shorter side resized to 24
-    assert resized_to == ((33, 24) if crops else seen.size)
+    assert resized_to == ((33, 24) if crops else opened.size)
 
 
 def changed(source: Path, where: Path, file: str, **settings: Any) -> Path:
@@ -161,8 +161,8 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
     larger = {**config["vision_config"], "image_size": 23}
     where = changed(folder_of("siglip"), tmp_path / "siglip", "config.json", vision_config=larger)
     changed(where, where, "preprocessor_config.json", size={"height": 23, "width": 23})
-    seen, resized_to = loading.seen(str(where), picture())
-    assert (seen.size, resized_to) == ((20, 20), (23, 23))
+    opened, resized_to = loading.seen(str(where), picture())
+    assert (opened.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for x in range(23):
         edge.putpixel((x, 22), (255, 0, 0))  # in no patch
@@ -220,9 +220,7 @@ def test_processor_config_takes_precedence(copy_of: FolderOf) -> None:
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip"])
-def test_vision_part_alone_equals_the_complete_model(
-    family: str, folder_of: FolderOf, tmp_path: Path
-) -> None:
+def test_vision_encoder_equals_the_complete_model(family: str, folder_of: FolderOf, tmp_path: Path) -> None:
     complete, alone = folder_of(family), tmp_path / "alone"
     part = reference_model(complete)
     part.save_pretrained(alone)

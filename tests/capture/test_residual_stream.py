@@ -46,8 +46,7 @@ def sum_of(parts: tuple[Part, ...]) -> Floats:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)],
+    "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)]
 )
 def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
     model, model_input = opened(name, folder_of)
@@ -233,10 +232,10 @@ def test_logit_lens_ends_with_the_models_logits(family: str, folder_of: FolderOf
     found = logit_lens(model, model_input, IT)
     predicted = model.outcomes(model_input, [()], position=IT).probabilities
     assert predicted is not None
-    own = torch.tensor(found.logits).softmax(dim=1)
-    np.testing.assert_allclose(own[-1], predicted[0], atol=1e-5)
+    probabilities = torch.tensor(found.logits).softmax(dim=1)
+    np.testing.assert_allclose(probabilities[-1], predicted[0], atol=1e-5)
     layers = max(block.layer for block in model.trace(model_input).blocks if block.kind == "decoder") + 1
-    assert len(own) == layers + 1
+    assert len(probabilities) == layers + 1
 
 
 def test_logit_lens_of_gpt2_applies_the_last_norm(folder_of: FolderOf) -> None:

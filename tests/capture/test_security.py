@@ -129,11 +129,11 @@ def test_code_of_a_model_is_never_run(family: str, bert: Path, marker: Path) -> 
 @pytest.mark.parametrize("tokenizer", ["tokenizer.json", "vocab.txt"])
 def test_code_of_a_tokenizer_is_never_run(tokenizer: str, bert: Path, marker: Path) -> None:
     (bert / "own.py").write_text(code(marker))
-    own = {"AutoTokenizer": ["own.Own", "own.Own"]}
-    change(bert / "config.json", auto_map=own)
+    auto_map = {"AutoTokenizer": ["own.Own", "own.Own"]}
+    change(bert / "config.json", auto_map=auto_map)
     change(
         bert / "tokenizer_config.json",
-        auto_map=own,
+        auto_map=auto_map,
         tokenizer_class="Own",
         chat_template=f"{{{{ cycler.__init__.__globals__.os.system('touch {marker}') }}}}",
         tokenizer_file="/etc/passwd",
@@ -244,9 +244,7 @@ def test_public_server_gives_the_same_error_for_all_other_names(public: str) -> 
         assert public not in str(answers)
 
 
-def test_existing_and_missing_paths_give_the_same_error(
-    public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_does_not_reveal_paths(public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path)
     existing = {public, str(tmp_path), "there", "./there", str(MINILM.folder)}

@@ -28,9 +28,7 @@ def traced(folder: Any, **options: Any) -> attnviz.Trace:
     [(family, "weights") for family in FAMILIES]
     + [(family, "vectors") for family in FAMILIES if family != "deberta-v2"],
 )
-def test_selected_numbers_equal_those_of_the_complete_trace(
-    folder_of: FolderOf, family: str, store: Any
-) -> None:
+def test_selected_numbers_equal_the_complete_trace(folder_of: FolderOf, family: str, store: Any) -> None:
     complete = traced(folder_of(family), store=store)
     heads, queries = [2, 0], [3, 1, 4]
     part = traced(folder_of(family), store=store, layers=1, heads=heads, queries=queries)

@@ -21,14 +21,7 @@ ACCEPT_EMBEDDINGS = tuple(family for family in TEXTS if family not in TEXT_TOWER
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "minilm",
-        "minilm-scratch",
-        "translator",
-        *SIZES,
-        *families("word vectors", ACCEPT_EMBEDDINGS),
-    ],
+    "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("word vectors", ACCEPT_EMBEDDINGS)]
 )
 def test_weights_equal_those_of_the_trace(name: str, folder_of: FolderOf) -> None:
     text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
@@ -89,9 +82,7 @@ def test_vision_model_is_refused(folder_of: FolderOf) -> None:
         stack_of(model, SENTENCE)
 
 
-def test_model_that_handles_embeddings_differently_is_refused(
-    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_with_other_embeddings_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     model = loading.load(str(folder_of("bert")))
     assert isinstance(model, HuggingFaceModel)
     network, forward = model.network, model.network.forward
@@ -104,8 +95,8 @@ def test_model_that_handles_embeddings_differently_is_refused(
     with pytest.raises(ModelNotSupported, match="computes different outputs from word embeddings"):
         stack_of(model, SENTENCE)
 
-    def without_embeddings(input_ids: torch.Tensor, **more: bool) -> object:
-        return forward(input_ids=input_ids, **more)
+    def without_embeddings(input_ids: torch.Tensor, **options: bool) -> object:
+        return forward(input_ids=input_ids, **options)
 
     monkeypatch.setattr(network, "forward", without_embeddings)
     with pytest.raises(ModelNotSupported, match="does not accept word embeddings"):

@@ -73,12 +73,12 @@ def test_every_number_equals_the_models_bit_for_bit(model: TranslatorModel, edit
     steps, trace = run_steps(model, edits), model.trace(BOTH, edits=edits)
     assert trace.edits == ("encoder 2-1 9 2>7", "cross 1-3 10", "decoder 2-2")[: len(edits)]
     for block in trace.blocks:
-        own = steps_of(steps, block)
+        expected = steps_of(steps, block)
         for name in ("query", "key", "value"):
-            assert np.array_equal(getattr(block, name), getattr(own, name).numpy())
+            assert np.array_equal(getattr(block, name), getattr(expected, name).numpy())
         for name in ("scores", "weights"):
-            assert np.array_equal(getattr(block, name), getattr(own.attention, name).numpy())
-        np.testing.assert_allclose(block.output, own.attention.output.numpy(), atol=1e-6)
+            assert np.array_equal(getattr(block, name), getattr(expected.attention, name).numpy())
+        np.testing.assert_allclose(block.output, expected.attention.output.numpy(), atol=1e-6)
 
 
 def test_outcomes_equal_the_edited_steps(model: TranslatorModel) -> None:
@@ -96,8 +96,8 @@ def test_outcomes_equal_the_edited_steps(model: TranslatorModel) -> None:
 def test_without_a_target_the_model_translates() -> None:
     model = loading.load_translator("translator")
     trace = model.trace(TIRED, edits=EDITS[:1])
-    own = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
-    assert words(trace.of_kind("cross")[0].query_tokens) == own
+    expected = model.translator.translate(words(reading.tokens(TIRED)), EDITS[:1])
+    assert words(trace.of_kind("cross")[0].query_tokens) == expected
     assert trace.target is not None
     assert np.array_equal(
         model.trace(ModelInput(TIRED, target=trace.target), edits=EDITS[:1]).stack("cross"),

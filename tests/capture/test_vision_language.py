@@ -34,9 +34,9 @@ def noise(width: int, height: int) -> Image.Image:
 WIDE, TALL = noise(60, 40), noise(34, 50)
 
 
-def traced(family: str, *pictures: Image.Image, **more: Any) -> Trace:
+def traced(family: str, *pictures: Image.Image, **options: Any) -> Trace:
     network, processor = built(family)
-    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **more)
+    return attnviz.trace(TEXT, network, images=pictures, processor=processor, **options)
 
 
 @contextmanager
@@ -122,9 +122,7 @@ def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
 @pytest.mark.parametrize(
     "sizes", [[(240, 160)], [(100, 200)], [(160, 160), (240, 120)]], ids=["wide", "tall", "two"]
 )
-def test_brightened_patch_changes_the_token_at_its_row_and_column(
-    family: str, sizes: list[tuple[int, int]]
-) -> None:
+def test_brightened_patch_changes_the_token_at_its_place(family: str, sizes: list[tuple[int, int]]) -> None:
     pictures = [Image.new("RGB", size, (90, 110, 130)) for size in sizes]
     tokens = traced(family, *pictures, layers=0).tokens
     before = embeddings(family, *pictures)
@@ -157,9 +155,9 @@ def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
     if video is None:
         processor.video_processor = None
     found = attnviz.trace(TEXT, tmp_path, images=[WIDE])
-    own = traced(family, WIDE)
-    assert found.tokens == own.tokens
-    for one, other in zip(found.blocks, own.blocks, strict=True):
+    expected = traced(family, WIDE)
+    assert found.tokens == expected.tokens
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
         assert np.array_equal(one.weights, other.weights)
 
 

@@ -67,12 +67,7 @@ def test_classifier_reads_a_target(folder_of: FolderOf, family: str, name: str, 
 
 
 @pytest.mark.parametrize(
-    ("family", "name"),
-    [
-        ("t5", "T5EncoderModel"),
-        ("umt5", "UMT5EncoderModel"),
-        ("bart", ""),
-    ],
+    ("family", "name"), [("t5", "T5EncoderModel"), ("umt5", "UMT5EncoderModel"), ("bart", "")]
 )
 def test_encoder_without_its_decoder(folder_of: FolderOf, family: str, name: str, tmp_path: Path) -> None:
     network, tokenizer = make_model(folder_of, family, name or "BartForConditionalGeneration")

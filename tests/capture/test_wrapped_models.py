@@ -98,21 +98,21 @@ def own_weights(model: Any) -> list[Tensor]:
     return [layer[0].float() for layer in returned.attentions]
 
 
-def snapshot(part: Any, seen: dict[int, Any]) -> Any:
+def snapshot(part: Any, visited: dict[int, Any]) -> Any:
     """Return the complete state reachable from an object: identities, classes, values, tensor versions."""
-    if id(part) in seen:
+    if id(part) in visited:
         return id(part)
     if isinstance(part, str | int | float | type | None | torch.dtype):
         return repr(part)
-    seen[id(part)] = part  # keeps its id from being reused
+    visited[id(part)] = part  # keeps its id from being reused
     found: list[Any] = [id(part), type(part)]
     if isinstance(part, Tensor):
         found += [part._version, part.requires_grad, part.grad is None, part.data_ptr(), part.sum().item()]
     elif isinstance(part, dict):
-        return [*found, [(repr(key), snapshot(value, seen)) for key, value in part.items()]]
+        return [*found, [(repr(key), snapshot(value, visited)) for key, value in part.items()]]
     elif isinstance(part, list | tuple):
-        return [*found, [snapshot(value, seen) for value in part]]
-    return [*found, [(key, snapshot(value, seen)) for key, value in getattr(part, "__dict__", {}).items()]]
+        return [*found, [snapshot(value, visited) for value in part]]
+    return [*found, [(key, snapshot(value, visited)) for key, value in getattr(part, "__dict__", {}).items()]]
 
 
 class Codes(nn.Parameter):
@@ -186,8 +186,8 @@ WRAPPED: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", WRAPPED)
 def test_trace_equals_the_objects_weights_and_leaves_it_unchanged(kind: str) -> None:
     expected = own_weights(WRAPPED[kind]())
-    model, seen = WRAPPED[kind](), dict[int, Any]()
-    before, random = snapshot(model, seen), torch.get_rng_state()
+    model, visited = WRAPPED[kind](), dict[int, Any]()
+    before, random = snapshot(model, visited), torch.get_rng_state()
     found = [attnviz.trace(IDS, model) for _ in range(2)]
     assert torch.equal(torch.get_rng_state(), random)
     assert snapshot(model, {}) == before

@@ -64,15 +64,15 @@ def tokenizer_of_words(*special: str, **named: str) -> Any:
     return fast
 
 
-def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, Any], **more: Any) -> Any:
+def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, Any], **settings: Any) -> Any:
     config_class: Any = getattr(transformers, f"{name}Config")
     network_class: Any = getattr(transformers, f"{name}ForConditionalGeneration")
     text = {"vocab_size": len(tokenizer), **_TEXT, **text}
     config = config_class(
         text_config=text,
         vision_config=vision,
-        image_token_id=tokenizer.convert_tokens_to_ids(more.pop("image")),
-        **more,
+        image_token_id=tokenizer.convert_tokens_to_ids(settings.pop("image")),
+        **settings,
     )
     with torch.random.fork_rng():
         torch.manual_seed(5)

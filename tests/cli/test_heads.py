@@ -59,9 +59,7 @@ def test_the_table_is_written_when_nobody_reads_the_output(heads: Run, unread: U
     assert len(Path("heads.csv").read_text("utf-8").splitlines()) > 72
 
 
-def test_the_number_of_workers_and_the_address_are_passed_to_ray(
-    say: Say, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_and_address_are_passed_to_ray(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, str | None]] = []
 
     def share(workers: int, address: str | None) -> Share:

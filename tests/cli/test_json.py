@@ -39,9 +39,7 @@ def inputs(tmp_path: Path) -> Path:
     [("heads", "pairs.txt", "--test", "pronouns"), ("heads", "corpus.txt")],
     ids=["pronouns", "rules"],
 )
-def test_the_printed_rows_equal_those_of_the_file(
-    command: tuple[str, ...], table: Table, inputs: Path
-) -> None:
+def test_printed_rows_equal_those_of_the_file(command: tuple[str, ...], table: Table, inputs: Path) -> None:
     arguments = [inputs / word if word.endswith(".txt") else word for word in command]
     printed = table(*arguments, "--out", inputs / "table.csv")
     with (inputs / "table.csv").open(encoding="utf-8") as opened:
@@ -58,7 +56,7 @@ def test_the_printed_rows_equal_those_of_the_file(
 
 
 def test_skipped_sentences_are_reported_on_standard_error(run: Run, inputs: Path) -> None:
-    arguments, said = ("heads", inputs / "corpus.txt"), "Skipped: 1 more sentence.\n  word word "
+    arguments, said = ("heads", inputs / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
     assert said in run(*arguments).out
     answer = run(*arguments, "--json")
     assert json.loads(answer.out)

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Outcomes
-from attnviz.experiments.ablation import (
-    Ablation,
-    ablate,
-    angles,
-    cosine_change,
-    heads_of,
-    outcome_distances,
-)
+from attnviz.experiments.ablation import Ablation, ablate, angles, cosine_change, heads_of, outcome_distances
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 

@@ -84,9 +84,7 @@ def test_each_measure_is_that_of_the_selected_token(steps: list[Progress[Measure
     assert found.target is None
 
 
-def test_rows_start_with_occlusion_and_are_sorted_by_correlation(
-    steps: list[Progress[MeasuredToken]],
-) -> None:
+def test_rows_start_with_occlusion_and_are_sorted(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
     counted = np.ones(len(found.visible), dtype=np.bool_)
     counted[[8, 12]] = False

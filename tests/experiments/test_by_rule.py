@@ -126,7 +126,7 @@ def naive_scores(
 
 @settings(max_examples=40)
 @given(batch())
-def test_scores_equal_a_loop_over_every_cell(
+def test_scores_equal_a_loop(
     examples: tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]],
 ) -> None:
     texts, tokens, weights, masks = examples
@@ -143,12 +143,12 @@ def test_scores_equal_a_loop_over_every_cell(
             ]
             for rule in SINGLE_RULES:
                 figures = found[rule.name]
-                own = np.array([score for each in scores if (score := each[rule.name]) is not None])
-                assert figures.count[:, layer].sum() == len(own)
-                if not len(own):
+                single_scores = np.array([score for each in scores if (score := each[rule.name]) is not None])
+                assert figures.count[:, layer].sum() == len(single_scores)
+                if not len(single_scores):
                     assert np.isnan(figures.mean[layer]).all()
                     continue
-                assert figures.mean[layer, head] == pytest.approx(own.mean(), abs=1e-5)
+                assert figures.mean[layer, head] == pytest.approx(single_scores.mean(), abs=1e-5)
                 if rule.of:
                     raw = [
                         score

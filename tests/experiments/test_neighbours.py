@@ -15,13 +15,7 @@ from attnviz import experiments
 from attnviz.errors import AttnvizError
 from attnviz.experiments import scoring
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import (
-    TextVectors,
-    Vector,
-    nearest,
-    read_corpus,
-    search,
-)
+from attnviz.experiments.neighbours import TextVectors, Vector, nearest, read_corpus, search
 from attnviz.experiments.sentences import SkippedSentence
 
 TIRED = "The dog did not cross the road as it was too tired."

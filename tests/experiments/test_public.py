@@ -133,9 +133,7 @@ def test_invalid_token_or_method_is_refused(folder_of: FolderOf) -> None:
 @pytest.mark.parametrize(
     ("call", "numbers"), [(experiments.gradients, "input_gradient"), (experiments.occlusion, "cosine_change")]
 )
-def test_token_ids_give_the_same_result_as_the_text(
-    call: Callable[..., Any], numbers: str, folder_of: FolderOf
-) -> None:
+def test_token_ids_equal_their_text(call: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
     encoded = reference_tokenizer(folder_of("bert"))(SENTENCE)
     from_tokens, from_text = (getattr(call(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
     assert np.array_equal(from_tokens, from_text)

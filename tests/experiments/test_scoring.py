@@ -37,7 +37,7 @@ def summed(scores: Doubles, unit: Unit = "share") -> Scores:
     )
     layers = range(scores.shape[1])
     each = [Scores.of(test, number, row[None], layers, len(layers)) for number, row in enumerate(scores)]
-    return reduce(add, each, Scores.nothing(test, *scores.shape[1:]))
+    return reduce(add, each, Scores.empty(test, *scores.shape[1:]))
 
 
 @settings(max_examples=40)
@@ -50,17 +50,17 @@ def test_sums_equal_the_statistics_of_the_examples(seed: int, examples: int, is_
     scores[random.random((examples, 2)) < 0.1] = np.nan
     found = summed(scores, "right" if is_right else "share")
     for layer, head in np.ndindex(2, 3):
-        own = scores[~np.isnan(scores[:, layer, head]), layer, head]
-        assert found.count[:, layer].sum() == len(own)
-        if not len(own):
+        head_scores = scores[~np.isnan(scores[:, layer, head]), layer, head]
+        assert found.count[:, layer].sum() == len(head_scores)
+        if not len(head_scores):
             assert np.isnan(found.mean[layer, head])
             continue
-        assert found.mean[layer, head] == pytest.approx(own.mean())
-        assert found.weight[layer, head] == pytest.approx(own.mean() / 2)
+        assert found.mean[layer, head] == pytest.approx(head_scores.mean())
+        assert found.weight[layer, head] == pytest.approx(head_scores.mean() / 2)
         interval = (
-            wilson(int(own.sum()), len(own))
+            wilson(int(head_scores.sum()), len(head_scores))
             if is_right
-            else mean_interval(float(own.mean()), float(own.var()), len(own))
+            else mean_interval(float(head_scores.mean()), float(head_scores.var()), len(head_scores))
         )
         ends = [end[layer, head] for end in found.interval]
         assert ends == pytest.approx(interval, abs=1e-6, nan_ok=True)
@@ -152,7 +152,7 @@ def test_scores_equal_those_of_single_sentences(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(previous.mean, np.mean(expected, axis=0), atol=1e-6)
     assert previous.count[:, 0].tolist() == [4, 2]
     assert previous.skipped == 1
-    assert "602 tokens; the model reads at most 512" in previous.reasons[0].why
+    assert "602 tokens; the model reads at most 512" in previous.reasons[0].reason
 
 
 def test_invalid_lines_are_skipped_except_in_annotated_texts() -> None:

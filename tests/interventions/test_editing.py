@@ -200,7 +200,7 @@ def test_an_edited_copy_shares_the_parameters_and_leaves_the_model_unchanged(tra
 @pytest.mark.parametrize(
     ("kind", "query"), [("encoder", None), ("encoder", 4), ("decoder", 2), ("cross", None)]
 )
-def test_replacing_the_output_of_a_head_changes_only_the_named_rows(
+def test_a_replaced_output_changes_only_its_rows(
     translator: Translator, kind: Kind, query: int | None
 ) -> None:
     before = attention(run(translator), kind, 1)

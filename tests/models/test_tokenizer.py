@@ -70,9 +70,7 @@ def test_text_longer_than_the_limit_is_refused() -> None:
     assert (caught.value.tokens, caught.value.limit) == (513, 512)
 
 
-def test_text_with_too_many_characters_is_refused_before_tokenization(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_many_characters_are_refused_before_tokenization(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a" * MAX_LONG_CHARACTERS
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)
@@ -174,7 +172,7 @@ def test_type_ids_differ_only_if_the_model_has_two_types(
         ("fallback", "dog(o)", [("▁dog", "dog", 0), ("<0x28>", "(", 1), ("o", "o", 2), ("<0x29>", ")", 3)]),
     ],
 )  # fmt: skip
-def test_spans_and_words_of_every_kind(
+def test_spans_and_words(
     kind: TokenizerKind, text: str, expected: list[object], tokenizers: Tokenizers
 ) -> None:
     assert parts(text, tokenizers[kind].tokens(text)) == expected
@@ -219,7 +217,7 @@ def test_mask_token_is_the_models_own(tokenizers: Tokenizers, tmp_path: Path) ->
 @given(text=READABLE, prompt=st.sampled_from(["", "The dog", "😀"]))
 @example(text="é😀\n\n  dogs' cafe\u0301", prompt="The")
 @example(text=" 0", prompt="")
-def test_generated_tokens_have_the_same_spans_as_typed_ones(
+def test_spans_of_generated_tokens(
     kind: TokenizerKind, text: str, prompt: str, tokenizers: Tokenizers
 ) -> None:
     ours = tokenizers[kind]
@@ -271,9 +269,7 @@ def test_invalid_bytes_have_spans(
         ("unigram", "</s>", "</s>"),
     ],
 )
-def test_readable_form_of_a_token(
-    kind: TokenizerKind, piece: str, expected: str, tokenizers: Tokenizers
-) -> None:
+def test_label_of_a_token(kind: TokenizerKind, piece: str, expected: str, tokenizers: Tokenizers) -> None:
     number = tokenizers[kind].id_of(piece)
     assert number is not None
     assert tokenizers[kind].readable(number) == expected

@@ -75,7 +75,7 @@ def test_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest.M
 
 
 @given(st.data())
-def test_any_change_of_a_header_is_read_or_refused(
+def test_changed_header_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """The result is a number or our own error."""

@@ -91,7 +91,7 @@ def test_text_tokens_and_folder_with_a_python_tokenizer(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     own_tokenizer.save_pretrained(tmp_path)
     with torch.inference_mode():
-        own = model(**own_tokenizer("MK<mask>Y", return_tensors="pt"), output_attentions=True).attentions
+        expected = model(**own_tokenizer("MK<mask>Y", return_tensors="pt"), output_attentions=True).attentions
     text = "MK<mask>Y"
     inputs = (
         (text, model, own_tokenizer),
@@ -101,7 +101,7 @@ def test_text_tokens_and_folder_with_a_python_tokenizer(tmp_path: Path) -> None:
     for sequence, source, argument in inputs:
         found = attnviz.trace(sequence, source, tokenizer=argument)
         assert [token.text for token in found.tokens] == ["<cls>", "M", "K", "<mask>", "Y", "<eos>"]
-        for block, weights in zip(found.blocks, own, strict=True):
+        for block, weights in zip(found.blocks, expected, strict=True):
             assert np.array_equal(block.weights, weights[0].numpy())
     assert attnviz.predictions("MK<mask>Y", model, tokenizer=own_tokenizer)[0].position == 3
 
@@ -157,14 +157,14 @@ def test_target_is_tokenized_in_the_target_language(name: str, saved: bool, tmp_
     own_tokenizer.save_pretrained(tmp_path / "saved")
     with torch.inference_mode():
         inputs = own_tokenizer("The dog", return_tensors="pt")
-        own = model(**inputs, decoder_input_ids=torch.tensor([target_ids]), output_attentions=True)
+        expected = model(**inputs, decoder_input_ids=torch.tensor([target_ids]), output_attentions=True)
     source = tmp_path / "saved" if saved else model
     found = attnviz.trace("The dog", source, tokenizer=None if saved else own_tokenizer, target="Mon chien")
     assert [token.id for token in found.block("decoder").query_tokens] == target_ids
     assert [token.id for token in found.tokens] == before == own_tokenizer("The dog").input_ids
     last = [token for token in found.tokens if not token.special][-1]
     assert found.text[last.start : last.end] in ("dog", "g")
-    for block, weights in zip(found.of_kind("cross"), own.cross_attentions, strict=True):
+    for block, weights in zip(found.of_kind("cross"), expected.cross_attentions, strict=True):
         assert np.array_equal(block.weights, weights[0].numpy())
 
 

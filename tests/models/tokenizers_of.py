@@ -94,10 +94,7 @@ def _unigram() -> Tokenizer:
     tokenizer.train_from_iterator(
         _TEXTS,
         trainers.UnigramTrainer(
-            vocab_size=90,
-            special_tokens=["<pad>", "</s>", _UNKNOWN],
-            unk_token=_UNKNOWN,
-            show_progress=False,
+            vocab_size=90, special_tokens=["<pad>", "</s>", _UNKNOWN], unk_token=_UNKNOWN, show_progress=False
         ),
     )
     tokenizer.post_processor = processors.TemplateProcessing(

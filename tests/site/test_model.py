@@ -88,7 +88,7 @@ def test_the_tokens_equal_those_of_python(run_model: RunModel) -> None:
 
 @pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.everything)])
 @pytest.mark.parametrize(("exact", "limit"), [(True, 1e-5), (False, 5e-4)])
-def test_the_weights_equal_those_of_pytorch(
+def test_weights_equal_pytorch(
     run_model: RunModel, tmp_path: Path, count: int, exact: bool, limit: float
 ) -> None:
     # The page states an error of 0.05 percentage points for the rounded weights.

@@ -39,7 +39,7 @@ def test_other_lines_are_not_parsed(text: str) -> None:
     assert parse_line(text) is None
 
 
-def test_written_snapshots_are_read_back_and_files_are_reproducible(
+def test_snapshots_are_saved_reproducibly_and_read_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = {"variant": "guided", "seed": "3"}
@@ -64,11 +64,11 @@ def test_last_stored_step_is_the_shipped_translator(shipped: Stored) -> None:
     translator = Translator.load(VARIANTS[shipped.about["variant"]].file)
     assert translator.about["steps"] == str(shipped.steps[-1])
     for probe, text in zip(PROBES, shipped.snapshots[-1].texts, strict=True):
-        own = text_snapshot(translator, probe, translator.translate(probe.source))
-        assert text.translation == own.translation == probe.target
+        expected = text_snapshot(translator, probe, translator.translate(probe.source))
+        assert text.translation == expected.translation == probe.target
         for kind, weights in text.weights.items():
             # Other machines may round the last bit differently.
-            np.testing.assert_allclose(weights, own.weights[kind], atol=1)
+            np.testing.assert_allclose(weights, expected.weights[kind], atol=1)
 
 
 @pytest.mark.parametrize("size", TESTED_SIZES)

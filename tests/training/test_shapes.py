@@ -27,7 +27,7 @@ def test_a_picture_shows_its_shapes_and_its_question_has_one_answer(seed: int) -
 def test_the_stored_figures_belong_to_the_model() -> None:
     stored, found = figures.stored(), shapes.measure(60)
     assert found.right >= 60 * stored.right / stored.pictures - 2
-    for own, measured in ((stored.by_shape, found.by_shape), (stored.by_colour, found.by_colour)):
-        assert measured.head == own.head
-        assert own.interval[0] - 0.1 < measured.weight < own.interval[1] + 0.1
-        assert max(stored.uniform, own.other_heads[1]) < own.interval[0]
+    for stored_share, found_share in ((stored.by_shape, found.by_shape), (stored.by_colour, found.by_colour)):
+        assert found_share.head == stored_share.head
+        assert stored_share.interval[0] - 0.1 < found_share.weight < stored_share.interval[1] + 0.1
+        assert max(stored.uniform, stored_share.other_heads[1]) < stored_share.interval[0]

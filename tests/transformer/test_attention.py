@@ -82,9 +82,7 @@ seeds = st.integers(0, 2**31)
 
 
 @given(seed=seeds, queries=sizes, keys=sizes, size=st.sampled_from([1e-3, 1.0, 1e3]))
-def test_rows_sum_to_one_and_forbidden_cells_are_zero(
-    seed: int, queries: int, keys: int, size: float
-) -> None:
+def test_rows_sum_to_one_and_masked_weights_are_0(seed: int, queries: int, keys: int, size: float) -> None:
     query, key, value, mask = random_attention(seed, 2, queries, keys, size)
     weights = scaled_dot_product_attention(query, key, value, mask).weights
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, queries), atol=1e-5, rtol=0)
@@ -93,9 +91,7 @@ def test_rows_sum_to_one_and_forbidden_cells_are_zero(
 
 
 @given(seed=seeds, keys=sizes, data=st.data())
-def test_attention_does_not_depend_on_the_order_of_the_keys(
-    seed: int, keys: int, data: st.DataObject
-) -> None:
+def test_attention_is_independent_of_the_order_of_keys(seed: int, keys: int, data: st.DataObject) -> None:
     query, key, value, mask = random_attention(seed, keys=keys)
     order = data.draw(st.permutations(range(keys)))
     original = scaled_dot_product_attention(query, key, value, mask)

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attnviz.errors import InvalidMask
-from attnviz.transformer.masks import (
-    causal_mask,
-    no_mask,
-    padding_mask,
-    prefix_mask,
-    window_mask,
-)
+from attnviz.transformer.masks import causal_mask, no_mask, padding_mask, prefix_mask, window_mask
 
 
 def drawn(mask: Tensor) -> list[str]:

@@ -138,9 +138,7 @@ def redis_address() -> Iterator[str]:
         yield address
 
 
-def test_rooms_and_votes_are_shared_by_servers_and_survive_reconnection(
-    redis_address: str, lesson: Classroom
-) -> None:
+def test_servers_share_rooms_and_votes_after_reconnection(redis_address: str, lesson: Classroom) -> None:
     server = lesson.server(Redis(redis_address))
     teacher, room, key = lesson.teacher(server)
     teacher.do("poll", **POLL)
@@ -149,18 +147,18 @@ def test_rooms_and_votes_are_shared_by_servers_and_survive_reconnection(
     student.do("vote", round=1, option=1)
     teacher.poll(lambda poll: poll["votes"] == 1)
     other = lesson.server(Redis(redis_address))
-    again = lesson.client(other)
-    again.do("teach", room=room, key=key)
-    assert again.until(bool)["poll"]["counts"] == [0, 1]
+    reconnected = lesson.client(other)
+    reconnected.do("teach", room=room, key=key)
+    assert reconnected.until(bool)["poll"]["counts"] == [0, 1]
     assert lesson.student(other, room, "a").until(bool)["poll"]["mine"] == 1
-    again.until(lambda state: state["people"]["here"] == 1)  # the same student on two servers
-    again.do("clear")
+    reconnected.until(lambda state: state["people"]["here"] == 1)  # the same student on two servers
+    reconnected.do("clear")
     teacher.until(lambda state: state["poll"] is None)  # changed on the other server
-    again.do("end")
+    reconnected.do("end")
     assert "closed" in teacher.error(fatal=True)
 
 
-def test_closed_clients_are_not_counted_and_an_ended_room_cannot_be_joined(
+def test_closed_clients_are_not_counted_and_ended_rooms_cannot_be_joined(
     lesson: Classroom, server: str
 ) -> None:
     teacher, room, _ = lesson.teacher(server)

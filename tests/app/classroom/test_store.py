@@ -134,7 +134,7 @@ def test_setting_selects_the_store(monkeypatch: pytest.MonkeyPatch, redis_addres
     monkeypatch.setenv(SETTING, redis_address)
     with closing(from_setting()) as store:
         assert isinstance(store, Redis)
-    for wrong in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):
-        monkeypatch.setenv(SETTING, wrong)
+    for setting in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):
+        monkeypatch.setenv(SETTING, setting)
         with pytest.raises(WrongSetting, match="such as redis://"):
             from_setting()

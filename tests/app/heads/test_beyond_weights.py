@@ -11,28 +11,18 @@ from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.numbers import columns
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments.beyond_weights import (
-    ROLLOUT,
-    MeasuredToken,
-)
+from attnviz.experiments.beyond_weights import ROLLOUT, MeasuredToken
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
-from tests.app.shown import (
-    clean,
-    message_to,
-    page_text,
-    visit,
-    wait_finished,
-    wait_until,
-)
+from tests.app.shown import clean, message_to, page_text, visit, wait_finished, wait_until
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # index in the translator's tokens
 
 
-def open_and_finish(**more: str) -> AppTest:
-    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **more})))
+def open_and_finish(**parameters: str) -> AppTest:
+    return clean(wait_finished(visit("beyond_weights", {"model": "translator", "text": TIRED, **parameters})))
 
 
 def selection() -> TokenSelection:

@@ -84,27 +84,27 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
 
 def test_buttons_make_and_undo_edits() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
-    whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=whole).label == "Undo: ablate head 4-2"  # the page opens with an effect
-    app.button(key=whole).click().run()
-    assert app.button(key=whole).label == "Ablate head 4-2"
+    ablate_button, redirect_button = "make encoder 4-2", "make encoder 4-2 10 >8"
+    assert app.button(key=ablate_button).label == "Undo: ablate head 4-2"  # the page opens with an effect
+    app.button(key=ablate_button).click().run()
+    assert app.button(key=ablate_button).label == "Ablate head 4-2"
     assert edits_of(app) == []
-    app.button(key=whole).click().run()
+    app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", page_text(app))
     # An ablated head has only one picture.
     assert len(messages_to(app, "head_view")) == 1
     assert "With the changes, the head is ablated" in page_text(app)
-    clean(app.button(key=road).click().run())
+    clean(app.button(key=redirect_button).click().run())
     assert edits_of(app) == ["encoder 4-2", "encoder 4-2 10 >8"]
     assert len(messages_to(app, "head_view")) == 2
     text = page_text(app)
     assert "the head is ablated" not in text
     assert "Head 4-2 is ablated; in head 4-2, `it` attends only to `road`." in text
     assert "with the changes, to `road` **100 %**" in text
-    app.button(key=whole).click().run()
+    app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
-    app.button(key=whole).click().run()  # the last edit ablates the whole head
+    app.button(key=ablate_button).click().run()  # the last edit ablates the whole head
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
     expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))

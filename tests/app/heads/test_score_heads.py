@@ -26,8 +26,8 @@ def scores_of(test: str, text: str, model: str = "minilm") -> Scores:
     return last.found[test]
 
 
-def pasted(test: str, text: str, **more: str) -> AppTest:
-    app = visit("score_heads", test=test, source="Paste", **more)
+def pasted(test: str, text: str, **parameters: str) -> AppTest:
+    app = visit("score_heads", test=test, source="Paste", **parameters)
     app.text_area[0].set_value(text)
     return clean(wait_finished(app.run()))
 

@@ -17,8 +17,7 @@ def test_unreadable_text_shows_an_error_and_stays_in_the_box() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "names"),
-    [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("find", ["text"])],
+    ("page", "names"), [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("find", ["text"])]
 )
 def test_copied_link_has_the_default_texts(page: str, names: list[str]) -> None:
     app = visit(page)

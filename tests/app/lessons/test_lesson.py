@@ -161,9 +161,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
 
 
 # Functions that computed stored numbers; their own tests run them.
-RAN_BEFORE_RELEASE = {
-    *("translation_loss", "attention_loss", "train", "_loss"),
-}
+RAN_BEFORE_RELEASE = {*("translation_loss", "attention_loss", "train", "_loss")}
 
 
 @pytest.mark.parametrize("name", NAMES)

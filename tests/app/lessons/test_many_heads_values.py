@@ -116,11 +116,7 @@ def test_narrow_heads_cost_as_much_as_one_wide_head(d_model: int, heads: tuple[i
     assert all(cost.heads * cost.d_head == d_model for cost in found)
 
 
-@given(
-    tokens=st.integers(1, 40),
-    heads=st.sampled_from((1, 2, 3, 5)),
-    d_head=st.sampled_from((1, 7, 11)),
-)
+@given(tokens=st.integers(1, 40), heads=st.sampled_from((1, 2, 3, 5)), d_head=st.sampled_from((1, 7, 11)))
 @settings(max_examples=25)
 def test_multiply_adds_equal_the_count_of_pytorch(tokens: int, heads: int, d_head: int) -> None:
     d_model = heads * d_head

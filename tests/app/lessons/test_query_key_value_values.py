@@ -49,9 +49,7 @@ def check(done: Walk) -> None:
     ("text", "layer", "head", "token"),
     [(SENTENCE, 0, 0, 0), (SENTENCE, 3, 1, 9), (SENTENCE, 5, 11, 14), ("?", 2, 7, 1), (LONG, 4, 3, 31)],
 )
-def test_steps_from_the_shown_numbers_give_the_models_output(
-    text: str, layer: int, head: int, token: int
-) -> None:
+def test_shown_numbers_give_the_models_output(text: str, layer: int, head: int, token: int) -> None:
     done = walk(text, layer, head, token)
     np.testing.assert_array_equal(done.vector, done.vectors[token])
     assert (done.d_model, done.d_head) == (384, 32)

@@ -24,39 +24,39 @@ KNOWN = {
 LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # about 60 tokens
 
 
-def sentence(dice: Random, box: str) -> str:
+def sentence(rng: Random, box: str) -> str:
     """Return a text of one word up to the maximum length, often with repeated words."""
-    count = min(dice.choice((1, 2, 3, 12, 60)) + dice.randrange(3), LONGEST[box])
+    count = min(rng.choice((1, 2, 3, 12, 60)) + rng.randrange(3), LONGEST[box])
     if box == "words_twice":
         words = sorted({word for word in KNOWN["prompt"] if word.isalpha()})
-        return " ".join(dice.sample(words, max(count, MIN_WORDS)))
-    pool = dice.sample(KNOWN.get(box, PIECES), dice.choice((1, 3, 20)))
-    return " ".join(dice.choices(pool, k=count))
+        return " ".join(rng.sample(words, max(count, MIN_WORDS)))
+    pool = rng.sample(KNOWN.get(box, PIECES), rng.choice((1, 3, 20)))
+    return " ".join(rng.choices(pool, k=count))
 
 
-def choose(dice: Random, app: AppTest) -> None:
+def choose(rng: Random, app: AppTest) -> None:
     """Set two random widgets of the lesson to random options."""
     widgets = [
         *(each for each in app.selectbox if each.options),
         *(each for each in app.button_group if each.options and each.key != "open"),
         *app.number_input,
     ]
-    for widget in dice.sample(widgets, min(2, len(widgets))):
+    for widget in rng.sample(widgets, min(2, len(widgets))):
         if hasattr(widget, "options"):
-            widget.set_value(dice.choice(widget.options))
+            widget.set_value(rng.choice(widget.options))
         else:
-            widget.set_value(dice.randint(int(widget.min or 1), int(widget.max or 1)))
+            widget.set_value(rng.randint(int(widget.min or 1), int(widget.max or 1)))
 
 
 @pytest.mark.parametrize("lesson", [lesson.name for lesson in LESSONS])
 def test_every_placeholder_has_a_value(lesson: str) -> None:
-    dice = Random(lesson)  # noqa: S311
+    rng = Random(lesson)  # noqa: S311
     app = visit(lesson)
     boxes = [box for box in LONGEST if any(each.key == box for each in app.text_input)]
     for _ in range(SENTENCES if boxes else 6):
-        typed = {box: sentence(dice, box) for box in boxes}
+        typed = {box: sentence(rng, box) for box in boxes}
         for box, text in typed.items():
             app.text_input(key=box).set_value(text)
-        choose(dice, app)
+        choose(rng, app)
         app.run()
         assert not app.exception, (typed, app.query_params, app.exception[0].value)

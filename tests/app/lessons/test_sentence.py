@@ -42,8 +42,7 @@ def test_link_sets_sentence_head_and_token() -> None:
 
 
 @pytest.mark.parametrize(
-    "choices",
-    [{"layer": "99"}, {"head": "0"}, {"query": "77 cat"}, {"layer": "x"}, {"text": ""}],
+    "choices", [{"layer": "99"}, {"head": "0"}, {"query": "77 cat"}, {"layer": "x"}, {"text": ""}]
 )
 def test_invalid_parameters_fall_back_to_defaults(choices: dict[str, str]) -> None:
     assert selection(open_page(**choices)) == "3 1 9"

@@ -10,14 +10,7 @@ from attnviz.capture.model import Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent, scientific
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
-from tests.app.shown import (
-    clean,
-    labels,
-    message_to,
-    page_text,
-    press,
-    visit,
-)
+from tests.app.shown import clean, labels, message_to, page_text, press, visit
 
 OPENING = PROMPTS["repeated_word"]
 FULL = "Mary was " * 47  # 95 tokens with [START]

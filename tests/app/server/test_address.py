@@ -20,17 +20,11 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://localhost:8501/classroom", None, "http://192.168.0.7:8501"),
         ("http://127.0.0.1/classroom", "0.0.0.0", "http://192.168.0.7"),  # noqa: S104
         ("http://[::1]:80/a/b/classroom", None, "http://192.168.0.7:80/a/b"),
-        (
-            "https://school.example/attn/classroom",
-            "127.0.0.1",
-            "https://school.example/attn",
-        ),
+        ("https://school.example/attn/classroom", "127.0.0.1", "https://school.example/attn"),
         ("http://localhost:8501/classroom", "127.0.0.1", None),  # not reachable from other devices
     ],
 )
-def test_address_for_others_is_reachable_from_other_devices(
-    url: str, host: str | None, expected: str
-) -> None:
+def test_address_is_reachable_from_other_devices(url: str, host: str | None, expected: str) -> None:
     assert address._shared_url(url, host, local=True) == expected
 
 

@@ -88,9 +88,7 @@ def test_job_ends_when_no_page_shows_it(counting: Counting, monkeypatch: pytest.
     assert (job.running, job.finished, job.stopped, job.latest) == (False, False, False, None)
 
 
-def test_our_errors_are_shown_and_others_only_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_our_errors_are_shown_and_others_only_logged(caplog: pytest.LogCaptureFixture) -> None:
     def too_long() -> Iterator[Progress[int]]:
         yield Progress(1, 2, 1)
         raise AttnvizError("Shorten it.")

@@ -56,9 +56,7 @@ def test_session_keeps_all_its_files_without_the_patch() -> None:
     assert len(upload(patches._add_file, [7] * 1_000).file_storage["session"]) == 1_000
 
 
-def test_foreign_origin_triggers_an_external_request_without_the_patch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_foreign_origin_causes_an_external_request_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert net_util.get_external_ip() is None
     lookups: list[None] = []
     monkeypatch.setattr(net_util, "get_external_ip", lambda: lookups.append(None))
@@ -66,9 +64,7 @@ def test_foreign_origin_triggers_an_external_request_without_the_patch(
     assert lookups
 
 
-def test_first_menu_lists_the_pages_folder_without_the_patch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_first_menu_lists_the_pages_folder_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager.uses_pages_directory = None
     monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # the tests' own wrapper
     PagesManager(str(APP))

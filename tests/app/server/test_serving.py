@@ -21,9 +21,7 @@ from tests.browser.server import STOP_SECONDS, Server, running
 SENTENCE = "The walrus is tired."
 
 
-def test_server_makes_no_outside_requests_and_enforces_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_is_offline_and_enforces_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as outside:
         outside.setblocking(False)
         for name in ("http_proxy", "https_proxy"):  # a request to an outside host would connect here

@@ -143,9 +143,7 @@ def test_an_initial_view_that_does_not_exist_is_refused(opening: InitialView, se
         report(encoder(), opening)
 
 
-def test_the_error_for_a_long_text_names_a_length_that_fits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_error_for_a_long_text_names_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     with pytest.raises(AttnvizError, match=r"294 weights.*from 7 tokens to about 4") as error:
         report(encoder())

@@ -169,9 +169,7 @@ def test_unknown_file_endings_are_refused_and_nothing_is_written(tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["figure.html"]
 
 
-def test_a_png_with_letters_missing_from_all_fonts_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_png_with_missing_letters_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painted, "_FONTS", ())
     figure = show(WEIGHTS, ["The", "我"])
     with pytest.raises(AttnvizError, match=r"No font .* all letters of “我”\. Save it as \.svg"):

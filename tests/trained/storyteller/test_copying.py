@@ -22,9 +22,7 @@ def test_only_repeated_words_are_predicted(storyteller: Storyteller) -> None:
     assert {layer for layer, _ in found.induction_heads} == {1}
 
 
-def test_without_previous_word_heads_nothing_is_matched_or_copied(
-    storyteller: Storyteller,
-) -> None:
+def test_without_previous_word_heads_nothing_is_matched_or_copied(storyteller: Storyteller) -> None:
     original = copying(storyteller)
     found = copying(storyteller, [Edit("decoder", *head) for head in original.previous_word_heads])
     assert found.prefix_matching.max() < 0.2
@@ -35,8 +33,8 @@ def test_scores_of_redirected_heads() -> None:
     """Redirect heads of a new model to the previous word, and to the word after its first occurrence."""
     untrained = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
     edits = tuple(
-        Edit("decoder", 0, head, row, None, row - back)
-        for head, back in ((1, 1), (2, NUM_REPEATED - 1))
+        Edit("decoder", 0, head, row, None, row - offset)
+        for head, offset in ((1, 1), (2, NUM_REPEATED - 1))
         for row in range(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
     )
     found = copying(untrained, edits, texts=2)

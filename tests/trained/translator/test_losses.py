@@ -58,9 +58,7 @@ def test_underflowed_weight_still_has_a_gradient() -> None:
     assert scores.grad.tolist() == [[-1, 1]]
 
 
-def test_translation_loss_is_the_mean_surprise_of_the_target_words(
-    steps: EncoderDecoderSteps, pairs: list[Pair]
-) -> None:
+def test_translation_loss_is_the_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair]) -> None:
     batch = TrainingBatch.of(pairs)
     surprises = [
         -math.log(steps.probabilities[number, row, word])
@@ -86,16 +84,14 @@ def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> T
             "referent": head[pronoun.referent],
             "candidates": head[pronoun.referent] + head[pronoun.other],
             "alignment": cross[0, pronoun.source],
-            "elsewhere": cross[:, len(pair.source)],
+            "end": cross[:, len(pair.source)],
         }[term]
         surprises.append(-weight.log().flatten())
     return torch.cat(surprises).mean()
 
 
-@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "elsewhere"])
-def test_each_attention_term_is_the_surprise_of_its_weights(
-    steps: EncoderDecoderSteps, pairs: list[Pair], term: str
-) -> None:
+@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "end"])
+def test_attention_term_is_a_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> None:
     variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # `term` is any of several fields
     found = attention_loss(steps, TrainingBatch.of(pairs), variant)
     torch.testing.assert_close(found, 0.3 * expected_term(steps, pairs, term))

@@ -13,11 +13,7 @@ from attnviz.trained.translator.translator import Sizes
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TINY = Settings(
-    steps=12,
-    sentences=200,
-    batch=16,
-    warm_up=4,
-    sizes=Sizes(d_model=12, n_heads=3, d_feed_forward=7),
+    steps=12, sentences=200, batch=16, warm_up=4, sizes=Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 )
 
 

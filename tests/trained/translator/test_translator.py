@@ -12,12 +12,7 @@ from torch import Tensor
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.translator import (
-    Sizes,
-    Translator,
-    build,
-    longest_translation,
-)
+from attnviz.trained.translator.translator import Sizes, Translator, build, longest_translation
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, PAD, START
@@ -131,8 +126,8 @@ def test_translation_ends_at_the_end_token_or_the_maximum_length() -> None:
 
 
 def test_correct_translations_are_shorter_than_the_maximum() -> None:
-    dice = random.Random(2)  # noqa: S311 - not security-relevant
-    for pair in (grammar.sentence(dice) for _ in range(300)):
+    rng = random.Random(2)  # noqa: S311 - not security-relevant
+    for pair in (grammar.sentence(rng) for _ in range(300)):
         assert len(pair.target) < longest_translation(pair.source)
 
 
