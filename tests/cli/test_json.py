@@ -56,7 +56,7 @@ def test_printed_rows_equal_those_of_the_file(command: tuple[str, ...], table: T
 
 
 def test_skipped_sentences_are_reported_on_standard_error(run: Run, inputs: Path) -> None:
-    arguments, message = ("heads", inputs / "corpus.txt"), "Skipped: 1 more sentence.\n  word word "
+    arguments, message = ("heads", inputs / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
     assert message in run(*arguments).out
     result = run(*arguments, "--json")
     assert json.loads(result.out)
