@@ -11,7 +11,7 @@ const MAX_CELL = 34; // pixels, as below
 const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
 const MAX_HEIGHT = 720;
 const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels
-const PROJECTED_HEIGHT = 125; // of more than `MANY_ROWS` rows in the teacher's view: leaves space for a slider
+const PROJECTED_HEIGHT = 125; // in the teacher's view with more than `MANY_ROWS` rows; leaves space for a slider
 const MANY_ROWS = 20;
 export const LEGEND_HEIGHT = 44; // with its numbers
 
