@@ -328,8 +328,7 @@ export class Matrix {
     const { query, key } = view.pinned;
     const zooming = "Ctrl and the wheel, or two fingers, zoom.";
     if (at) view.showDescription(view.cellSentence(at.i, at.j));
-    else if (view.block > 1)
-      view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
+    else if (view.block > 1) view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
     else view.showDescription([isTouchScreen() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
