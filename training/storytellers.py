@@ -44,11 +44,11 @@ def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """
     generator, found = Random(1), []  # noqa: S311 - not for security
     for _ in range(ITEMS):
-        facts = grammar.put(generator, objects, held_out=True)
+        facts = grammar.place_nouns(generator, objects, held_out=True)
         people = grammar.pair(generator, "names", held_out=False)
-        story = grammar.placing(generator, people, facts)
+        story = grammar.placement_sentences(generator, people, facts)
         noun, container = generator.choice(facts)
-        found.append(([START, *story, *grammar.asking(noun)], container))
+        found.append(([START, *story, *grammar.question_about(noun)], container))
     return found
 
 

@@ -18,8 +18,8 @@ from attnviz.trained.translator.measures import (
     exact_match,
     is_il,
     pronoun_accuracy,
+    pronoun_attention,
     pronoun_of,
-    reading,
     share,
     weights_from_it,
 )
@@ -116,8 +116,8 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
         pronoun=pronoun_accuracy(translator, both),
         layer=layer + 1,
         head=head + 1,
-        subject=reading(head_weights[0::2], both[0::2]),
-        object=reading(head_weights[1::2], both[1::2]),
+        subject=pronoun_attention(head_weights[0::2], both[0::2]),
+        object=pronoun_attention(head_weights[1::2], both[1::2]),
         ablated=intervention(translator, both, lambda it: Edit("encoder", layer, head, it.source)),
         moved=intervention(
             translator, both, lambda it: Edit("encoder", layer, head, it.source, it.referent, it.other)
@@ -132,7 +132,7 @@ def best_head(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence
         weights: Weights from `weights_from_it`.
     """
     readings = {
-        (layer, head): reading(weights[:, layer, head], pairs)
+        (layer, head): pronoun_attention(weights[:, layer, head], pairs)
         for layer in range(weights.shape[1])
         for head in range(weights.shape[2])
     }

@@ -72,7 +72,7 @@ class Grid:
         return tuple(self.queries[at] for at in self.shared)
 
     def place(self, numbers: Floats, side: Side) -> Floats:
-        """Return one text's numbers, [..., query, key], on the grid; NaN where it has no such word."""
+        """Return one text's numbers, [..., query, key], on the grid; NaN where the text has no word."""
         return place_weights(
             numbers, [place.index(side) for place in self.rows], [place.index(side) for place in self.columns]
         )
@@ -116,8 +116,8 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
     if not same or 2 * same < shorter:
         raise AttnvizError(
-            f"Only {same} of the {shorter} words of the shorter text are in the other in the same order; at "
-            "least half must be. Compare texts that share most of their words."
+            f"Only {same} of the shorter text’s {shorter} words occur in the other text in the same order. "
+            "Compare texts that share at least half of their words."
         )
     return places
 

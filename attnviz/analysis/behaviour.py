@@ -75,7 +75,7 @@ def behaviours(
     Hidden special tokens do not affect the result. If word pieces are merged, "token" means word.
 
     Args:
-        weights: [layer, head, query, key], the model's.
+        weights: [layer, head, query, key], the model's weights.
         queries: Query tokens.
         keys: Key tokens; None for self-attention.
         mask: [layer, query, key] or [query, key], True where not masked; None without a mask. Rules for

@@ -157,7 +157,7 @@ class DisplayTokens:
 
     @property
     def explanation_of_scores(self) -> str:
-        """The same for scores, which are never rescaled or merged."""
+        """The explanation of displayed scores, which are never rescaled or merged."""
         return "; ".join(self._choices()) or "nothing hidden, merged or rescaled"
 
     def index_of(self, position: int) -> int | None:
@@ -173,7 +173,7 @@ class DisplayTokens:
     def _choices(self) -> tuple[str, ...]:
         choices = []
         if self.merges:
-            choices.append("word pieces merged (to a word: the pieces' sum, from a word: their mean)")
+            choices.append("word pieces merged (sum of the weights to a word, mean of those from a word)")
         special = [group.label for group in self.all_groups if group.special and self._is_selected(group)]
         names = list(dict.fromkeys(special))
         listed = joined(names)
@@ -312,7 +312,7 @@ def queries_and_keys(
     hide_special: bool = False,
     merge_words: bool = False,
 ) -> tuple[DisplayTokens, ...]:
-    """Return the displayed query and key tokens; one for both if they are the same.
+    """Return the displayed query and key tokens; a single item if both are the same.
 
     The decoder's tokens of an encoder–decoder are those of its target text.
 
@@ -348,7 +348,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
     zeros stays 0.
 
     Args:
-        weights: [..., query, key], the model's.
+        weights: [..., query, key], the model's weights.
         queries, keys: Shown queries and keys.
 
     Returns:
@@ -513,4 +513,4 @@ def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Flo
 def _check(shape: tuple[int, ...], queries: DisplayTokens, keys: DisplayTokens) -> None:
     expected = (len(queries.tokens), len(keys.tokens))
     if shape[-2:] != expected:
-        raise AttnvizError(f"The array is for {shape[-2:]} tokens, but the texts have {expected}.")
+        raise AttnvizError(f"The array has {shape[-2:]} queries and keys, but the texts have {expected}.")

@@ -94,7 +94,7 @@ def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
     Args:
         levels: [n, query, key].
         kind: "sequential" or "diverging".
-        size: Maximum pixels along a side.
+        size: Maximum number of pixels per side.
 
     Returns:
         uint8 [n, min(query, size), min(key, size)].

@@ -29,11 +29,11 @@ OF_ALL, OF_WORDS = "of its attention", "of its attention to words"
 
 
 @dataclass(frozen=True, eq=False)
-class _Weights:
+class _TextWeights:
     """The weights of one text; "token" means word if pieces are merged.
 
     Attributes:
-        own: True for self-attention; otherwise positions cannot be compared.
+        self_attention: True for self-attention; otherwise positions cannot be compared.
         open: bool [layer, query, key], True where not masked, for ordinary queries and keys.
         rows: float32 [layer, head, query, key], weights from ordinary queries to all keys.
         words: The same, to ordinary keys.
@@ -41,11 +41,11 @@ class _Weights:
         size: Number of all queries, including special ones.
         separators: [n], positions of special keys after the first token.
         marks: bool [key], whether an ordinary key is punctuation.
-        alike: bool [query, key], whether a key is another occurrence of the query's word.
-        apart: bool [query, key], whether query and key are in different sentences of a pair.
+        repeated: bool [query, key], whether a key is another occurrence of the query's word.
+        other_sentence: bool [query, key], whether query and key are in different sentences of a pair.
     """
 
-    own: bool
+    self_attention: bool
     open: Mask
     rows: Floats
     words: Floats
@@ -53,8 +53,8 @@ class _Weights:
     size: int
     separators: Places
     marks: Mask
-    alike: Mask
-    apart: Mask
+    repeated: Mask
+    other_sentence: Mask
 
 
 Rows = tuple[Floats, Mask]
@@ -78,7 +78,7 @@ class Rule:
 
     name: str
     predicate: str
-    measure: Callable[[_Weights], Rows]
+    measure: Callable[[_TextWeights], Rows]
     words: bool = True
     minimum: float = 0.0
     uniform_ratio: float = 2.0
@@ -93,7 +93,7 @@ class Rule:
     def amount(self, score: float, raw: float) -> str:
         """Format a score: "17 % of its attention, 64 % of its attention to words".
 
-        If both are equal, because nothing goes to special tokens, only one is given.
+        If both are equal because no attention goes to special tokens, only one is returned.
         """
         if self.of == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
@@ -118,7 +118,7 @@ class Rule:
         return f"On average, a token {self.predicate.format(amount)} (special tokens {treatment})"
 
 
-def _to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
+def _attention_to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
     """Measure attention to some cells, [query, key]; a query counts if one of its cells is not masked."""
     counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     return np.einsum("lhqk,qk->lhq", weights, cells.astype(np.float32)), counts
@@ -128,71 +128,71 @@ def _all_count(amounts: Floats, possible: bool = True) -> Rows:
     return amounts, np.full((1, amounts.shape[-1]), possible)
 
 
-def _beside(here: _Weights, offset: int) -> Rows:
+def _at_offset(text: _TextWeights, offset: int) -> Rows:
     """Measure attention to the key at an offset."""
-    *_, queries, keys = here.open.shape
+    *_, queries, keys = text.open.shape
     places = np.arange(queries)
     target = (places + offset).clip(0, keys - 1)
-    counts = here.own & (target == places + offset) & here.open[:, places, target]
-    return here.words[..., places, target], np.asarray(counts, dtype=np.bool_)
+    counts = text.self_attention & (target == places + offset) & text.open[:, places, target]
+    return text.words[..., places, target], np.asarray(counts, dtype=np.bool_)
 
 
-def _near(here: _Weights) -> Rows:
-    keys = here.rows.shape[-1]
-    cells = near(here.size, keys)[here.queries] & (not here.own)
-    return _to(cells, here.rows, np.ones((1, 1, keys), dtype=np.bool_))
+def _near(text: _TextWeights) -> Rows:
+    keys = text.rows.shape[-1]
+    cells = near(text.size, keys)[text.queries] & (not text.self_attention)
+    return _attention_to(cells, text.rows, np.ones((1, 1, keys), dtype=np.bool_))
 
 
-def _apart(here: _Weights) -> Rows:
-    return _to(here.apart, here.words, here.open)
+def _other_sentence(text: _TextWeights) -> Rows:
+    return _attention_to(text.other_sentence, text.words, text.open)
 
 
-def _first(here: _Weights) -> Rows:
-    return _all_count(here.rows[..., 0])
+def _first(text: _TextWeights) -> Rows:
+    return _all_count(text.rows[..., 0])
 
 
-def _focused(here: _Weights) -> Rows:
-    return _all_count(here.words.max(axis=-1))
+def _focused(text: _TextWeights) -> Rows:
+    return _all_count(text.words.max(axis=-1))
 
 
-def _separators(here: _Weights) -> Rows:
-    return _all_count(here.rows[..., here.separators].sum(axis=-1), len(here.separators) > 0)
+def _separators(text: _TextWeights) -> Rows:
+    return _all_count(text.rows[..., text.separators].sum(axis=-1), len(text.separators) > 0)
 
 
-def _marks(here: _Weights) -> Rows:
-    return _to(np.broadcast_to(here.marks, here.open.shape[1:]), here.words, here.open)
+def _marks(text: _TextWeights) -> Rows:
+    return _attention_to(np.broadcast_to(text.marks, text.open.shape[1:]), text.words, text.open)
 
 
-def _alike(here: _Weights) -> Rows:
-    return _to(here.alike & here.own, here.words, here.open)
+def _repeated(text: _TextWeights) -> Rows:
+    return _attention_to(text.repeated & text.self_attention, text.words, text.open)
 
 
-def _bits(here: _Weights) -> Rows:
+def _bits(text: _TextWeights) -> Rows:
     """Measure the entropy of each row, relative to the mean maximum entropy.
 
     The entropy of a row w / s with s = Σ w is log s − Σ w log w / s; the result is multiplied by s.
     """
-    sums = here.words.sum(axis=-1, dtype=np.float64)
-    entropies = bits(here.words) + sums * np.log2(np.maximum(sums, 1e-30))
-    possible = np.log2(np.maximum(here.open.sum(axis=-1), 1)).mean(axis=-1)
+    sums = text.words.sum(axis=-1, dtype=np.float64)
+    entropies = bits(text.words) + sums * np.log2(np.maximum(sums, 1e-30))
+    possible = np.log2(np.maximum(text.open.sum(axis=-1), 1)).mean(axis=-1)
     relative = entropies / np.where(possible, possible, 1)[:, None, None]
     return _all_count(np.asarray(relative, dtype=np.float32))
 
 
-def _distance(here: _Weights) -> Rows:
+def _distance(text: _TextWeights) -> Rows:
     """Measure the mean distance to the keys, relative to the longest distance in the text."""
-    queries, keys = (np.arange(n, dtype=np.float32) for n in here.open.shape[1:])
+    queries, keys = (np.arange(n, dtype=np.float32) for n in text.open.shape[1:])
     away = np.abs(np.subtract.outer(queries, keys)) / max(len(queries) - 1, 1)
-    return _all_count(np.einsum("lhqk,qk->lhq", here.words, away), here.own)
+    return _all_count(np.einsum("lhqk,qk->lhq", text.words, away), text.self_attention)
 
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
 # fewer than half. They depend on uniform attention because 40 % is little with three tokens. The separator's
 # filter has no other bound: in this BERT, attention goes to [CLS] by default, not to [SEP].
 RULES = (
-    Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), minimum=0.40),
-    Rule("next", "gives the token after it {}", partial(_beside, offset=1), minimum=0.40),
-    Rule("itself", "gives itself {}", partial(_beside, offset=0), minimum=0.40),
+    Rule("previous", "gives the token before it {}", partial(_at_offset, offset=-1), minimum=0.40),
+    Rule("next", "gives the token after it {}", partial(_at_offset, offset=1), minimum=0.40),
+    Rule("itself", "gives itself {}", partial(_at_offset, offset=0), minimum=0.40),
     Rule(
         "same place",
         "gives the three tokens around its own place in the other text {}",
@@ -202,12 +202,17 @@ RULES = (
         single=False,
     ),
     Rule(
-        "other sentence", "gives the other sentence {}", _apart, minimum=0.50, uniform_ratio=1.1, single=False
+        "other sentence",
+        "gives the other sentence {}",
+        _other_sentence,
+        minimum=0.50,
+        uniform_ratio=1.1,
+        single=False,
     ),
     Rule("first", "gives the first token {}", _first, words=False, minimum=0.60),
     Rule("separator", "gives special tokens after the first {}", _separators, words=False, uniform_ratio=1.5),
     Rule("punctuation", "gives punctuation {}", _marks, minimum=0.20),
-    Rule("same word", "gives its own word elsewhere in the text {}", _alike, minimum=0.20),
+    Rule("same word", "gives its own word elsewhere in the text {}", _repeated, minimum=0.20),
     Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
     Rule(
         "broad",
@@ -226,14 +231,14 @@ RULES = (
         is_attention=False,
     ),
 )
-"""All rules. To add one, add a row here and its function above."""
+"""All rules. To add one, add a row text and its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 """The rules that apply to a single sentence."""
 
 
 class Measured(NamedTuple):
-    """The rules' scores in one text; meaningless where a rule does not apply.
+    """The scores of the rules in one text; undefined where a rule does not apply.
 
     Attributes:
         counts: bool [rule, layer], whether the rule applies.
@@ -255,7 +260,7 @@ def measured(
 
     Args:
         rules: Some of `RULES`.
-        weights: [layer, head, query, key], the model's.
+        weights: [layer, head, query, key], the model's weights.
         mask: [layer, query, key], True where not masked.
         queries: Query tokens.
         keys: Key tokens; None for self-attention.
@@ -268,16 +273,16 @@ def measured(
     separators = np.array([at for at, each in enumerate(keys.all_groups) if each.special and at], np.intp)
     marks = _marks_of(keys)[columns]
     cells = np.ix_(rows, columns)
-    alike = _alike_of(queries)[cells] if own else np.zeros((len(rows), len(columns)), dtype=np.bool_)
-    apart = _sentences(queries)[rows][:, None] != _sentences(keys)[columns]
+    repeated = _repeated_of(queries)[cells] if own else np.zeros((len(rows), len(columns)), dtype=np.bool_)
+    other_sentence = _sentences(queries)[rows][:, None] != _sentences(keys)[columns]
 
     row_index, column_index = index_of_places(rows), index_of_places(columns)
     open_cells = mask[:, row_index][..., column_index]
 
     def scores(weights: Floats, layers: slice) -> tuple[Mask, Doubles, Doubles]:
         from_words = weights[layers, :, row_index]
-        here = _Weights(
-            own=own,
+        text = _TextWeights(
+            self_attention=own,
             open=open_cells[layers],
             rows=from_words,
             words=from_words[..., column_index],
@@ -285,10 +290,10 @@ def measured(
             size=mask.shape[-2],
             separators=separators,
             marks=marks,
-            alike=alike,
-            apart=apart,
+            repeated=repeated,
+            other_sentence=other_sentence,
         )
-        return _means(rules, here)
+        return _means(rules, text)
 
     merged = merged_weights(weights, queries, keys)
     step = max(1, _CHUNK_WEIGHTS // merged[0].size)
@@ -297,18 +302,18 @@ def measured(
     return Measured(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
 
 
-def _means(rules: Sequence[Rule], here: _Weights) -> tuple[Mask, Doubles, Doubles]:
+def _means(rules: Sequence[Rule], text: _TextWeights) -> tuple[Mask, Doubles, Doubles]:
     """Return which rules apply, their scores, and the same without rescaling."""
-    to_words = here.words.sum(axis=-1)
+    to_words = text.words.sum(axis=-1)
     to_words[to_words == 0] = 1
-    measures, counting = zip(*(rule.measure(here) for rule in rules), strict=True)
+    measures, counting = zip(*(rule.measure(text) for rule in rules), strict=True)
     amounts = np.stack(measures)
     counted = np.stack([np.broadcast_to(each, (len(to_words), to_words.shape[-1])) for each in counting])
     mean = (counted / np.maximum(counted.sum(axis=-1, keepdims=True), 1))[..., None]
     words = np.array([rule.words for rule in rules])[:, None, None]
     raw = (amounts @ mean)[..., 0]
     score = np.where(words, ((amounts / to_words) @ mean)[..., 0], raw)
-    counts = counted.any(axis=-1) & (~words[..., 0] | (here.words.shape[-1] > 1))
+    counts = counted.any(axis=-1) & (~words[..., 0] | (text.words.shape[-1] > 1))
     return np.asarray(counts, dtype=np.bool_), score, raw
 
 
@@ -327,7 +332,7 @@ def _marks_of(shown: DisplayTokens) -> Mask:
     return np.array([marks[list(group.positions)].all() for group in shown.all_groups], dtype=np.bool_)
 
 
-def _alike_of(shown: DisplayTokens) -> Mask:
+def _repeated_of(shown: DisplayTokens) -> Mask:
     """Return [group, group], True where both belong to different words with the same spelling."""
     first = [group.positions[0] for group in shown.all_groups]
     return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]

@@ -40,7 +40,7 @@ def quiz_options(
     Args:
         row: [key], one row of weights.
         maximum: Maximum number of options.
-        best: Position of the correct answer; None for the first largest weight.
+        best: Position of the correct answer; None for the largest weight.
     """
     best = int(row.argmax()) if best is None else best
     other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
@@ -50,7 +50,7 @@ def quiz_options(
 
 
 def is_content_word(group: DisplayToken) -> bool:
-    """Return whether a token is a whole word and not a function word."""
+    """Return whether a token is a complete word and not a function word."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
     return whole and word not in _FUNCTION_WORDS

@@ -30,7 +30,7 @@ STAGES = (
 
 
 def stages(block: Block) -> tuple[Stage, ...]:
-    """Return the stages of a block, explained for this model."""
+    """Return the stages of a block, with explanations for this model."""
     dot_product, _, masked, weights = STAGES
     if block.weights_alone:
         return (weights,)
@@ -56,8 +56,8 @@ def at_stage(block: Block, name: str) -> Floats:
     """Return the numbers of one stage, float32 [head, query, key].
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
-    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1, from
-    the inside out). If x are the numbers of "above the sink", a weight is eˣ / (1 + Σ eˣ).
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). If x are the
+    numbers of "above the sink", a weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.

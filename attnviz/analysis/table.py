@@ -33,13 +33,13 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
     return file.getvalue()
 
 
-def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
-    """Return a table as CSV text in which all rows begin with the same facts.
+def csv_with_metadata(metadata: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
+    """Return a table as CSV text in which every row begins with the metadata.
 
     The header is the first line, so that every program can read it; a byte order mark tells spreadsheets that
     the text is UTF-8.
     """
-    return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))
+    return "\ufeff" + csv_text((*metadata, *header), ((*metadata.values(), *row) for row in rows))
 
 
 def head_table(
@@ -57,14 +57,14 @@ def head_table(
     second: str | None = None,
     target: str | None = None,
     attention: str | None = None,
-    written: str | None = None,
-    drawn: str | None = None,
+    generated: str | None = None,
+    sampling: str | None = None,
     left: Floats | None = None,
     hidden: str = "",
 ) -> str:
-    """Return the table of one head as CSV: a header, then one row per query with the facts (`facts_text`).
+    """Return the table of one head as CSV text: a header, then one row per query (`csv_with_metadata`).
 
-    Tokens are labelled with their position, "12:it", so that equal tokens differ. Numbers have 9 significant
+    Tokens are labelled with their position, "12:it", to distinguish equal tokens. Numbers have 9 significant
     digits, enough to restore every float32 exactly. Masked cells (−inf) are empty.
 
     Args:
@@ -78,22 +78,22 @@ def head_table(
         second: The second sentence of a pair with `text`.
         target: The target text of an encoder–decoder.
         attention: "encoder", "decoder" or "cross", if the model has several kinds.
-        written: The part of the text that the model generated.
-        drawn: Sampling settings of the generated text: temperature, top k, top p, seed.
-        left: [query], fraction of each row that is shown, if rows are rescaled; a last column has the hidden
-            fraction: for a change, the larger of the two sentences'.
+        generated: The part of the text that the model generated.
+        sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
+        left: [query], fraction of each row that is shown, if rows are rescaled. The last column then has the
+            hidden fraction, or for a change, the larger one of both sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (
         ("text", text),
-        ("generated text", written),
+        ("generated text", generated),
         ("second sentence", second),
         ("target text", target),
         ("compared with text", compared_with),
     )
-    facts: dict[str, Cell] = {
+    metadata: dict[str, Cell] = {
         **{name: visible_text(typed) for name, typed in texts if typed is not None},
-        **({"sampling": drawn} if drawn else {}),
+        **({"sampling": sampling} if sampling else {}),
         "model": visible_text(model),
         **({"attention": attention} if attention else {}),
         "layer": layer + 1,
@@ -107,7 +107,7 @@ def head_table(
         [numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
         for group, row in zip(queries, np.column_stack([values, *hidden_share]), strict=True)
     )
-    return facts_text(facts, header, rows)
+    return csv_with_metadata(metadata, header, rows)
 
 
 def numbered(group: DisplayToken) -> str:

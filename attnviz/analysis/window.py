@@ -1,6 +1,6 @@
 """A part of a long text: its place, its cells or blocks of cells, and a search for a token.
 
-`attnviz/widgets/window.js` has the same places and blocks for a report's page.
+`attnviz/widgets/window.js` computes the same windows and blocks in reports.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[Dis
 
 
 def line_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[list[int], list[int]]:
-    """Return the rows around a chosen one, and the nearby columns with those of its largest weights.
+    """Return the rows near the chosen row, and the columns that are near it or have its largest weights.
 
     Args:
         row: The chosen row.
@@ -119,8 +119,8 @@ def line_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[
 
 def find_token(tokens: Sequence[DisplayToken], text: str) -> list[int]:
     """Return the places of the tokens whose label contains this text, ignoring case."""
-    wanted = text.strip().casefold()
-    return [place for place, token in enumerate(tokens) if wanted and wanted in token.label.casefold()]
+    search = text.strip().casefold()
+    return [place for place, token in enumerate(tokens) if search and search in token.label.casefold()]
 
 
 def next_match(places: Sequence[int], start: int, step: int) -> int | None:
@@ -139,8 +139,8 @@ def hidden_shares(weights: Floats) -> Floats:
 def _weights_below(weights: Floats) -> Floats:
     """Return the sum of all weights, and of those below each threshold."""
     present = np.nan_to_num(weights)
-    sums = [present.sum(dtype=np.float64), *(present.sum(where=present < least) for least in THRESHOLDS)]
-    return np.array(sums, dtype=np.float32)
+    below = [present.sum(where=present < threshold) for threshold in THRESHOLDS]
+    return np.array([present.sum(dtype=np.float64), *below], dtype=np.float32)
 
 
 class Summary(NamedTuple):

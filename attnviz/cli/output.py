@@ -71,7 +71,7 @@ def print_output(
     notes: Iterable[str] = (),
     out: Path | None = None,
 ) -> None:
-    """Print the text, or only the table, as JSON.
+    """Print the text or, with `as_json`, only the table.
 
     Args:
         text_lines: The table and further lines, as text.
@@ -103,8 +103,8 @@ def as_text(lines: Iterable[str]) -> str:
 def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[str]:
     """Yield one line with the number of skipped sentences, and one for each of the first few."""
     if total:
-        yield f"Skipped: {text.plural(total, 'more sentence')}."
-        yield from (f"  {each.text} {each.why}" for each in skipped[:MAX_LISTED])
+        yield f"Skipped: {text.plural(total, 'sentence')}."
+        yield from (f"  {each.text} {each.reason}" for each in skipped[:MAX_LISTED])
     if total > MAX_LISTED:
         yield f"  … and {total - MAX_LISTED:,} more."
 

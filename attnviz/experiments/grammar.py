@@ -45,7 +45,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotated:
+class AnnotatedSentence:
     """A sentence and its relations."""
 
     text: str
@@ -76,7 +76,7 @@ class Answers:
     weights: Doubles
 
 
-def answers(sentence: Annotated, traces: Sequence[Trace], kind: Kind) -> Answers:
+def answers(sentence: AnnotatedSentence, traces: Sequence[Trace], kind: Kind) -> Answers:
     """Return the answers of every attention head in one sentence.
 
     Raises:
@@ -119,13 +119,13 @@ def _baseline_name(offset: int) -> str:
     return f"always {plural(abs(offset), 'word')} {'later' if offset > 0 else 'earlier'}"
 
 
-def parse(text: str) -> tuple[Annotated, ...]:
+def parse(text: str) -> tuple[AnnotatedSentence, ...]:
     """Parse sentences and relations in the format of `relations.txt`.
 
     Raises:
         AttnvizError: a line is invalid, or there is no sentence.
     """
-    found: list[Annotated] = []
+    found: list[AnnotatedSentence] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -133,7 +133,7 @@ def parse(text: str) -> tuple[Annotated, ...]:
             if line[0].isspace():
                 found.append(_annotated(found.pop() if found else None, line))
             else:
-                found.append(Annotated(line.strip(), ()))
+                found.append(AnnotatedSentence(line.strip(), ()))
         except AttnvizError as error:
             raise AttnvizError(f"Line {number}: {error}") from error
     if not found:
@@ -157,11 +157,11 @@ def _place(shown: DisplayTokens, span: Span) -> int:
     )
 
 
-def _annotated(sentence: Annotated | None, line: str) -> Annotated:
+def _annotated(sentence: AnnotatedSentence | None, line: str) -> AnnotatedSentence:
     """Return the sentence with the relations of one more line."""
     if sentence is None:
         raise AttnvizError("relations need a sentence above them.")
-    return Annotated(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))
+    return AnnotatedSentence(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))
 
 
 def _relations(line: str, text: str) -> Iterator[Relation]:

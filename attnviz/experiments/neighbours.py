@@ -140,14 +140,14 @@ class TextVectors:
         return np.concatenate([one.vectors(vector)[head] for one in self.sentences])
 
     def nearest(
-        self, head: int, vector: Vector, wanted: Floats, count: int, exclude: str = ""
+        self, head: int, vector: Vector, search_vector: Floats, count: int, exclude: str = ""
     ) -> list[tuple[int, Neighbour]]:
         """Return the tokens with the most similar vectors, most similar first; ties in order of position.
 
         Args:
             head: from 0.
             vector: Vectors to compare.
-            wanted: [d_head], the search vector.
+            search_vector: [d_head], the search vector.
             count: Maximum number of tokens.
             exclude: Sentence whose tokens are excluded.
 
@@ -157,7 +157,7 @@ class TextVectors:
         tokens = self.tokens
         allowed = np.array([one.text != exclude for one, _ in tokens], np.bool_)
         found = []
-        numbers, cosines = nearest(self.vectors(head, vector), wanted, count, allowed)
+        numbers, cosines = nearest(self.vectors(head, vector), search_vector, count, allowed)
         for token, similarity in zip(numbers.tolist(), cosines.tolist(), strict=True):
             one, place = tokens[token]
             attends_to, weight = int(one.attends_to[head, place]), float(one.weight[head, place])
@@ -196,13 +196,13 @@ class Neighbours:
 
 
 def nearest(
-    vectors: NDArray[np.floating], wanted: Floats, count: int, allowed: Mask
+    vectors: NDArray[np.floating], search_vector: Floats, count: int, allowed: Mask
 ) -> tuple[Places, Floats]:
     """Return the vectors with the largest cosine, largest first; ties in order of position.
 
     Args:
         vectors: [token, d].
-        wanted: [d], the search vector.
+        search_vector: [d], the search vector.
         count: Maximum number of vectors.
         allowed: [token], whether the token may be returned.
 
@@ -210,8 +210,8 @@ def nearest(
         The indices of the vectors, and their cosines, float32; the cosine with a zero vector is 0.
     """
     floats = vectors.astype(np.float32)
-    lengths = np.maximum(np.linalg.norm(floats, axis=-1) * np.linalg.norm(wanted), 1e-12)
-    cosines: Floats = (floats @ wanted.astype(np.float32) / lengths).astype(np.float32)
+    lengths = np.maximum(np.linalg.norm(floats, axis=-1) * np.linalg.norm(search_vector), 1e-12)
+    cosines: Floats = (floats @ search_vector.astype(np.float32) / lengths).astype(np.float32)
     places = np.flatnonzero(allowed)
     places = places[np.argsort(-cosines[places], kind="stable")][:count]
     return places, cosines[places]
@@ -222,7 +222,7 @@ def search(
     model: str,
     head: tuple[int, int],
     vector: Vector,
-    wanted: Floats,
+    search_vector: Floats,
     count: int = COUNT,
     exclude: str = "",
     share: Share = map,
@@ -234,7 +234,7 @@ def search(
         model: Name of a model, as for `loading.load`.
         head: Layer and head, from 0.
         vector: Vectors to compare.
-        wanted: [d_head], the search vector.
+        search_vector: [d_head], the search vector.
         count: Maximum number of tokens.
         exclude: Sentence whose tokens are excluded.
         share: Distributes the parts of the text, as `on_ray.share` does; `map` uses this process.
@@ -244,7 +244,7 @@ def search(
     """
     found = Neighbours()
     yield Progress(0, corpus.lines, found)
-    work = partial(_search_part, model, head, vector, wanted, count, exclude)
+    work = partial(_search_part, model, head, vector, search_vector, count, exclude)
     for part in share(work, parts(corpus)):
         found = found.merged(part, count)
         yield Progress(found.lines, corpus.lines, found)
@@ -255,14 +255,14 @@ def _search_part(
     model: str,
     head: tuple[int, int],
     vector: Vector,
-    wanted: Floats,
+    search_vector: Floats,
     count: int,
     exclude: str,
     lines: Lines,
 ) -> Neighbours:
     layer, number = head
     read = read_lines(model, layer, lines)
-    found = read.nearest(number, vector, wanted, count, exclude) if read.sentences else []
+    found = read.nearest(number, vector, search_vector, count, exclude) if read.sentences else []
     return Neighbours(
         tuple(near for _, near in found),
         len(read.tokens),
@@ -352,7 +352,7 @@ def block_of(model: str, text: str, layer: int) -> Block:
     _check_layer(entry, layer)
     [(_, read)] = traces(entry, loaded, [(text,)])
     if isinstance(read, SkippedSentence):
-        raise AttnvizError(read.why)
+        raise AttnvizError(read.reason)
     return read[0].block(self_attention(entry), layer)
 
 

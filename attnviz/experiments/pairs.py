@@ -102,10 +102,10 @@ def _pair(line: str) -> Pair:
         )
     choices = _choices(next(part for part in marked if part[0] == "{")[1:-1])
     names = [part[1:-1].strip() for part in marked if part[0] == "["]
-    rights = [_which(meaning, names) for _, meaning in choices]
-    if rights[0] == rights[1]:
+    referents = [_referent_index(referent, names) for _, referent in choices]
+    if referents[0] == referents[1]:
         raise AttnvizError(f"the pronoun refers to {quoted(choices[0][1])} in both sentences.")
-    one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, rights, strict=True))
+    one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, referents, strict=True))
     return Pair((one, other))
 
 
@@ -119,15 +119,15 @@ def _choices(content: str) -> list[tuple[str, str]]:
         )
     if choices[0][0] == choices[1][0]:
         raise AttnvizError(f"both sentences have the same words, {quoted(choices[0][0])}.")
-    return [(words, meaning) for words, meaning in choices]
+    return [(words, referent) for words, referent in choices]
 
 
-def _which(meaning: str, names: Sequence[str]) -> int:
+def _referent_index(referent: str, names: Sequence[str]) -> int:
     """Return the index of the referent among the two marked words."""
-    if names.count(meaning) != 1:
+    if names.count(referent) != 1:
         marked = joined([quoted(name) for name in names])
-        raise AttnvizError(f"{quoted(meaning)} must be marked once. The words in [ ] are {marked}.")
-    return names.index(meaning)
+        raise AttnvizError(f"{quoted(referent)} must be marked once. The words in [ ] are {marked}.")
+    return names.index(referent)
 
 
 def _reading(parts: Sequence[str], words: str, right: int) -> SentenceOfPair:

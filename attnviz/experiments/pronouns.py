@@ -81,7 +81,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     changes = (right[0] == right[1])[None] / 2
     # From the pronoun, the sum over both words; to the pronoun, their mean.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(scores, attention, {"random nouns that change as often": changes})
+    return Scored(scores, attention, {"random nouns that switch as often as the head": changes})
 
 
 SOURCE = Source(

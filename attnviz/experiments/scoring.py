@@ -1,4 +1,4 @@
-"""Tests of heads: examples in, one score for every head out.
+"""Tests of heads, which compute one score per head from examples.
 
 A test is a `HeadTest`: a source of examples and a function that scores them. `attnviz.experiments.head_tests`
 lists all tests. This module computes sums, halves, intervals and baselines in the same way for every test.
@@ -38,7 +38,7 @@ MAX_REASONS = 100
 """Maximum number of skipped examples for which the reason is stored; the others are only counted."""
 
 MIN_WEIGHT = 0.05
-"""Minimum mean weight of the best head in a right-or-wrong test; heads below it hardly attend there."""
+"""Minimum mean weight of the best head in a right-or-wrong test; heads below it hardly use these tokens."""
 
 Read = TypeVar("Read")
 Item = TypeVar("Item")
@@ -102,7 +102,7 @@ class HeadTest(Generic[Read]):
 
     Attributes:
         name: Name in menus, links and on the command line.
-        question: What a score measures, as a sentence without its full stop.
+        question: Description of the score, as a sentence without a full stop.
         source: Source of the examples; tests with the same source share one pass over them.
         score: Returns the scores for a result of `source.read`.
         unit: Unit of a score.
@@ -204,7 +204,7 @@ class Scores:
         return cls(test.unit, count, sums, each)
 
     @classmethod
-    def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
+    def empty(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
         """Return the scores of no examples."""
         zeros = np.zeros((2, layers, heads))
         sums = {"score": zeros, "square": zeros, "weight": zeros}
@@ -212,7 +212,7 @@ class Scores:
 
     @property
     def examples(self) -> int:
-        """Number of counted items, in the layer with the most."""
+        """Number of counted items in the layer with the most items."""
         return int(self.count.sum(axis=0).max())
 
     @property
@@ -282,9 +282,9 @@ class Scores:
         return min(totals, key=lambda name: (-totals[name], name), default="")
 
     def _mean(self, name: str, halves: Sequence[int] = (CHOOSING, REPORTING)) -> Doubles:
-        among = self.count[list(halves)].sum(axis=0)
-        count = np.where(among > 0, among, np.nan)
-        return np.asarray(self.sums[name][list(halves)].sum(axis=0) / count[:, None])
+        count = self.count[list(halves)].sum(axis=0)
+        divisor = np.where(count > 0, count, np.nan)
+        return np.asarray(self.sums[name][list(halves)].sum(axis=0) / divisor[:, None])
 
     def _interval(self, halves: Sequence[int]) -> tuple[Doubles, Doubles]:
         mean = self._mean("score", halves)
@@ -340,7 +340,7 @@ def measure(
     shape = entry.layers_of(self_attention(entry)), entry.heads
     examples = tests[0].source.parse(corpus)
     total = len(examples)
-    found: Found = {test.name: Scores.nothing(test, *shape) for test in tests}
+    found: Found = {test.name: Scores.empty(test, *shape) for test in tests}
     done = 0
     yield Progress(done, total, found)
     for step in share(partial(_score_part, tests, model, found), parts(examples)):
@@ -357,7 +357,7 @@ def parts(items: Iterable[Item]) -> Iterator[tuple[tuple[int, Item], ...]]:
 
 
 def _score_part(
-    tests: Sequence[HeadTest[Any]], model: str, nothing: Found, part: Sequence[tuple[int, Any]]
+    tests: Sequence[HeadTest[Any]], model: str, empty: Found, part: Sequence[tuple[int, Any]]
 ) -> Step:
     entry, source = resolve.entry(model), tests[0].source
     kind = self_attention(entry)
@@ -370,11 +370,11 @@ def _score_part(
         prepared = read if isinstance(read, SkippedSentence) else _read(source, example, read, kind)
         if isinstance(prepared, SkippedSentence):
             found[number] = {
-                name: replace(each, skipped=1, reasons=(prepared,)) for name, each in nothing.items()
+                name: replace(each, skipped=1, reasons=(prepared,)) for name, each in empty.items()
             }
         else:
             found[number] = {test.name: Scores.of(test, number, prepared, *layers) for test in tests}
-    return Step(len(part), reduce(_merged, (found[number] for number in sorted(found)), nothing))
+    return Step(len(part), reduce(_merged, (found[number] for number in sorted(found)), empty))
 
 
 def _read(source: Source[Read], example: Any, read: Sequence[Trace], kind: Kind) -> Read | SkippedSentence:

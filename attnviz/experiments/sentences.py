@@ -1,4 +1,4 @@
-"""Sentences as input of a model; unreadable ones are recorded with the reason."""
+"""Reading of sentences with a model; unreadable sentences are recorded with the reason."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class SkippedSentence:
 
     Attributes:
         text: The sentence.
-        why: The reason.
+        reason: The reason.
     """
 
     text: str
-    why: str
+    reason: str
 
 
 def skipped(sentences: Sequence[str], error: AttnvizError) -> SkippedSentence:
@@ -47,7 +47,7 @@ def need_some(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> None:
     """
     if not read:
         raise AttnvizError(
-            " ".join([f"The model cannot read any of the {unit}.", *(each.why for each in skipped[:1])])
+            " ".join([f"The model cannot read any of the {unit}.", *(each.reason for each in skipped[:1])])
         )
 
 

@@ -58,7 +58,7 @@ class Snapshot:
         measures: For a translator, on held-out sentences: `loss` (−ln of the correct word's probability),
             `exact` (fraction of correct translations), `pronoun` (fraction in which the correct one of "il"
             and "elle" is more likely), and the mean weights of the guided head from "it" to its `referent`
-            and to the `other` noun. For a storyteller, as in `figures.Copying`: `right`, `first_loss` and
+            and to the `other` noun. For a storyteller, as in `copying.Copying`: `right`, `first_loss` and
             `second_loss`.
         texts: Attention and predictions for each tracked text.
         scores: For a storyteller, [layer, head]: `previous_word` and `prefix_matching`.

@@ -66,7 +66,7 @@ def test_labels_and_titles_of_merged_words_without_special_tokens() -> None:
     assert titles(shown)[0] == 'tokens 2–4: "Unbreakable", characters 1–11'
     assert [shown.index_of(position) for position in range(8)] == [None, 0, 0, 0, 1, 2, None, None]
     assert shown.explanation == (
-        "word pieces merged (to a word: the pieces' sum, from a word: their mean); "
+        "word pieces merged (sum of the weights to a word, mean of those from a word); "
         "without [CLS] and [SEP]; each row rescaled to sum to 100 %"
     )
 

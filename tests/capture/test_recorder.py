@@ -1,4 +1,4 @@
-"""The recorder: what it records, for which calls, and what it refuses."""
+"""The recorder: its recorded arrays, its calls, and the models that it refuses."""
 
 from typing import Any
 

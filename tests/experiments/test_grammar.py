@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from attnviz.errors import AttnvizError
-from attnviz.experiments.grammar import FILE, TESTS, Annotated, Answers, answers, parse
+from attnviz.experiments.grammar import FILE, TESTS, AnnotatedSentence, Answers, answers, parse
 from attnviz.experiments.scoring import Scores
 from attnviz.experiments.sentences import UnusableSentence
-from tests.experiments.hand_made import tokens_of, trace_of
+from tests.experiments.given_traces import tokens_of, trace_of
 
 BUNDLED = parse(FILE.read_text("utf-8"))
 TEXT = "The elephant saw the old dog."
 [ONE] = parse(f"{TEXT}\n  determiner the#1>elephant, the#2>dog; object dog>saw; subject elephant>saw")
 
 
-def words(sentence: Annotated) -> list[tuple[str, str, str]]:
+def words(sentence: AnnotatedSentence) -> list[tuple[str, str, str]]:
     """Return the relations as words."""
     return [
         (each.name, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])

@@ -37,7 +37,7 @@ def summed(scores: Doubles, unit: Unit = "share") -> Scores:
     )
     layers = range(scores.shape[1])
     each = [Scores.of(test, number, row[None], layers, len(layers)) for number, row in enumerate(scores)]
-    return reduce(add, each, Scores.nothing(test, *scores.shape[1:]))
+    return reduce(add, each, Scores.empty(test, *scores.shape[1:]))
 
 
 @settings(max_examples=40)
@@ -152,7 +152,7 @@ def test_scores_equal_those_of_single_sentences(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(previous.mean, np.mean(expected, axis=0), atol=1e-6)
     assert previous.count[:, 0].tolist() == [4, 2]
     assert previous.skipped == 1
-    assert "602 tokens; the model reads at most 512" in previous.reasons[0].why
+    assert "602 tokens; the model reads at most 512" in previous.reasons[0].reason
 
 
 def test_invalid_lines_are_skipped_except_in_annotated_texts() -> None:

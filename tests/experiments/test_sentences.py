@@ -56,7 +56,7 @@ def test_unreadable_sentences_are_skipped_with_the_reason(monkeypatch: pytest.Mo
     monkeypatch.setattr(minilm, "traces", refuse_cats)
     lines = ("A dog.", "A cat.", "word " * 600, "caf\udce9", "A cow.")
     found = dict(traces(resolve.entry("minilm"), minilm, [(line,) for line in lines]))
-    reasons = {number: each.why for number, each in found.items() if isinstance(each, SkippedSentence)}
+    reasons = {number: each.reason for number, each in found.items() if isinstance(each, SkippedSentence)}
     assert sorted(reasons) == [1, 2, 3]
     assert "cannot read this" in reasons[1]
     assert "602 tokens" in reasons[2]

@@ -86,8 +86,8 @@ def csv_of(view: View, heads: Heads) -> str:
         head=heads.head - 1,
         stage=view.stage,
         explanation=explanation(view),
-        written=read.text[len(given.text) :] if read.written and read.target is None else None,
-        drawn=_in_words(given.writing) if given.writing else None,
+        generated=read.text[len(given.text) :] if read.written and read.target is None else None,
+        sampling=_in_words(given.writing) if given.writing else None,
         left=left,
         hidden=views.hidden(view),
     )

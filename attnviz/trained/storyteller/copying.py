@@ -71,8 +71,8 @@ def _heads_above(scores: Floats) -> Heads:
 
 
 def words_twice(texts: int) -> Int[Tensor, "text token"]:
-    """Return the ids of texts with `NUM_REPEATED` random words, each text twice in a row."""
-    rng = Random(1)  # noqa: S311 - words are not secret
+    """Return the ids of texts of `NUM_REPEATED` random words that are repeated once."""
+    rng = Random(1)  # noqa: S311 - not for security
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(rng, NUM_REPEATED)) for _ in range(texts)])
 
 

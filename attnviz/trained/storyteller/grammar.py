@@ -55,7 +55,7 @@ PLACES = _words(
 QUALITIES = ("big", "clean", "dirty", "heavy", "new", "old", "red", "small")
 MOODS = ("angry", "cold", "happy", "hungry", "proud", "sad", "thirsty", "tired")
 SYLLABLES = tuple(consonant + vowel for consonant in "bdfklmprvz" for vowel in "aiou")
-BESIDE = ("near", "behind", "beside", "by")
+PREPOSITIONS = ("near", "behind", "beside", "by")
 
 _OTHER = _words(
     ". , : ? the a and was were who where when while after had he she it one day friends lived met at "
@@ -71,7 +71,7 @@ def plural(noun: str) -> str:
 
 _CONTENT = (*WOMEN, *MEN, *NOUNS, *CONTAINERS, *PLACES, *QUALITIES, *MOODS, *SYLLABLES)
 _PLURALS = tuple(map(plural, NOUNS))
-VOCABULARY = Vocabulary((CHANT, *_OTHER, *BESIDE, *_CONTENT, *_PLURALS))
+VOCABULARY = Vocabulary((CHANT, *_OTHER, *PREPOSITIONS, *_CONTENT, *_PLURALS))
 
 ANY_WORD = VOCABULARY.words[4:]
 _INTRODUCTIONS = (
@@ -104,7 +104,7 @@ def is_held_out(split: str, pair: tuple[str, str]) -> bool:
 
 
 def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
-    """Return two different random words that are, or are not, held out."""
+    """Return a random pair of different words that is held out, or one that is not."""
     first, second = {
         "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
         "nouns": (NOUNS, NOUNS),
@@ -126,7 +126,7 @@ def story(rng: Random) -> Words:
     while True:
         people = pair(rng, "names", held_out=False)
         introduced = rng.random() < 0.6
-        words = [START, *(_about_two(rng, people, _INTRODUCTIONS) if introduced else ())]
+        words = [START, *(_two_people_sentence(rng, people, _INTRODUCTIONS) if introduced else ())]
         for _ in range(rng.randint(2, 5)):
             event = rng.choice(_EVENTS)
             words += event(rng, people if rng.random() < 0.5 else people[::-1], introduced)
@@ -150,7 +150,7 @@ def words_twice(rng: Random, count: int) -> Words:
     return [CHANT, *rng.sample(ANY_WORD, count) * 2]
 
 
-TRACKED_TEXT = tuple(words_twice(Random(3), 12))  # noqa: S311 - words are not secret
+TRACKED_TEXT = tuple(words_twice(Random(3), 12))  # noqa: S311 - not for security
 """The text that is tracked while a storyteller is trained: [CHANT], and twelve random words twice."""
 
 
@@ -161,8 +161,8 @@ def beginning(rng: Random) -> Words:
     return words[: rng.choice(repeated or [len(words)])]
 
 
-def _about_two(rng: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
-    """Return one of the sentences about two people at a place."""
+def _two_people_sentence(rng: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
+    """Return a random one of these sentences, with the names of two people and a random place."""
     one, two = people
     place = rng.choice(PLACES)
     return rng.choice(sentences).format(one=one, two=two, place=place).split()
@@ -173,38 +173,38 @@ def _gift(rng: Random, people: Sequence[str], introduced: bool) -> Words:
     noun = rng.choice(NOUNS)
     words: Words = []
     if not introduced or rng.random() < 0.7:
-        words = _about_two(rng, people if rng.random() < 0.5 else people[::-1], _BEFORE_GIFT)
+        words = _two_people_sentence(rng, people if rng.random() < 0.5 else people[::-1], _BEFORE_GIFT)
     words += f"{giver} gave {rng.choice(('a', 'the'))} {noun} to {receiver} .".split()
     if rng.random() < 0.3:
         words += f"who had the {noun} ? {receiver} had the {noun} .".split()
     return words
 
 
-def _reason(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+def _reason(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - signature of an event
     subject, other = people
     verb = rng.choice(("called", "thanked", "helped", "visited"))
     pronoun = "she" if subject in WOMEN else "he"
     return f"{subject} {verb} {other} because {pronoun} was {rng.choice(MOODS)} .".split()
 
 
-def _agreement(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+def _agreement(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - signature of an event
     plurals = rng.random() < 0.5, rng.random() < 0.5
     nouns = pair(rng, "nouns", held_out=False)
     one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
-    preposition, verb = rng.choice(BESIDE), "were" if plurals[0] else "was"
+    preposition, verb = rng.choice(PREPOSITIONS), "were" if plurals[0] else "was"
     return f"the {one} {preposition} the {two} {verb} {rng.choice(QUALITIES)} .".split()
 
 
-def _places(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    facts = put(rng, rng.randint(1, 3), held_out=False)
-    words = placing(rng, people, facts)
+def _places(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - signature of an event
+    facts = place_nouns(rng, rng.randint(1, 3), held_out=False)
+    words = placement_sentences(rng, people, facts)
     if rng.random() < 0.6:
         noun, container = rng.choice(facts)
-        words += [*asking(noun), container, "."]
+        words += [*question_about(noun), container, "."]
     return words
 
 
-def put(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
+def place_nouns(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
     """Return different nouns, each in a different container."""
     while True:
         facts = [pair(rng, "contained", held_out=held_out) for _ in range(count)]
@@ -212,18 +212,18 @@ def put(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
             return facts
 
 
-def placing(rng: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
+def placement_sentences(rng: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
     """Return a sentence for each noun, in which somebody puts it in its container."""
     sentences = (f"{rng.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
     return " ".join(sentences).split()
 
 
-def asking(noun: str) -> Words:
+def question_about(noun: str) -> Words:
     """Return a question about the place of a noun, and its answer up to the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 
-def _meeting(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+def _meeting(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - signature of an event
     name = rng.sample(SYLLABLES, rng.randint(2, 4))
     words = ["near", "the", rng.choice(PLACES), "lived", "a", "creature", "named", *name, "."]
     for _ in range(rng.randint(1, 2)):
@@ -237,7 +237,7 @@ def _meeting(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # 
     return words
 
 
-def _saying(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+def _saying(rng: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - signature of an event
     words = rng.sample((*_CONTENT, *_PLURALS), rng.randint(2, _MAX_PHRASE_WORDS))
     return [people[0], "said", ":", *words, ".", "then", people[1], "said", ":", *words, "."]
 

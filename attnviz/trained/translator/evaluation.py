@@ -61,14 +61,16 @@ class Evaluation:
         translator.model.half().float()
         weights = measures.weights_from_it(translator, self.minimal_pairs)
         heads = [(GUIDED_LAYER, GUIDED_HEAD)] if guided else [*np.ndindex(weights.shape[1:3])]
-        readings = [measures.reading(weights[:, layer, head], self.minimal_pairs) for layer, head in heads]
-        reading = max(readings, key=lambda reading: reading.referent)
+        attention = [
+            measures.pronoun_attention(weights[:, layer, head], self.minimal_pairs) for layer, head in heads
+        ]
+        best = max(attention, key=lambda each: each.referent)
         measured = {
             "loss": loss(translator, self.held_out),
             "exact": measures.exact_match(translator, self.held_out),
             "pronoun": measures.pronoun_accuracy(translator, self.minimal_pairs),
-            "referent": reading.referent,
-            "other": reading.other,
+            "referent": best.referent,
+            "other": best.other,
         }
         translation = translator.translate_all([probe.source for probe in PROBES])
         texts = (

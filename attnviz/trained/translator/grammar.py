@@ -1,8 +1,8 @@
 """The grammar of the translator's training sentences, in English and French.
 
-The grammar is a program that makes choices and writes English words. Random choices generate a sentence;
-trying all choices that generate the given words parses it. So exactly the sentences that can be generated can
-be parsed.
+The grammar is a program that makes choices and writes English words. Random choices generate a sentence. A
+sentence is parsed by trying all choices that generate its words, so the parser accepts exactly the sentences
+that the grammar generates.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class _Plan:
         return _PRONOUN[self.genders[self.role]]
 
     @property
-    def sizes(self) -> frozenset[str]:
+    def avoided_adjectives(self) -> frozenset[str]:
         """Adjectives to avoid for both nouns, because they would be a reason for fitting or not fitting."""
         is_fitting = self.reason_form and not self.allows_adverbial
         reasons = (self.verb.because, self.verb.because_not) if is_fitting else ()
@@ -255,7 +255,7 @@ def _write_main_clause(writer: Writer, plan: _Plan, reason: _Reason | None) -> t
     Args:
         reason: The reason that precedes the clause, if any; its predicate is not repeated.
     """
-    avoided = [plan.sizes, plan.sizes]
+    avoided = [plan.avoided_adjectives, plan.avoided_adjectives]
     if reason:
         avoided[plan.role] |= contrary(reason.statement.predicate)
     subject = sentence_parts.phrase(writer, plan.kinds[SUBJECT], plan.genders[SUBJECT], avoided[SUBJECT])

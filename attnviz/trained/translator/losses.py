@@ -37,7 +37,7 @@ def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Va
     total = steps.logits.new_zeros(())
     if not len(with_it):
         return total
-    _, _, _, it, referent, other, pronoun = batch.picked(with_it)
+    _, _, _, it, referent, other, pronoun = batch.select(with_it)
     from_it = steps.encoder.layers[GUIDED_LAYER].attention.attention.scores[with_it, GUIDED_HEAD, it]
     cross = steps.decoder.layers[0].cross_attention.attention
     from_pronoun = cross.scores[with_it, :, pronoun]
@@ -47,9 +47,9 @@ def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Va
         total = total + variant.candidates * surprisal(from_it, torch.stack((referent, other), dim=1))
     if variant.alignment:
         total = total + variant.alignment * surprisal(from_pronoun[:, GUIDED_CROSS_HEAD], it.unsqueeze(1))
-    if variant.elsewhere:
+    if variant.end:
         ends = torch.full((from_pronoun.shape[0] * from_pronoun.shape[1], 1), from_pronoun.shape[2] - 1)
-        total = total + variant.elsewhere * surprisal(from_pronoun.flatten(0, 1), ends)
+        total = total + variant.end * surprisal(from_pronoun.flatten(0, 1), ends)
     return total
 
 

@@ -65,7 +65,7 @@ def weights_from_it(
     return torch.stack(layers, dim=1)[torch.arange(len(pairs)), :, :, places]
 
 
-def reading(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> PronounAttention:
+def pronoun_attention(weights: Float[Tensor, "sentence key"], pairs: Sequence[Pair]) -> PronounAttention:
     """Return the attention of one head from "it".
 
     Args:

@@ -84,8 +84,8 @@ def phrase(
     adjective = None
     if not bare and perhaps(writer, 0.18):
         options = [each for each in _adjectives(kind) if each.english not in avoided]
-        adjective = writer.choose_word(options, _itself)
-    noun = writer.choose_word([each for each in nouns(kind, gender) if each is not other_than], _itself)
+        adjective = writer.choose_word(options, _english_form)
+    noun = writer.choose_word([each for each in nouns(kind, gender) if each is not other_than], _english_form)
     words = f"{adjective.english} {noun.english}" if adjective else noun.english
     place = writer.write("the" if definite else indefinite(words), words)
     return Phrase(noun, place, definite, adjective)
@@ -96,7 +96,7 @@ def description(writer: Writer, tense: Tense, subject: Phrase) -> Statement:
     denied = perhaps(writer, 0.25)
     avoided = contrary(subject.adjective) if subject.adjective else ()
     options = [each for each in predicates(subject.noun.kind) if each.english not in avoided]
-    predicate = writer.choose_word(options, _itself)
+    predicate = writer.choose_word(options, _english_form)
     too_much = True if predicate.english in {"big", "small"} else predicate.hinders
     return _state(writer, predicate, tense, denied, too_much)
 
@@ -110,7 +110,7 @@ def reason(
         denied: Negate the statement.
         hinders: True if the reason prevents the action ("too tired"), False if it enables it ("safe enough").
     """
-    return _state(writer, writer.choose_word(options, _itself), tense, denied, hinders)
+    return _state(writer, writer.choose_word(options, _english_form), tense, denied, hinders)
 
 
 def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
@@ -166,7 +166,7 @@ def predicates(kind: str) -> tuple[Predicate, ...]:
     )
 
 
-def _itself(word: Noun | Predicate) -> tuple[str]:
+def _english_form(word: Noun | Predicate) -> tuple[str]:
     return (word.english,)
 
 

@@ -71,7 +71,7 @@ def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
     and each sentence has a held-out combination of some split. In the first sentence, "it" refers to the
     subject.
     """
-    rng = random.Random(seed)  # noqa: S311 - sentences are not secret
+    rng = random.Random(seed)  # noqa: S311 - not for security
     pairs: list[tuple[Pair, Pair]] = []
     while len(pairs) < size:
         subject = rng.choice(menu.SUBJECTS)
@@ -90,7 +90,7 @@ def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
 
 
 def _sentences(size: int, seed: int, wanted: Callable[[Pair], bool]) -> list[Pair]:
-    rng = random.Random(seed)  # noqa: S311 - sentences are not secret
+    rng = random.Random(seed)  # noqa: S311 - not for security
     return list(islice(filter(wanted, (grammar.sentence(rng) for _ in count())), size))
 
 

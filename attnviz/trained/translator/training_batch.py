@@ -54,11 +54,11 @@ class TrainingBatch(NamedTuple):
         labels = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
         return cls(source, target, labels, *torch.tensor([_places(pair) for pair in pairs]).T)
 
-    def picked(self, rows: Int[Tensor, " picked"]) -> "TrainingBatch":
+    def select(self, rows: Int[Tensor, " selected"]) -> "TrainingBatch":
         """Select rows in the given order, and remove unnecessary padding."""
-        picked = TrainingBatch(*(tensor[rows] for tensor in self))
-        longest = int((picked.labels != PADDING).sum(dim=1).max())
-        return picked._replace(target=picked.target[:, :longest], labels=picked.labels[:, :longest])
+        selected = TrainingBatch(*(tensor[rows] for tensor in self))
+        longest = int((selected.labels != PADDING).sum(dim=1).max())
+        return selected._replace(target=selected.target[:, :longest], labels=selected.labels[:, :longest])
 
 
 class Corpus:
@@ -76,7 +76,7 @@ class Corpus:
         self._batch = batch
         self._groups = [TrainingBatch.of(by_length[length]) for length in sorted(by_length)]
 
-    def epoch(self, seed: int) -> list[tuple[int, Int[Tensor, " picked"]]]:
+    def epoch(self, seed: int) -> list[tuple[int, Int[Tensor, " selected"]]]:
         """Return the batches of an epoch as arguments of `batch`, shuffled with this seed."""
         generator = torch.Generator().manual_seed(seed)
         batches: list[tuple[int, Tensor]] = []
@@ -90,9 +90,9 @@ class Corpus:
         for epoch in count():
             yield from (self.batch(*each) for each in self.epoch(seed << 32 | epoch))
 
-    def batch(self, group: int, rows: Int[Tensor, " picked"]) -> TrainingBatch:
+    def batch(self, group: int, rows: Int[Tensor, " selected"]) -> TrainingBatch:
         """Return a batch from an entry of `epoch`."""
-        return self._groups[group].picked(rows)
+        return self._groups[group].select(rows)
 
 
 def _places(pair: Pair) -> tuple[int, int, int, int]:

@@ -26,7 +26,7 @@ class Variant:
         referent: Coefficient of −log of the weight from "it" to its referent, in head 2-1.
         candidates: Coefficient of −log of the sum of the weights from "it" to both nouns, in head 2-1.
         alignment: Coefficient of −log of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
-        elsewhere: Coefficient of −log of the weight from "il" or "elle" to [END], in all cross heads.
+        end: Coefficient of −log of the weight from "il" or "elle" to [END], in all cross-attention heads.
         n_heads: Number of heads of each attention.
         seed: Seed of the bundled weights.
     """
@@ -37,7 +37,7 @@ class Variant:
     referent: float = 0.0
     candidates: float = 0.0
     alignment: float = 0.0
-    elsewhere: float = 0.0
+    end: float = 0.0
     n_heads: int = 4
     seed: int = 0
 
@@ -83,7 +83,7 @@ _ALL = (
         "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
         "chosen, so the output of head 2-1 is not used at that point.",
         referent=0.1,
-        elsewhere=0.1,
+        end=0.1,
     ),
 )
 

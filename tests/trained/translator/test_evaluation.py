@@ -24,7 +24,7 @@ def test_snapshot_has_measures_and_translations(guided: bool) -> None:
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
     weights = measures.weights_from_it(translator, evaluation.minimal_pairs)
     readings = [
-        measures.reading(weights[:, layer, head], evaluation.minimal_pairs)
+        measures.pronoun_attention(weights[:, layer, head], evaluation.minimal_pairs)
         for layer, head in ([(1, 0)] if guided else np.ndindex(2, 8))
     ]
     referents = [each.referent for each in readings]

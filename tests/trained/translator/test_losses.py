@@ -84,13 +84,13 @@ def expected_term(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> T
             "referent": head[pronoun.referent],
             "candidates": head[pronoun.referent] + head[pronoun.other],
             "alignment": cross[0, pronoun.source],
-            "elsewhere": cross[:, len(pair.source)],
+            "end": cross[:, len(pair.source)],
         }[term]
         surprises.append(-weight.log().flatten())
     return torch.cat(surprises).mean()
 
 
-@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "elsewhere"])
+@pytest.mark.parametrize("term", ["referent", "candidates", "alignment", "end"])
 def test_attention_term_is_a_mean_surprisal(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> None:
     variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # `term` is any of several fields
     found = attention_loss(steps, TrainingBatch.of(pairs), variant)

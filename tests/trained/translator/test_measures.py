@@ -9,7 +9,7 @@ import torch
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.measures import chooses_il, exact_match, reading, weights_from_it
+from attnviz.trained.translator.measures import chooses_il, exact_match, pronoun_attention, weights_from_it
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.trained.translator.vocabulary import FRENCH
 
@@ -41,7 +41,9 @@ def test_reading_of_given_weights(pairs: list[Pair]) -> None:
         weights[row, places(pair)[1]] = referent
         weights[row, places(pair)[2]] = other
         weights[row, 29] = 0.3
-    assert asdict(reading(weights, two)) == pytest.approx({"found": 0.5, "referent": 0.4, "other": 0.3})
+    assert asdict(pronoun_attention(weights, two)) == pytest.approx(
+        {"found": 0.5, "referent": 0.4, "other": 0.3}
+    )
 
 
 def test_batched_measures_equal_single_ones(pairs: list[Pair], untrained: Translator) -> None:

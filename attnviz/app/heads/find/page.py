@@ -89,7 +89,9 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
     if not progress or not progress.found:
         return
     text = progress.found
-    texts.show_skipped(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
+    texts.show_skipped(
+        len(text.skipped), [markdown.plain(each.reason) for each in text.skipped[:MAX_REASONS]]
+    )
     place = chosen.queries[chosen.query].positions[0]
     vector = vector_of(chosen.block, chosen.head, chosen.vector, place)
     results = text.nearest(chosen.head, chosen.vector, vector, chosen.count, chosen.given.text)

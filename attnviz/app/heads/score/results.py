@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
-from attnviz.analysis.table import facts_text
+from attnviz.analysis.table import csv_with_metadata
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import texts
@@ -123,7 +123,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
 
 
 def _skipped(scores: Scores) -> None:
-    named = [f"{markdown.code(each.text)} {markdown.plain(each.why)}" for each in scores.reasons]
+    named = [f"{markdown.code(each.text)} {markdown.plain(each.reason)}" for each in scores.reasons]
     texts.show_skipped(scores.skipped, named)
 
 
@@ -154,7 +154,7 @@ def _table(chosen: TestedHead, scores: Scores) -> None:
 def csv_of(chosen: TestedHead, scores: Scores) -> str:
     """Return the table of all heads, with the model and the test in every row."""
     facts = {"model": chosen.entry.name, "question": chosen.test.question}
-    return facts_text(facts, COLUMNS, rows(chosen.test.name, scores))
+    return csv_with_metadata(facts, COLUMNS, rows(chosen.test.name, scores))
 
 
 def file_name(chosen: TestedHead) -> str:
