@@ -9,8 +9,8 @@ Then visitors type a sentence and open Matrix and Heatmap (`on_pictures`); none 
 Then 200 visitors use two servers behind the proxy of `compose.yaml`. Last, 30 visitors arrive together at a
 server that has just become ready, each with a different sentence.
 
-As a baseline for Streamlit itself, 60 visitors make as many clicks on an empty page with one switch. Visitors
-and servers share this machine's cores.
+As a baseline for Streamlit itself, 60 visitors make the same number of clicks on an empty page with one
+switch. Visitors and servers share this machine's cores.
 
 Run: python -m benchmarks.visitors [visitors …] [--smoke]
 """
