@@ -40,8 +40,8 @@ DEFAULT_WORDS = 12
 NUM_OPTIONS = 5
 MAX_ROWS = 8
 CODE = (
-    ("attnviz.capture.generation", "drawn_one_by_one"),
-    ("attnviz.capture.generation", "drawn_by"),
+    ("attnviz.capture.generation", "sample_tokens"),
+    ("attnviz.capture.generation", "sampling_probabilities"),
     ("attnviz.transformer.decoder_only", "DecoderOnly"),
     ("attnviz.transformer.multi_head", "MultiHeadAttention"),
     ("attnviz.app.lessons.write.values", "word_by_word"),
