@@ -13,7 +13,7 @@ WORKDIR /app
 
 # The packages change less often than the code, so they have a separate layer.
 # Each file must have the tested hash (make lock), whatever an index serves; torch is the build without CUDA. The tests
-# in packages and the headers for compiling against torch are removed, which saves 0.2 GB.
+# in packages and the headers for compiling against torch are removed, which saves 0.3 GB.
 COPY requirements.lock ./
 RUN pip install --quiet --no-cache-dir --root-user-action ignore --require-hashes --no-deps \
         --extra-index-url https://download.pytorch.org/whl/cpu -r requirements.lock && \
