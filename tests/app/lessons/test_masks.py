@@ -85,7 +85,7 @@ def test_invalid_cell_is_reported(cell: str) -> None:
 def test_fully_masked_row_is_refused() -> None:
     app = open_page("masks", cells="1>1")
     assert "`[CLS]`" in app.error[0].value
-    assert message_to(app, "head_view")["heading"] == "Weights before, without a mask"
+    assert message_to(app, "head_view")["heading"] == "Without a mask"
 
 
 def test_mask_size_is_limited_by_the_sentence() -> None:

@@ -166,7 +166,8 @@ def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
         more = f"; and {len(edits) - _MAX_LISTED} more" if len(edits) > _MAX_LISTED else ""
-        st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{more}.")
+        zero = ": its output is set to zero" if len(edits) == 1 and edits[0].target is None else more
+        st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{zero}.")
     if problems:
         listed = "  \n".join([*problems][:_MAX_LISTED])
         st.warning(f"Some changes are invalid and were not applied.  \n{listed}", icon=":material/link_off:")

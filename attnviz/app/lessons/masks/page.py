@@ -51,9 +51,6 @@ def draw() -> None:
             )
         with page.picture:
             run = _picture(page, chosen, cells)
-        with page.beside:
-            st.header(page.label("before"), anchor=False)
-            _weights(page, chosen, "before", run.before, run, page.label("before"))
         row = _renormalized(chosen.text, chosen.head, chosen.query)
         page.predict(
             head=f"1-{chosen.head + 1}",
@@ -71,7 +68,7 @@ def draw() -> None:
 
 
 def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> MaskedRun:
-    """Draw the mask and the model's weights with it."""
+    """Draw the mask, and the model's weights with and without it."""
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with size_row:
@@ -84,7 +81,11 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
         run = _masked_run(chosen.text, choice, chosen.head)
     heading = page.label("masked") if run.after is not None else page.label("before")
     shown = np.where(run.mask, run.before if run.after is None else run.after, np.nan)
-    _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
+    left, right = st.columns(2)
+    with left:
+        _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
+    with right:
+        _weights(page, chosen, "before", run.before, run, page.label("before"))
     groups = _groups(run, chosen.text)
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
@@ -140,6 +141,7 @@ def _weights(
     on_pick: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
+    st.header(heading, anchor=False)
     named = shown_tokens(_groups(run, chosen.text))
     weights_picture(
         f"weights {name}",
