@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
@@ -86,17 +85,12 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
         _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
     with right:
         _weights(page, chosen, "before", run.before, run, page.label("before"))
-    groups = _groups(run, chosen.text)
     if run.after is None:
+        groups = _groups(run, chosen.text)
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
         st.error(refused, icon=":material/block:")
         return run
-    before, after = (
-        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups))
-        for each in (run.before, run.after)
-    )
-    page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
     if choice.pads:
         tokens = len(chosen.groups)
         alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from attnviz.app.components.curves import config
-from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
 _DIGITS = 6  # with 4, 0.84147 would become 0.8415, printed as 0.842
@@ -70,7 +69,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 250 if TEACHER.get(False) else 350,
+            "height": "container",  # set in lesson.css
             "layer": [
                 {
                     "data": {"values": rows},
@@ -93,6 +92,7 @@ def encoding(
             "config": config(2),
         },
         width="stretch",
+        height="stretch",
         key=name,
     )
 

@@ -20,7 +20,7 @@ from attnviz.app.lessons.positions import values
 from attnviz.app.lessons.positions.encoding import encoding
 from attnviz.app.markdown import Markdown, token
 from attnviz.app.state import link
-from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES, TEACHER
+from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES
 from attnviz.text import head_name
 
 KINDS = {
@@ -98,7 +98,6 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
                 "waves",
                 lines,
                 title=title,
-                height=200 if TEACHER.get(False) else 250,
                 across=Axis(page.label("position"), at=page.label("position_at")),
                 up=Axis(page.label("value"), digits=3),
                 marked=chosen.query,
