@@ -10,7 +10,7 @@ import { readingsOf, weightSteps } from "./reading.js";
 import { weightElements } from "./why.js";
 
 const PRONOUNS = ["it", "he", "she", "they", "him", "her", "them"];
-const CHANGE = "change";
+const CHANGE = "difference";
 
 /**
  * @typedef {import("./reading.js").Run} Run

@@ -29,7 +29,7 @@ LONGER = "The old dog did not cross the road as it was too tired."
 
 
 def test_change_is_second_minus_first() -> None:
-    app = visit("explore", show="change")
+    app = visit("explore", show="difference")
     texts = (OPENING.text, OPENING.other)
     expected = [attnviz.trace(text).block("encoder", 3).weights[1, IT, DOG] for text in texts]
     assert explained_weights(app) == [percent(float(weight), 1) for weight in expected]
@@ -113,7 +113,7 @@ def test_unreadable_text_shows_an_error_and_is_kept(text: str, message: str) -> 
 
 
 def test_word_of_only_one_sentence_is_a_gap_in_the_other() -> None:
-    app = visit("explore", text=OPENING.text, other=LONGER, show="change", query="11 it", key="3 dog")
+    app = visit("explore", text=OPENING.text, other=LONGER, show="difference", query="11 it", key="3 dog")
     rows = [token["label"] for token in message_to(app, "head_view")["query_tokens"]]
     assert rows[:4] == ["[CLS]", "the", "+ old", "dog"]
     short, long = (attnviz.trace(text).block("encoder", 3) for text in (OPENING.text, LONGER))

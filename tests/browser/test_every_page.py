@@ -19,7 +19,9 @@ def explore(**choices: str | int) -> str:
 
 VIEWS: dict[str, tuple[str, ...]] = {
     "explore, masked change": (
-        explore(model="translator", kind="decoder", show="change", view="Matrix", layer=2, filter="itself"),
+        explore(
+            model="translator", kind="decoder", show="difference", view="Matrix", layer=2, filter="itself"
+        ),
     ),
     "explore, heatmap across": (
         explore(model="translator", kind="cross", view="Heatmap", hide="true", stage="scaled"),

@@ -45,7 +45,7 @@ def read(page: Page, sentence: str, other: str = "") -> None:
 @pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_site_is_accessible_and_contacts_no_other_host(site: Page, viewport: ViewportSize) -> None:
     expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
-    for name in ("tired", "change"):
+    for name in ("tired", "difference"):
         site.get_by_text(name, exact=True).first.click()
         assert fits(site), (name, viewport)
         assert (axe(site), font_sizes(site) <= FONT_SIZES) == ([], True)

@@ -28,7 +28,10 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(
-            f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
+            f"All {(layers - len(view.model.without_weights)) * heads} heads",
+            anchor=False,
+            width="stretch",
+            help="Each small picture is a head’s attention: rows are query tokens, columns key tokens.",
         )
         if not names:
             FILTER.forget()  # it belongs to another kind of attention

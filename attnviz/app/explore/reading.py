@@ -14,7 +14,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
-CHANGE = "change"
+CHANGE = "difference"
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def draw() -> None:
                 CELLS, chosen.text, page.label("by hand"), placeholder=page.label("edit")
             )
         with page.picture:
-            run = _picture(page, chosen, cells)
+            _picture(page, chosen, cells)
         row = _renormalized(chosen.text, chosen.head, chosen.query)
         page.predict(
             head=f"1-{chosen.head + 1}",
@@ -66,7 +66,7 @@ def draw() -> None:
         )
 
 
-def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> MaskedRun:
+def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> None:
     """Draw the mask, and the model's weights with and without it."""
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
@@ -90,14 +90,13 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
         st.error(refused, icon=":material/block:")
-        return run
+        return
     if choice.pads:
         tokens = len(chosen.groups)
         alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
         page.text(
             "padding-difference", difference=float(np.abs(run.after[:, :tokens, :tokens] - alone).max())
         )
-    return run
 
 
 def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import streamlit as st
 
@@ -208,8 +210,8 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
 
 
 def _write(sentence: str) -> None:
-    """Write a sentence with non-breaking spaces before "%"."""
-    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
+    """Write a sentence with non-breaking spaces in percentages, such as "< 1 %"."""
+    st.markdown(re.sub(r"(?<=[<>]) | (?=%)", "\N{NO-BREAK SPACE}", sentence))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
