@@ -162,7 +162,7 @@ class Patches extends View {
     context.fillStyle = "#000";
     for (let row = 1; row < rows; row++) context.fillRect(0, edge(row, rows, height), this.canvas.width, 1);
     for (let column = 1; column < columns; column++)
-      context.fillRect(edge(column, columns, width), 0, 1, this.canvas.height);
+      {context.fillRect(edge(column, columns, width), 0, 1, this.canvas.height);}
     this.high.textContent = high ? formatNumber(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${MAX_OPACITY})), #fff`;
   }

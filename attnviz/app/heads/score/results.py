@@ -114,7 +114,8 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     at = chosen.layer, chosen.head
     score = with_interval(scores.mean[at], low[at], high[at])
     selected = f"Head {chosen.name}, all {plural(scores.examples, unit)}"
-    st.markdown("\n".join([*lines, f"| {selected} | {score} | {number(baseline[at])} |"]))
+    lines.append(f"| {selected} | {score} | {number(baseline[at])} |")
+    st.markdown("\n".join(lines).replace("–", "\N{WORD JOINER}–\N{WORD JOINER}"))
     every = ""
     if scores.unfiltered is not None:
         every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."

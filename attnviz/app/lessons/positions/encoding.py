@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from attnviz.app.components.curves import config
+from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
 _DIGITS = 6  # with 4, 0.84147 would become 0.8415, printed as 0.842
@@ -69,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": "container",  # set in lesson.css
+            "height": 250 if TEACHER.get(False) else "container",  # 350, on phones 230: lesson.css
             "layer": [
                 {
                     "data": {"values": rows},
@@ -92,7 +93,7 @@ def encoding(
             "config": config(2),
         },
         width="stretch",
-        height="stretch",
+        height="content" if TEACHER.get(False) else "stretch",
         key=name,
     )
 
