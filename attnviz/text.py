@@ -18,7 +18,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    Positive fractions are never rounded to 0, but to "< 1 %" or "< 0.1 %"; those below 1 never to 100.
+    Fractions above 0 are never shown as 0, but as "< 1 %" or "< 0.1 %"; those below 1 never as 100.
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:

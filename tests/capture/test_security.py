@@ -45,7 +45,7 @@ def new_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def access_paths(name: str) -> Iterator[Callable[[], object]]:
-    """Yield a call of every function that opens a model by name."""
+    """Yield a call to every function that opens a model by name."""
     yield lambda: resolve.entry(name)
     yield lambda: loading.open_model(name)
     yield lambda: loading.load(name)
@@ -181,7 +181,7 @@ def test_symlinked_shard_outside_the_folder_is_refused(bert: Path, tmp_path: Pat
     (bert / "model.safetensors").rename(tmp_path / "part.safetensors")
     change(bert / "model.safetensors.index.json", weight_map={"a": "part.safetensors"})
     (bert / "part.safetensors").symlink_to(tmp_path / "part.safetensors")
-    with pytest.raises(ModelFilesDamaged, match="link to outside of the folder"):
+    with pytest.raises(ModelFilesDamaged, match="link to outside the folder"):
         resolve.entry(str(bert))
 
 

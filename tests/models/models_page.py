@@ -14,7 +14,7 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import quiet
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
-from attnviz.models.families import OF_ANY_SIZE
+from attnviz.models.families import ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
@@ -154,7 +154,7 @@ def supported(folder: Path) -> str:
 
 
 def in_memory(folder: Path) -> Trace:
-    """Trace the model as an object in memory."""
+    """Return the trace of the model given as an object in memory."""
     if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
     target = TARGET if folder.name in ENCODER_DECODERS else None
@@ -187,7 +187,7 @@ def difference_text(difference: float) -> str:
 
 
 def largest_difference(found: Floats, expected: Floats) -> float:
-    """Return the largest difference; if transformers returns padded blocks, to the nearest of its weights."""
+    """Return the largest difference; if transformers pads its blocks, from the nearest of its weights."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
@@ -203,8 +203,8 @@ def image_notes(folder: Path) -> Iterator[str]:
     """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
     if entry.sees:
-        yield f"besides patches: {joined(entry.beside)}" if entry.beside else "no tokens besides patches"
-    if entry.family in OF_ANY_SIZE:
+        yield f"besides patches: {joined(entry.special)}" if entry.special else "no tokens besides patches"
+    if entry.family in ANY_SIZE:
         yield "position embeddings are interpolated to the image size"
     if entry.family == "siglip_vision_model":
         yield "the pooling head after the last layer is not shown"
@@ -254,7 +254,7 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """Return the measured row of a family of which only the weights are shown."""
+    """Return the measured row of a family for which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
         opened = [
             equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
@@ -343,7 +343,7 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 |---|---|---|---|
 {alone}
 
-In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern count as masked;
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
 `trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
 model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
 a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long

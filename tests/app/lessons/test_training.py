@@ -1,4 +1,4 @@
-"""A training in its own process, simulated by a small script."""
+"""A training run in its own process, simulated by a small script."""
 
 import subprocess
 from collections.abc import Callable, Generator
@@ -12,7 +12,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.app.lessons.conftest import FOREVER
-from tests.trained.made_up import translator_snapshot
+from tests.trained.random_snapshots import translator_snapshot
 
 TRAINING = Training("guided", 3, 500)
 IGNORE_SIGTERM = (
@@ -21,12 +21,12 @@ IGNORE_SIGTERM = (
 
 
 class Started(subprocess.Popen[str]):
-    """A process that records itself as the latest."""
+    """A process; `latest` is the one started last."""
 
     latest: "Started"
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[call-overload]  # as it was called
+        super().__init__(*args, **kwargs)  # type: ignore[call-overload]  # any arguments
         Started.latest = self
 
 

@@ -12,19 +12,19 @@ from attnviz.export.report import contents, matrices, notebook
 from attnviz.export.report.drawing import Cells, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace, changed
-from tests.export.report.held import facts_of, numbers_of, weights_in
-from tests.export.report.made import HEADS, LAYERS, encoder, tokens, translator
+from tests.export.report.page_data import facts_of, numbers_of, weights_in
+from tests.export.report.small_traces import HEADS, LAYERS, encoder, tokens, translator
 
 
 def reversed_rows(trace: Trace) -> Trace:
-    """The same trace with each row of weights reversed."""
+    """Return the trace with each row of weights reversed."""
     return replace(
         trace, blocks=tuple(changed(block, weights=block.weights[..., ::-1]) for block in trace.blocks)
     )
 
 
 def with_word_pieces() -> Trace:
-    """A trace whose third and fourth token are pieces of one word."""
+    """Return a trace whose third and fourth token are pieces of one word."""
     trace = encoder()
     tokens_read = list(trace.tokens)
     tokens_read[3] = replace(tokens_read[3], word=tokens_read[2].word, text="##saw")
