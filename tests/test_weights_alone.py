@@ -44,7 +44,7 @@ def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
-            InvalidTrace, match="This trace has weights alone, without queries, keys and values"
+            InvalidTrace, match="This trace has only weights, without queries, keys and values"
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")

@@ -67,9 +67,7 @@ def test_model_with_only_weights_is_drawn_and_says_what_is_missing(opened: Open)
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
     assert "was not measured for this model" not in page_text(app)  # it cannot be measured
-    assert any(
-        "This trace has weights alone" in info.value for info in app.info
-    )  # in place of the arithmetic
+    assert any("This trace has only weights" in info.value for info in app.info)  # in place of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):
