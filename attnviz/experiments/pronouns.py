@@ -82,7 +82,9 @@ def _score(query: Query, read: PairWeights) -> Scored:
     # From the pronoun, the sum over both words; to the pronoun, their mean.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
     return Scored(
-        scores, attention, {"random nouns, changed between the sentences as often as by the head": changes}
+        scores,
+        attention,
+        {"random nouns that change between the sentences as often as the head’s choice": changes},
     )
 
 
