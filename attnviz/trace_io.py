@@ -112,7 +112,7 @@ def _checked_length(opened: IO[bytes]) -> int:
     signature, *_, directory, _, comment = struct.unpack(_END, ending[-size:].rjust(size, b"\0"))
     if signature != b"PK\x05\x06" or comment or ending.startswith(b"PK\x06\x07"):
         raise InvalidTrace(
-            "This file is not a trace that attnviz wrote: it is no NPZ file, or it was changed or truncated."
+            "This file is not a trace that attnviz wrote: it is not an NPZ file, or is changed or truncated."
         )
     if directory > MAX_DIRECTORY_BYTES:
         raise damaged(f"its directory claims {directory:,} bytes")

@@ -34,9 +34,9 @@ def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """Return stories that end with a question about an object's place, and the answers.
 
     These pairs of noun and container are not in the training set. No tested training setup learns both to
-    answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts that
-    repeat facts in another order. Correct of 300 stories with two objects, and of 300 texts of random words,
-    which are 40 % and later 8 % of the training texts:
+    answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
+    that repeat facts in another order. Correct of 300 stories with two objects, and of 300 texts of random
+    words, which are 40 % and later 8 % of the training texts:
 
     - 295 and 192 if they replace half of the random words;
     - 142 and 299 if they are a tenth of the early texts, in addition to the random words;

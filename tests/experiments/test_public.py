@@ -144,7 +144,7 @@ def test_token_ids_equal_their_text(call: Callable[..., Any], numbers: str, fold
 def test_invalid_examples_are_refused() -> None:
     with pytest.raises(TypeError, match="examples must be one str, not list"):
         experiments.score_heads("pronoun to noun", examples=[EXAMPLE])  # type: ignore[arg-type]
-    with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
+    with pytest.raises(AttnvizError, match="Line 1: there is no sentence above these relations"):
         experiments.score_heads("object to verb", examples="  object road>cross")
     with pytest.raises(AttnvizError, match=r"There is no sentence in “the examples”"):
         experiments.score_heads("next token", examples="")
