@@ -24,7 +24,7 @@ def apply() -> None:
     """
     form = os.environ.get(SETTING, "text")
     if form not in ("text", "json"):
-        raise WrongSetting(f"{SETTING} should be text or json, not “{form}”.")
+        raise WrongSetting(f"{SETTING} must be text or json, not “{form}”.")
     for name in ("streamlit.web.server.starlette.starlette_websocket", "streamlit.error_util"):
         logging.getLogger(name).addFilter(_shorten)
     if form == "json":
