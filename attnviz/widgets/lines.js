@@ -340,7 +340,7 @@ export class Lines {
     if (key !== null) return view.columnSentence(key);
     const lines = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
     const many = total > drawn ? `The ${drawn} strongest of ${lines}. ` : "";
-    return [`${many}${isTouchScreen() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
+    return [`${many}${isTouchScreen() ? "Tap a token to follow it." : "Point at a token to follow it; click to pin it."}`];
   }
 
   /** Draws the complete picture for a file; returns the y coordinate of its bottom. */

@@ -138,7 +138,7 @@ export class Panel {
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
     const zooms = view.data.part ? "; + and − zoom, 0 shows the whole text" : "";
-    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "keeps"} one${zooms}`;
+    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "pins"} one${zooms}`;
     const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;
     const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
@@ -331,7 +331,7 @@ export class Matrix {
     else if (view.block > 1) view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
-    else view.showDescription([isTouchScreen() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
+    else view.showDescription([isTouchScreen() ? "Tap a cell to see its weight." : "Point at a cell to see its weight; click to pin it.", view.data.part ? ` ${zooming}` : ""]);
   }
 
   picture(pen, top, width) {

@@ -343,7 +343,7 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 |---|---|---|---|
 {alone}
 
-In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern are shown as masked;
 `trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
 model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
 a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long
