@@ -114,7 +114,7 @@ def test_invalid_weights_are_refused(weights: Any, message: str) -> None:
 
 def test_show_needs_tokens_for_weights_and_refuses_them_for_a_trace() -> None:
     weights = random_weights(2, 3, 5, 5)
-    with pytest.raises(TypeError, match="needs a trace, or weights with their tokens, not only ndarray"):
+    with pytest.raises(TypeError, match="needs a trace, or weights and tokens, not only ndarray"):
         attnviz.show(weights)
     with pytest.raises(TypeError, match="A trace already has tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)

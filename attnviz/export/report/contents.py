@@ -119,9 +119,8 @@ def difference_name(trace: Trace, minus: Trace) -> str:
         differs = shorten(" ".join(text[start : len(text) - end]), _MAX_QUOTED, placeholder=" …")
         quoted = f"“{'… ' if start else ''}{isolated(differs)}{' …' if end else ''}”"
         edits = f"with {', '.join(each.edits)}" if each.edits else ""
-        return " ".join(
-            filter(None, (display_name(each.model), quoted if words[0] != words[1] else "", edits))
-        )
+        parts = (display_name(each.model), quoted if words[0] != words[1] else "", edits)
+        return " ".join(filter(None, parts))
 
     return in_order(side(trace, words[0]), " − ", side(minus, words[1]))
 

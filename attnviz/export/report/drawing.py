@@ -168,9 +168,7 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     height, width, _ = pixels.shape
-    rows = np.pad(
-        pixels.reshape(height, -1), ((0, 0), (1, 0))
-    )  # each row begins with its filter type: 0, none
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # filter type 0 (none) before each row
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     compressed = zlib.compress(rows.tobytes(), 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", compressed) + chunk(b"IEND", b"")

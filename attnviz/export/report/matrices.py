@@ -196,10 +196,7 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
     """Describe how the shown weights were computed; queries and keys may come from different texts."""
-    queries, keys = (
-        tokens[0].explanation_of_scores,
-        tokens[-1].explanation,
-    )  # rows are rescaled only if keys are hidden
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hidden queries rescale nothing
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 

@@ -216,9 +216,7 @@ def show(
         TypeError: `trace` is not a trace, or a number is not an integer.
     """
     if tokens is None and not isinstance(trace, Trace | Difference | str | PathLike):
-        raise TypeError(
-            f"show() needs a trace, or weights with their tokens, not only {type(trace).__name__}."
-        )
+        raise TypeError(f"show() needs a trace, or weights and tokens, not only {type(trace).__name__}.")
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace already has tokens. Remove tokens=.")
     source = trace if tokens is None else Trace.from_weights(trace, tokens)
@@ -231,9 +229,7 @@ def show(
     layer = trace.of_kind(kind)[0].layer if layer is None else as_int(layer, "layer")
     checked_head(trace, kind, layer, head)
     followed = _followed(query, trace.block(kind, layer).query_tokens)
-    opening = _with_queries(
-        InitialView(kind, layer, as_int(head, "head"), None, style, hide_special), followed
-    )
+    opening = _follow(InitialView(kind, layer, as_int(head, "head"), None, style, hide_special), followed)
     initial_kind(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
@@ -277,7 +273,7 @@ def show(
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
         contents([trace], shown, minus),
-        _with_queries(opening, tuple(dict.fromkeys(rows))),
+        _follow(opening, tuple(dict.fromkeys(rows))),
         ("head",) if pool or one_layer else parts[view],
         choose_view=view is None,
         theme=theme,
@@ -303,7 +299,7 @@ def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) ->
     )
 
 
-def _with_queries(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
+def _follow(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
     query = queries[0] if len(queries) == 1 else None
     return replace(opening, query=query, together=queries if len(queries) > 1 else ())
 
