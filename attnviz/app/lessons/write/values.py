@@ -70,7 +70,7 @@ def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySt
 
 
 def head_rows(trace: Trace, row: int) -> Floats:
-    """Return one row of weights of every head of a decoder, [layer, head, key], without later keys."""
+    """Return each head's weights in one row of a decoder, [layer, head, key], without later keys."""
     return trace.stack("decoder")[:, :, row, : row + 1]
 
 
