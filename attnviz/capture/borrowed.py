@@ -1,4 +1,4 @@
-"""Tracing of the caller's own model objects, without modifying them."""
+"""Trace the caller's own model objects without modifying them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MAX_COPIED = 2**20
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
-    """Return the caller's model object ready to be recorded, in `eval` mode.
+    """Prepare the caller's model object for recording, in `eval` mode.
 
     A second tree of modules shares its memory. Nothing is set or hooked on the caller's object, so
     several threads may share it, and training can continue afterwards.
@@ -69,7 +69,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Vision
             selects the vision encoder. For a vision-language model, its processor.
 
     Raises:
-        TypeError: the model, tokenizer or processor is not one of transformers.
+        TypeError: the model, tokenizer or processor is not a transformers object.
         ModelNotSupported: its attention cannot be recorded exactly, or its weights are on several devices.
     """
     original, path = _find_model(model)
@@ -111,15 +111,15 @@ def _borrowed(
         return _seeing(original, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} reads images. Give it one, and its image processor: attnviz.look(picture, "
+            f"{quoted(name)} reads images. Pass one with its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
             if sees
-            else f"{quoted(name)} reads texts, not images. Give it a text."
+            else f"{quoted(name)} reads texts, not images. Pass a text."
         )
     max_length = getattr(wrapper, "model_max_length", None)
     facts = config.facts_of(
         _actual_config(original, name), name, max_length, bounded=False
-    )  # see `Selection`
+    )  # `Selection` limits memory
     if wrapper is None:
         reads = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
     else:
@@ -147,9 +147,9 @@ def _with_images(original: PreTrainedModel, name: str, processor: object) -> Vis
 
     if not isinstance(processor, ProcessorMixin):
         parts = [path for path, _ in original.named_modules() if path.rpartition(".")[2] == "language_model"]
-        alone = f" For text alone, give it model{_path(parts[0])}." if parts else ""
+        alone = f" For text alone, pass model{_path(parts[0])}." if parts else ""
         raise ModelNotSupported(
-            f"{quoted(name)} reads images together with a text. Give it both, and its processor: "
+            f"{quoted(name)} reads images together with a text. Pass both, and its processor: "
             f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
     _check(original, name)
@@ -205,7 +205,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
         if getattr(network, "is_decoder", is_decoder):
             raise ModelNotSupported(
                 f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
-                "Give the complete model."
+                "Pass the complete model."
             )
         own.is_encoder_decoder = False
     return own
@@ -214,7 +214,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
 def _check(network: PreTrainedModel, name: str) -> None:
     """Raise if the config, the input or the devices of a model are not supported."""
     family, parameters = network.config.model_type, inspect.signature(network.forward).parameters
-    # Quantization is no reason to refuse here: the caller has the libraries that run it.
+    # Quantized models are supported here, because the caller has the libraries that they need.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
     reads_text = network.main_input_name == "input_ids" and "pixel_values" not in parameters
     if reason is None and not reads_text and family not in families.VISION | families.WITH_IMAGES:
@@ -286,9 +286,7 @@ def _module_copy(network: PreTrainedModel) -> PreTrainedModel:
     try:
         own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
-        raise ModelNotSupported(
-            f"attnviz could not copy {type(network).__name__} without changing it: {error}"
-        ) from error
+        raise ModelNotSupported(f"attnviz cannot copy {type(network).__name__}: {error}") from error
     own.config.return_dict = True
     own.eval()  # type: ignore[no-untyped-call]  # untyped in transformers
     return own
@@ -342,7 +340,7 @@ def _tensor_copy(tensor: Tensor) -> Tensor:
     if _wraps_tensors(tensor):
         detached = tensor.detach()
         return nn.Parameter(detached, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else detached
-    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public function keeps a subclass
         plain = tensor.detach()
         if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
             plain = plain.clone()

@@ -1,4 +1,4 @@
-"""Recording of the attention of families that bypass transformers' common attention function."""
+"""Record attention in model families that bypass transformers' common attention function."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """DeBERTa 2 and 3: as DeBERTa, with distances in buckets (He et al. 2023)."""
+    """DeBERTa 2 and 3: like DeBERTa, with distances in buckets (He et al. 2023)."""
     states, heads = inputs["hidden_states"], module.num_attention_heads
     query, key, value = (
         module.transpose_for_scores(projection(states), heads)
@@ -204,7 +204,7 @@ def _disentangled(
         span: the bucket of distance 0.
     """
     distances = relative.reshape(relative.shape[-2:])
-    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, and to the first key
+    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, then to the first key
     position_key, position_query = positions
     return DisentangledBias(query, key, position_key, position_query, (line + span).clamp(0, 2 * span - 1))
 
@@ -220,7 +220,9 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:
-        mask = mask + inputs["attention_mask"]  # −∞ where both mask a key, which affects rows of padding
+        mask = (
+            mask + inputs["attention_mask"]
+        )  # −∞ where both mask a key, which happens only in rows of padding
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 

@@ -51,10 +51,10 @@ class GenerationDefaults(NamedTuple):
 def generation_defaults(network: Any) -> GenerationDefaults:
     """Return the generation settings of a model with a head."""
     config = network.generation_config
-    alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
+    bad_ids = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
     return GenerationDefaults(
         ends=frozenset(_as_list(config.eos_token_id)),
-        forbidden=tuple(sorted({*alone, *_as_list(config.suppress_tokens)})),
+        forbidden=tuple(sorted({*bad_ids, *_as_list(config.suppress_tokens)})),
         first=config.forced_bos_token_id if network.config.is_encoder_decoder else None,
     )
 
@@ -91,12 +91,13 @@ def generate(
             with torch.inference_mode():
                 fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
     cache = None
-    read: list[int] = []
+    all_ids: list[int] = []
 
     def scores(new_ids: Sequence[int]) -> Tensor:
         nonlocal cache
-        read.extend(new_ids)
-        given = {name: torch.tensor([new_ids if context is None else read], device=network.device), **fixed}
+        all_ids.extend(new_ids)
+        step_ids = torch.tensor([new_ids if context is None else all_ids], device=network.device)
+        given = {name: step_ids, **fixed}
         with without_autocast(network.device), context() if context else nullcontext():
             output = network(**given, past_key_values=cache, use_cache=context is None)
         cache = output.past_key_values if context is None else None
@@ -144,7 +145,7 @@ def sampling_probabilities(
     the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
-        scores: [vocabulary], the model's, before the softmax.
+        scores: [vocabulary], the model's scores before the softmax.
         defaults: its `forbidden` tokens get probability 0, its `first` token 1 at position 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
 

@@ -1,4 +1,4 @@
-"""Loading of saved transformers models, without remote code or pickles, and only with all weights."""
+"""Load saved transformers models without remote code or pickles; no weights may be missing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_network(
 
     Args:
         name: its name in messages, which do not reveal its folder; None: the folder's name.
-        weights_alone: load it to return weights only, not to record it.
+        weights_alone: load it only to return its weights, not to record it.
 
     Raises:
         AttentionNotRead: it cannot be recorded.
@@ -133,7 +133,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
 
 
 def expects(network: PreTrainedModel) -> Expects | None:
-    """Return which tokens the model's head predicts; None if it has no head for tokens."""
+    """Return the kind of tokens that the model's head predicts; None if it has no language-model head."""
     family, name = network.config.model_type, type(network).__name__
     if name in (_PAIRED.get(family), _NEXT.get(family)):
         return "next"
@@ -141,7 +141,7 @@ def expects(network: PreTrainedModel) -> Expects | None:
 
 
 def vocabulary_rows(network: PreTrainedModel) -> int:
-    """Return the number of embeddings; adapters and quantized tables have no `weight` to count."""
+    """Return the number of embeddings, without reading `weight`, which adapters and quantized tables lack."""
     rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
     return rows if isinstance(rows, int) else int(network.config.vocab_size)
 

@@ -41,7 +41,7 @@ class PictureReader(VisionLanguageModel):
     encoder the kind "vision".
     """
 
-    _weights_on_request = True  # TrOCR's modules return weights on demand
+    _weights_on_request = True  # TrOCR's modules return weights only on request
 
     def _prepare(self) -> None:
         settings: Any = self.network.config
@@ -80,7 +80,7 @@ class PictureReader(VisionLanguageModel):
         given = self.supported(text, writes=True, images=True)
         if len(given.images) != 1:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads one image. Give it one: attnviz.trace(text, model, images=[…])."
+                f"{quoted(self.name)} reads one image. Pass one: attnviz.trace(text, model, images=[…])."
             )
         if given.text.strip():
             return given
@@ -134,16 +134,17 @@ class PictureReader(VisionLanguageModel):
     def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
         if "vision" not in records:
             self.notes = (ENCODER_NOT_SHOWN,)
-        for kind, of_kind in records.items():
-            for number, record in enumerate(of_kind, 1):
+        for kind, kind_records in records.items():
+            for number, record in enumerate(kind_records, 1):
                 compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
             is_vision = kind == "vision"
             # transformers returns no weights of BLIP's decoder, but its modules do.
-            own = [record.weights for record in of_kind]
+            own = [record.weights for record in kind_records]
             returned = (
                 weights_of(expected, "encoder" if is_vision else kind) if is_vision or self._paired else own
             )
-            self._compare_with(of_kind, returned, len(returned) if is_vision else self.entry.decoder_layers)
+            layers = len(returned) if is_vision else self.entry.decoder_layers
+            self._compare_with(kind_records, returned, layers)
 
     def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         selection.refuse_vectors(self.name)
@@ -183,7 +184,7 @@ def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """BLIP's decoder: as TrOCR's (Li et al. 2022)."""
+    """BLIP's decoder: like TrOCR's (Li et al. 2022)."""
     projections, source = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
     mask = inputs.get("attention_mask" if source is None else "encoder_attention_mask")
     heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
@@ -212,7 +213,7 @@ def _text_record(
 def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLIP's encoder: scaled dot products of patches."""
     query, key, value = (
-        split_heads(trim, module.num_heads) for trim in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
+        split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
     )
     return Record(module, query, key, value, None, module.scale, None, weights)
 

@@ -93,7 +93,7 @@ class SeparateWeights:
         return (self.parts[0].shape[0], self.starts[-1], self.starts[-1])
 
     def rows(self, head: int, queries: Sequence[int]) -> Floats:
-        """Return [query, key] of one head."""
+        """Return one head's weights of these queries, [query, key]."""
         found = np.zeros((len(queries), self.starts[-1]), np.float32)
         for part, start in zip(self.parts, self.starts, strict=False):
             inside = [at for at, query in enumerate(queries) if 0 <= query - start < part.shape[1]]
@@ -151,7 +151,7 @@ class VisionLanguageModel(Model):
     Blocks of the text decoder have the kind "decoder", those of the vision encoder the kind "vision".
 
     Args:
-        network: as `open_network` returns it; not shared.
+        network: a result of `open_network` that no other model uses.
         processor: the model's transformers processor.
         tokenizer: the tokenizer of its text.
 
@@ -213,7 +213,7 @@ class VisionLanguageModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Return the prediction after only the last token, because there may be thousands of tokens."""
+        """Return only the prediction after the last token, because there may be thousands of tokens."""
         if edits:
             self._refuse_edits()
         given = self._given(text)
@@ -231,7 +231,7 @@ class VisionLanguageModel(Model):
         variants: Sequence[Edits],  # noqa: ARG002
         position: int | None = None,  # noqa: ARG002
     ) -> NoReturn:
-        """Raise: edits are not supported."""
+        """Raise `ModelNotSupported`, because edits are not supported."""
         self._refuse_edits()
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
@@ -251,7 +251,7 @@ class VisionLanguageModel(Model):
         given = self.supported(text, writes=True, images=True)
         if not given.images:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads images and text. Give it both: "
+                f"{quoted(self.name)} needs images and text. Pass both: "
                 "attnviz.trace(text, model, images=[…])."
             )
         if not given.text.strip():
@@ -294,8 +294,8 @@ class VisionLanguageModel(Model):
         """
         if (count := ids.count(self._image_id)) != len(patches):
             raise ModelNotSupported(
-                f"{quoted(self.name)} has {count} image tokens here, but {len(patches)} by its config and "
-                f"its processor."
+                f"This input of {quoted(self.name)} has {count} image tokens, but the config and the "
+                f"processor require {len(patches)}."
             )
         text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
         text_tokens, remaining = iter(words), iter(patches)
@@ -360,7 +360,7 @@ class VisionLanguageModel(Model):
     # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Return each attention module's layer, by `id`, after a comparison with transformers' weights."""
+        """Return the layer of each attention module, by its `id`, after checking the weights."""
         inputs = self._sample()
         with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
@@ -389,10 +389,10 @@ class VisionLanguageModel(Model):
                 layers[id(record.module)] = AttentionLayer(
                     record.module, kind, number, record.query.shape[1], *mixed
                 )
-            of_kinds: dict[Kind, list[Record]] = defaultdict(list)
+            by_kind: dict[Kind, list[Record]] = defaultdict(list)
             for record in records:
-                of_kinds[layers[id(record.module)].kind].append(record)
-            self._compare(of_kinds, expected)
+                by_kind[layers[id(record.module)].kind].append(record)
+            self._compare(by_kind, expected)
         return layers
 
     def _sample(self) -> dict[str, Any]:
@@ -416,14 +416,15 @@ class VisionLanguageModel(Model):
     def _compare_with(self, records: Sequence[Record], returned: Sequence[Tensor], layers: int) -> None:
         if not len(records) == len(returned) == layers:
             raise AttentionNotRead(
-                f"{type(self.network).__name__} ran {len(records)} attentions of one kind in {layers} "
-                f"layers, and transformers returned the weights of {len(returned)}."
+                f"{type(self.network).__name__} ran {len(records)} attention modules of one kind in {layers} "
+                f"layers, but transformers returned the weights of {len(returned)}."
             )
         pairs = zip(records, returned, strict=True)
         difference = max(float((one.weights - other).abs().max()) for one, other in pairs)
         if not difference <= TOLERANCE:
             raise AttentionNotRead(
-                f"{type(self.network).__name__}: weights differ by up to {difference:.1g}."
+                f"The weights of {type(self.network).__name__} differ from transformers' own by up to "
+                f"{difference:.1g}."
             )
 
     def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
@@ -447,21 +448,21 @@ class VisionLanguageModel(Model):
             selection.refuse_vectors(self.name)
             vectors = False
 
-        def part(_: int, record: Record) -> Record:
+        def trim(_: int, record: Record) -> Record:
             layer = self._layers.get(id(record.module))
             if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not complete):
                 return record.without_tensors()
             chosen = record if layer.kind == "vision" else record.of(selection.heads, selection.queries)
             return chosen.compact()
 
-        with recording(None, part, vectors=vectors) as records, torch.inference_mode():
+        with recording(None, trim, vectors=vectors) as records, torch.inference_mode():
             run(self.network, self._without_cache(read.inputs))
         groups: dict[int, list[Record]] = defaultdict(list)
         for record in records:
             groups[id(record.module)].append(record)
         refuse_other_modules(
             self.network,
-            [of[0].module for of in groups.values()],
+            [group[0].module for group in groups.values()],
             [*self._layers.values()],
         )
         blocks = forward.recorded_blocks(
@@ -482,7 +483,7 @@ class VisionLanguageModel(Model):
 
 
 def _output_layer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
-    """Return `find_output_layer` for a module that ran once per sequence."""
+    """Return the result of `find_output_layer` for a module that ran once per sequence."""
     concatenated = torch.cat([record.concatenated()[0] for record in records]).float()
     for layer, given in calls:
         if given.shape == concatenated.shape and torch.allclose(
@@ -531,7 +532,7 @@ def _vision_block(
 
 
 def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
-    """Return the vision encoder's tokens; a sequence may begin with [CLS], or consist of windows."""
+    """Return the vision encoder's tokens; each sequence may begin with [CLS], or be split into windows."""
     several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
     special = 0
@@ -542,7 +543,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         found.extend(patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or special not in (0, 1):
         raise ModelNotSupported(
-            f"The vision encoder read {sum(lengths)} tokens, but its images have {len(found)} patches."
+            f"The vision encoder processed {sum(lengths)} tokens, but its images have {len(found)} patches."
         )
     return tuple(found)
 
@@ -587,5 +588,5 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
 
 
 def without_videos(kind: type[Any]) -> type[Any]:
-    """Return a processor class that accepts None as video processor, because that would need torchvision."""
+    """Return a subclass that accepts None as its video processor, which would need torchvision."""
     return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

@@ -35,13 +35,13 @@ ALWAYS_TOKENS = 1024
 MAX_ATTENTION_WEIGHTS = 2**28
 """The largest layers × heads × tokens² for texts of more than `ALWAYS_TOKENS` tokens: 1.1 GB of weights.
 
-A model with 12 × 12 heads reads up to 1,365 tokens. One with 32 × 32 heads reads 1,024, which take 4.3 GB.
+The limit is 1,365 tokens for a model with 12 × 12 heads, and 1,024 for one with 32 × 32 heads (4.3 GB).
 """
 
 MAX_TOKENS = 8192
 """The largest number of tokens for which queries, keys and values are stored, without weights.
 
-They may take a quarter of a model's memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
+They take at most a quarter of the memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
 
 # Families whose position table starts with unused rows for padding.
@@ -94,9 +94,9 @@ def facts(folder: Path, name: str) -> Facts:
     """
     raw = read_json(folder / FILE, name)
     _refuse_code(raw, name)
-    if "transformers_weights" in raw:  # it could name a pickle, or other weights than the counted ones
+    if "transformers_weights" in raw:  # it could name a pickle, or weights that were not counted
         raise ModelNotSupported(
-            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), but attnviz reads "
+            f"{FILE} of {quoted(name)} names a weights file (transformers_weights), but attnviz reads "
             "only model.safetensors. Save the model again with save_pretrained."
         )
     _check_size_limits(raw, name)
@@ -204,7 +204,7 @@ def facts_of(
 
 
 def _decoder(config: Any) -> PreTrainedConfig:
-    """Return the config of the decoder in one of `READERS`, as for a separate model."""
+    """Return the decoder's config in a model of `READERS`, as if the decoder were a separate model."""
     found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
     found.is_encoder_decoder, found.is_decoder = False, True
     for size, paired_name in (
@@ -242,7 +242,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
 
 
 def _special_tokens(config: PreTrainedConfig) -> tuple[str, ...]:
-    """Return the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
+    """Name the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
     registers = range(1, getattr(config, "num_register_tokens", 0) + 1)
     classes = () if config.model_type == "siglip_vision_model" else ("[CLS]",)
     return (*classes, *(f"register {number}" for number in registers))
@@ -261,7 +261,7 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
 
 
 def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
-    """Raise for sizes for which transformers would build very long lists."""
+    """Raise if a size in the config would make transformers build a very long list."""
     for key, value in raw.items():
         if isinstance(value, Mapping):
             _check_size_limits(value, name)
@@ -300,7 +300,7 @@ def _parsed(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
 
 
 def encodes_alone(config: PreTrainedConfig) -> bool:
-    """Return whether a model is the encoder of an encoder–decoder, saved without the decoder."""
+    """Return whether a model is the encoder of an encoder–decoder that was saved without the decoder."""
     return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
 

@@ -64,7 +64,7 @@ def fingerprint(folder: Path, name: str) -> str:
 def described(
     name: str, title: str, facts: Facts, counts: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
 ) -> Entry:
-    """Return the entry of a model with these facts, without those that depend on its tokenizer.
+    """Return the entry of a model with these facts; `pairs`, which depends on the tokenizer, is False.
 
     Args:
         counts: the number of parameters, by stored dtype.
@@ -114,7 +114,7 @@ def _check_links(folder: Path, file: str, name: str) -> None:
     cache = own.parent.parent / "blobs" if own.parent.name == "snapshots" else own
     if not (target.is_relative_to(own) or target.is_relative_to(cache)):
         raise ModelFilesDamaged(
-            f"{file} in {quoted(name)} is a link to outside the folder. Replace it with the file itself."
+            f"{file} in {quoted(name)} is a link to a file outside the folder. Replace it with this file."
         )
 
 

@@ -130,7 +130,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
 
 @lru_cache(maxsize=32)
 def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
-    """Fetch a model's list of files, its config and the headers of its weights, a few kilobytes.
+    """Fetch a model's list of files, its config and the headers of its weights: a few kilobytes in total.
 
     Raises:
         AttnvizError: as for `entry`.
@@ -144,7 +144,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
-    # First by the name of the revision: the cache then stores the commit for that name.
+    # The config is fetched by the revision's name, so that the cache stores the commit for that name.
     snapshot = hub_files.fetch(repository, config.FILE, revision, name).parent
     if snapshot.name != commit:
         raise ModelNotReachable(f"{quoted(name)} has just changed on the hub. Try again.")
@@ -152,7 +152,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
         if file in sizes:
             hub_files.fetch(repository, file, commit, name)
     parts = weights.weight_files(sizes, snapshot, name)
-    # A stored parameter takes at most four bytes, so this refuses far too large models without more requests.
+    # A stored parameter takes at most 4 bytes, so models that are far too large need no more requests.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.sees:
