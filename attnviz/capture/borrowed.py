@@ -28,11 +28,11 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.network import (
-    compute_with,
     expects,
     implementation,
     quiet,
     refuse_rounding,
+    set_attention,
     translated_errors,
     vocabulary_rows,
 )
@@ -106,14 +106,14 @@ def _borrowed(
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         original = getattr(original, tower, original)
     _check(original, name)
-    sees = original.config.model_type in families.VISION
-    if sees and isinstance(wrapper, BaseImageProcessor):
+    is_vision = original.config.model_type in families.VISION
+    if is_vision and isinstance(wrapper, BaseImageProcessor):
         return _seeing(original, name, wrapper)
-    if sees or isinstance(wrapper, BaseImageProcessor):
+    if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
             f"{quoted(name)} reads images. Pass one with its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
-            if sees
+            if is_vision
             else f"{quoted(name)} reads texts, not images. Pass a text."
         )
     max_length = getattr(wrapper, "model_max_length", None)
@@ -121,14 +121,14 @@ def _borrowed(
         _actual_config(original, name), name, max_length, bounded=False
     )  # `Selection` limits memory
     if wrapper is None:
-        reads = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
+        text_tokenizer = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
     else:
         types = getattr(original.config, "type_vocab_size", None)
-        reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
-    pairs = facts.joins and folder.joins(reads)
+        text_tokenizer = tokenizer.borrowed(wrapper, facts.token_limit, types)
+    pairs = facts.may_read_pairs and folder.reads_pairs(text_tokenizer)
     entry = replace(_entry(original, name, facts), pairs=pairs, expects=expects(original))
     return load_or_fall_back(
-        entry, lambda alone: _prepared_copy(original, name, weights_alone=alone), reads, original
+        entry, lambda alone: _prepared_copy(original, name, weights_alone=alone), text_tokenizer, original
     )
 
 
@@ -156,11 +156,11 @@ def _with_images(original: PreTrainedModel, name: str, processor: object) -> Vis
     multimodal: Any = processor
     max_length = getattr(multimodal.tokenizer, "model_max_length", None)
     entry = _entry(original, name, config.facts_of(original.config, name, max_length))
-    reads = tokenizer.borrowed(multimodal.tokenizer, entry.token_limit, None)
+    text_tokenizer = tokenizer.borrowed(multimodal.tokenizer, entry.token_limit, None)
     network = _prepared_copy(original, name, weights_alone=False)
     if entry.family in families.READERS:
-        return PictureReader(entry, network, multimodal.image_processor, reads)
-    return VisionLanguageModel(entry, network, processor, reads)
+        return PictureReader(entry, network, multimodal.image_processor, text_tokenizer)
+    return VisionLanguageModel(entry, network, processor, text_tokenizer)
 
 
 def _entry(original: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -185,7 +185,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
         network.config._attn_implementation = attention  # noqa: SLF001
     else:
         with quiet(), translated_errors(Path(name), name):
-            compute_with(network, attention)
+            set_attention(network, attention)
     if own and not weights_alone:
         custom_attention.install_recorders(network)
     return network

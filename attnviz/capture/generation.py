@@ -187,17 +187,17 @@ def next_tokens(
         written: the number of generated tokens at the end.
         end: the token that ended the text; it is not part of the inputs.
     """
-    read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    input_ids = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     with torch.inference_mode(), without_autocast(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
     return next_predictions(
-        logits, read, tokenizer.readable, generation_defaults(network), writing, written, end
+        logits, input_ids, tokenizer.readable, generation_defaults(network), writing, written, end
     )
 
 
 def next_predictions(
     logits: Tensor,
-    read: Sequence[int],
+    input_ids: Sequence[int],
     readable: Callable[[int], str],
     defaults: GenerationDefaults,
     writing: Writing | None,
@@ -208,16 +208,16 @@ def next_predictions(
 
     Args:
         logits: [token, vocabulary], the scores of each token's next token.
-        read: the ids of these tokens.
+        input_ids: the ids of these tokens.
         readable: returns the readable text of a token id.
         writing, written, end: as for `next_tokens`.
     """
-    ids = read if end is None else [*read, end]
+    ids = input_ids if end is None else [*input_ids, end]
     predictions = []
     for position, scores in enumerate(logits):
         following = position + 1
         probabilities = shares = scores.softmax(-1)
-        if writing is not None and following >= len(read) - written:
+        if writing is not None and following >= len(input_ids) - written:
             shares = sampling_probabilities(scores, writing, defaults, following)
         actual = _candidate(readable, ids[following], probabilities, shares) if following < len(ids) else None
         predictions.append(Prediction(position, "next", _likeliest(readable, probabilities, shares), actual))

@@ -35,12 +35,12 @@ from attnviz.models.config import tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 
-LIKELIEST = Writing(tokens=40)
+GREEDY = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
 _MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
 _SAMPLE = 11  # tokens in the sample input for the check of a model
-_SAMPLE_OF_A_DECODER = 7
+_SAMPLE_TARGET = 7
 
 _STARTS_WITH_END = {"mbart", "plbart"}
 """Families whose decoder begins with the last token of the text."""
@@ -322,7 +322,7 @@ class HuggingFaceModel(Model):
             return replace(tokenized, target=(start, *tokenized.source[:-1]), target_text=tokenized.text)
         if given.target is None:
             tokenized = replace(tokenized, target=(self._start(),), target_text="")
-            return self._written(tokenized, given.writing or LIKELIEST, edits)
+            return self._written(tokenized, given.writing or GREEDY, edits)
         # The target without its end token, shifted by one: the decoder never reads the end token.
         target = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(target)
@@ -408,7 +408,7 @@ class HuggingFaceModel(Model):
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}
         if self._paired:
-            inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_OF_A_DECODER]
+            inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_TARGET]
         return inputs
 
 

@@ -18,7 +18,7 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import OutputProjection
-from attnviz.capture.network import compute_with
+from attnviz.capture.network import set_attention
 from attnviz.capture.recorder import IMPLEMENTATION, Record, StopForward, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
@@ -133,7 +133,7 @@ def inspected(
             raise AttentionNotRead(
                 f"{type(network).__name__} has a custom attention, which attnviz cannot read."
             )
-        expected = _by_transformers(network, inputs)
+        expected = _run_transformers(network, inputs)
         others = dict(entry.without_weights)
         layers = tuple(
             AttentionLayer(
@@ -314,15 +314,15 @@ def find_output_layer(
     return None, None
 
 
-def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
+def _run_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
     """Return the result of the model with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded with its own attention
-    compute_with(network, "eager")
+    set_attention(network, "eager")
     try:
         return run(network, inputs, with_weights=True)
     finally:
-        compute_with(network, IMPLEMENTATION)
+        set_attention(network, IMPLEMENTATION)
 
 
 def _compare_all(

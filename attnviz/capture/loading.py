@@ -277,7 +277,7 @@ def _open(entry: catalogue.Entry) -> Model:
         return ScratchModel(entry.name, folder, tokenizer_of(entry))
     from attnviz.capture.network import open_network
 
-    if entry.sees:
+    if entry.is_vision_model:
         importing.need_extra("pictures")
         from attnviz.capture.pictures import VisionModel, processor_in
 

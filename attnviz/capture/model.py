@@ -362,7 +362,7 @@ class Model(ABC):
                 raise ModelNotSupported(f"{quoted(self.name)} {problem}")
         return given
 
-    def need_processor(self) -> None:
+    def need_cpu(self) -> None:
         """Raise unless the model runs on the CPU, as the caller's computation requires.
 
         Raises:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnviz.capture import forward, image_grids
 from attnviz.capture.custom_attention import Arguments, Reader, recording_hook
 from attnviz.capture.generation import GenerationDefaults, generation_defaults
-from attnviz.capture.huggingface import LIKELIEST
+from attnviz.capture.huggingface import GREEDY
 from attnviz.capture.inspection import compare, refuse_other_modules, run, weights_of, without_autocast
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.network import vocabulary_rows
@@ -55,8 +55,8 @@ class PictureReader(VisionLanguageModel):
         self._encoder_config = settings.encoder if self._paired else settings.vision_config
         self._start = self.tokenizer.special(self._start_id(settings))
         for module in self.network.modules():
-            if (read := _READERS.get(type(module).__name__)) is not None:
-                module.register_forward_hook(recording_hook(read), with_kwargs=True)
+            if (reader := _READERS.get(type(module).__name__)) is not None:
+                module.register_forward_hook(recording_hook(reader), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
         """Return the decoder's start token."""
@@ -76,7 +76,7 @@ class PictureReader(VisionLanguageModel):
         found = generation_defaults(self.network)
         return found if self._paired else found._replace(ends=frozenset({settings.text_config.sep_token_id}))
 
-    def _given(self, text: str | ModelInput) -> ModelInput:
+    def _check_input(self, text: str | ModelInput) -> ModelInput:
         given = self.supported(text, writes=True, images=True)
         if len(given.images) != 1:
             raise ModelNotSupported(
@@ -84,9 +84,9 @@ class PictureReader(VisionLanguageModel):
             )
         if given.text.strip():
             return given
-        return replace(given, text="", writing=given.writing or LIKELIEST)
+        return replace(given, text="", writing=given.writing or GREEDY)
 
-    def _read(self, given: ModelInput) -> PreparedInput:
+    def _prepare_input(self, given: ModelInput) -> PreparedInput:
         picture = image_grids.rotated(self._processor, upright(opened(given.images[0])))
         pixels: Tensor = self._processor(picture, return_tensors="pt")["pixel_values"]
         special, patches = image_grids.encoder_layout(
@@ -112,19 +112,21 @@ class PictureReader(VisionLanguageModel):
         }
         return PreparedInput(inputs, given.text, tokens, [patches], (as_png(picture),), source=source)
 
-    def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
+    def _generate(self, prepared: PreparedInput, writing: Writing) -> PreparedInput:
         if not self._paired:
-            return super()._written(read, writing)
+            return super()._generate(prepared, writing)
         network: Any = self.network
         with torch.inference_mode(), without_autocast(network.device):  # once for all steps
-            encoded = network.encoder(read.inputs["pixel_values"])
-        found = super()._written(replace(read, inputs={**read.inputs, "encoder_outputs": encoded}), writing)
-        return replace(found, inputs={**read.inputs, self._text_input: found.inputs[self._text_input]})
+            encoded = network.encoder(prepared.inputs["pixel_values"])
+        found = super()._generate(
+            replace(prepared, inputs={**prepared.inputs, "encoder_outputs": encoded}), writing
+        )
+        return replace(found, inputs={**prepared.inputs, self._text_input: found.inputs[self._text_input]})
 
     def _sample(self) -> dict[str, Any]:
-        read, rows = super()._sample(), vocabulary_rows(self.network)
+        sample, rows = super()._sample(), vocabulary_rows(self.network)
         ids = torch.linspace(rows // 2, rows - 1, _SAMPLE, device=self.network.device).long()
-        return {**read, self._text_input: ids[None]}
+        return {**sample, self._text_input: ids[None]}
 
     def _vision_encoder(self) -> nn.Module:
         network: Any = self.network
@@ -146,11 +148,11 @@ class PictureReader(VisionLanguageModel):
             layers = len(returned) if is_vision else self.entry.decoder_layers
             self._compare_with(kind_records, returned, layers)
 
-    def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
+    def _blocks(self, prepared: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         selection.refuse_vectors(self.name)
         layers = [*self._layers.values()]
         selection.check(
-            [(layer.layer, layer.heads, len(read.tokens)) for layer in layers if layer.kind != "vision"]
+            [(layer.layer, layer.heads, len(prepared.tokens)) for layer in layers if layer.kind != "vision"]
         )
         complete = selection.heads is None and selection.queries is None
         is_selected = [
@@ -163,15 +165,15 @@ class PictureReader(VisionLanguageModel):
             return record.of(selection.heads, selection.queries)
 
         with recording(None, trim) as records, torch.inference_mode():
-            run(self.network, self._without_cache(read.inputs), with_weights=True)
+            run(self.network, self._without_cache(prepared.inputs), with_weights=True)
         refuse_other_modules(self.network, [record.module for record in records], layers)
         blocks = forward.recorded_blocks(
             self.network,
             [layer for layer, keeps in zip(layers, is_selected, strict=True) if keeps],
             [record for record, keeps in zip(records, is_selected, strict=True) if keeps],
-            read.tokens,
+            prepared.tokens,
             selection,
-            source=read.source,
+            source=prepared.source,
         )
         return tuple(sorted(blocks, key=lambda block: block.kind == "vision"))
 

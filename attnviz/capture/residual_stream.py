@@ -287,7 +287,7 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact "
             f"decomposition. Omit {model.dtype}, or call model.float()."
         )
-    model.need_processor()
+    model.need_cpu()
     model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")

@@ -86,7 +86,7 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
         ModelNotSupported: the model does not take word embeddings as input, or its output for them differs
             from that for the tokens.
     """
-    model.need_processor()
+    model.need_cpu()
     if as_model_input(text).second is not None:
         raise ModelNotSupported("This computation requires one text. Omit the second sentence.")
     if isinstance(model, HuggingFaceModel):

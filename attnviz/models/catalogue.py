@@ -153,7 +153,7 @@ class Facts:
         images: True for a vision-language model.
         without_weights: (layer index, type) of the layers without attention weights.
         part: the prefix of its weights' names in a file that also contains another model.
-        joins: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
+        may_read_pairs: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
     """
 
     family: str
@@ -170,10 +170,10 @@ class Facts:
     images: bool = False
     without_weights: tuple[tuple[int, str], ...] = ()
     part: str = ""
-    joins: bool = False
+    may_read_pairs: bool = False
 
     @property
-    def sees(self) -> bool:
+    def is_vision_model(self) -> bool:
         """Whether it is a vision model, which reads images and no text."""
         return self.grid is not None
 
@@ -220,9 +220,9 @@ class Entry(Facts):
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
 
     @property
-    def reads(self) -> bool:
+    def is_text_model(self) -> bool:
         """Whether it reads only texts."""
-        return not self.sees and not self.images
+        return not self.is_vision_model and not self.images
 
     @property
     def fingerprint(self) -> str:

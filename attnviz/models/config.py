@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "config.json"
 
-OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
+IMAGE_PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 """The files with the image processor's settings; the first one is nested and takes precedence."""
 
 MAX_BYTES = 10_000_000
@@ -83,7 +83,7 @@ def facts(folder: Path, name: str) -> Facts:
     """Read `config.json` in the folder, without running code from there.
 
     Args:
-        folder: has `config.json`, one of `OF_PICTURES` for a vision model, and possibly
+        folder: has `config.json`, one of `IMAGE_PROCESSOR_FILES` for a vision model, and possibly
             `tokenizer_config.json`.
         name: the model's name, for messages.
 
@@ -126,7 +126,7 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
     Raises:
         ModelFilesDamaged: they are missing or cannot be read.
     """
-    nested, own = (folder / file for file in OF_PICTURES)
+    nested, own = (folder / file for file in IMAGE_PROCESSOR_FILES)
     found = read_json(nested, name).get("image_processor") if nested.is_file() else None
     return found if isinstance(found, dict) else read_json(own, name)
 
@@ -156,8 +156,8 @@ def facts_of(
         found = facts_of(text, name, max_length, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's decoder has no causal mask over images
         return replace(
-            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
-            expects="next", window=None,
+            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, expects="next",
+            may_read_pairs=False, window=None,
         )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
     first, second = _stack_configs(config)
@@ -199,7 +199,7 @@ def facts_of(
         grid=grid,
         special=special if grid else (),
         without_weights=tuple(others.items()),
-        joins=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
+        may_read_pairs=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
     )
 
 
@@ -299,7 +299,7 @@ def _parsed(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
     return config
 
 
-def encodes_alone(config: PreTrainedConfig) -> bool:
+def is_lone_encoder(config: PreTrainedConfig) -> bool:
     """Return whether a model is the encoder of an encoder–decoder that was saved without the decoder."""
     return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
@@ -318,7 +318,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         from transformers.models.auto import modeling_auto
     first, second = _stack_configs(config)
     family, layers = config.model_type, _size(first, "num_hidden_layers", name)
-    if config.is_encoder_decoder and not encodes_alone(config):
+    if config.is_encoder_decoder and not is_lone_encoder(config):
         sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
         return layers, _size(second, next(size for size in sizes if hasattr(second, size)), name)
     if getattr(config, "is_decoder", False):

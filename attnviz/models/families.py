@@ -49,7 +49,7 @@ QUANTIZERS: Mapping[object, str] = {
 LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
 """Families with an encoder that computes only weights of nearby tokens."""
 
-ONLY_ABLATED = frozenset(
+ABLATION_ONLY = frozenset(
     {
         *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
         "roformer",

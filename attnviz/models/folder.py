@@ -19,7 +19,7 @@ SETTINGS = (
     "special_tokens_map.json",
     "added_tokens.json",
     "generation_config.json",
-    *config.OF_PICTURES,
+    *config.IMAGE_PROCESSOR_FILES,
 )
 """Optional files that are read, in addition to config, weights and tokenizer; no code is read."""
 
@@ -101,10 +101,10 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
         _check_links(folder, file, name)
         counts += weights.count_parameters(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, counts, dtype, Folder(folder, digest))
-    if not facts.sees:
+    if not facts.is_vision_model:
         tokenizer.check_files(files, folder, name)
-    if found.reads:
-        found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
+    if found.is_text_model:
+        found = replace(found, pairs=facts.may_read_pairs and reads_pairs(tokenizer.tokenizer_of(found)))
     return found
 
 
@@ -118,12 +118,13 @@ def _check_links(folder: Path, file: str, name: str) -> None:
         )
 
 
-def joins(reads: tokenizer.TextTokenizer) -> bool:
+def reads_pairs(text_tokenizer: tokenizer.TextTokenizer) -> bool:
     """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
     for sample in ("a", "ACGTACGT"):  # the second for DNA and proteins, where lower-case letters are dropped
         try:
             one, two = (
-                sum(token.special for token in reads.tokens(sample, second)) for second in (None, sample)
+                sum(token.special for token in text_tokenizer.tokens(sample, second))
+                for second in (None, sample)
             )
         except (AttnvizError, TypeError, ValueError):
             continue

@@ -89,7 +89,7 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     found = folder.described(
         name, name, listing.facts, listing.parameters, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.joins)  # may be wrong: only its tokenizer shows this
+    return replace(found, pairs=listing.facts.may_read_pairs)  # may be wrong: only its tokenizer shows this
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
@@ -118,7 +118,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
         with hub_files.plain_http():
             for file, size in listing.files:
                 report(0)
-                if (file, size) == listing.weights[0] and not listing.facts.sees:
+                if (file, size) == listing.weights[0] and not listing.facts.is_vision_model:
                     # Check that the tokenizer can be opened before downloading gigabytes.
                     tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
                 hub_files.fetch(repository, file, listing.commit, name, report)
@@ -140,7 +140,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
         raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, and is not a transformers model.")
-    small = (config.FILE, "tokenizer_config.json", *config.OF_PICTURES, weights.INDEX)
+    small = (config.FILE, "tokenizer_config.json", *config.IMAGE_PROCESSOR_FILES, weights.INDEX)
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
@@ -155,7 +155,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
     # A stored parameter takes at most 4 bytes, so models that are far too large need no more requests.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
-    if not facts.sees:
+    if not facts.is_vision_model:
         tokenizer.check_files(sizes, snapshot, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(
@@ -194,7 +194,7 @@ def _cached(repository: str, revision: str) -> Path | None:
     if found is None:
         return None
     files = {file.name for file in found.parent.iterdir() if file.exists()}
-    if files.isdisjoint({*tokenizer.FILES, *config.OF_PICTURES}):
+    if files.isdisjoint({*tokenizer.FILES, *config.IMAGE_PROCESSOR_FILES}):
         return None
     try:
         weights.weight_files(files, found.parent, repository)

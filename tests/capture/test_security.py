@@ -153,7 +153,7 @@ def test_code_of_an_image_processor_is_never_run(copy_of: FolderOf, marker: Path
     where = copy_of("vit")
     (where / "own.py").write_text(code(marker))
     change(where / "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
-    assert loading.open_model(str(where)).sees
+    assert loading.open_model(str(where)).is_vision_model
 
 
 @pytest.mark.parametrize(
