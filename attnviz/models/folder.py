@@ -114,7 +114,7 @@ def _check_links(folder: Path, file: str, name: str) -> None:
     cache = own.parent.parent / "blobs" if own.parent.name == "snapshots" else own
     if not (target.is_relative_to(own) or target.is_relative_to(cache)):
         raise ModelFilesDamaged(
-            f"{file} in {quoted(name)} is a link to a file outside the folder. Replace it with this file."
+            f"{file} in {quoted(name)} links to a file outside the folder. Replace the link with the file."
         )
 
 
