@@ -67,7 +67,7 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
     assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
-    assert any("This trace has weights alone" in info.value for info in app.info)  # instead of the arithmetic
+    assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):
