@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
 
 def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights by index of the layer, and whether they were generated in steps.
+    """Return the weights of each layer by its index, and whether they were generated in steps.
 
     Args:
         given: a sequence of layers, or the output of transformers' `generate`: a sequence of steps, each a

@@ -191,7 +191,7 @@ class Block:
             Empty if the scores are unknown, in a trace that has only weights. None: no sinks.
 
     Raises:
-        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not 0 to 1,
+        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is outside 0 to 1,
             or all keys of a query are masked. The values of recorded tensors are checked when first read.
     """
 

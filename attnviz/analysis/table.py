@@ -102,11 +102,8 @@ def head_table(
         "tokens": explanation,
     }
     hidden_share = [] if left is None else [1 - left]
-    header = [
-        "query",
-        *map(numbered_label, keys),
-        *([f"hidden: {visible_text(hidden)}"] if hidden_share else []),
-    ]
+    hidden_name = [f"hidden: {visible_text(hidden)}"] if hidden_share else []
+    header = ["query", *map(numbered_label, keys), *hidden_name]
     rows = (
         [numbered_label(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
         for group, row in zip(queries, np.column_stack([values, *hidden_share]), strict=True)

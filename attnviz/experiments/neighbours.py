@@ -275,7 +275,7 @@ def _search_part(
 def read_corpus(
     corpus: Corpus, model: str, layer: int, max_bytes: int
 ) -> Iterator[Progress[TextVectors | None]]:
-    """Read a short text and keep its vectors, for the last step. `done` and `total` count lines.
+    """Read a short text; the last step contains its vectors. `done` and `total` count lines.
 
     Args:
         corpus: One sentence per line.

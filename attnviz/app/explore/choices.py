@@ -136,7 +136,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
         if stage != WEIGHTS:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
-            if any(side.merges for side in tokens):
+            if any(side.has_merged for side in tokens):
                 st.info(
                     "Each word piece has its own score; pieces can be merged only at the stage “weights”."
                 )
