@@ -36,8 +36,8 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 def csv_with_metadata(metadata: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text in which every row begins with the metadata.
 
-    The header is the first line, so that every program can read it; a byte order mark tells spreadsheets that
-    the text is UTF-8.
+    The header is the first line, as every program expects; a byte order mark marks the text as UTF-8 for
+    spreadsheets.
     """
     return "\ufeff" + csv_text((*metadata, *header), ((*metadata.values(), *row) for row in rows))
 

@@ -345,7 +345,7 @@ def block_of(model: str, text: str, layer: int) -> Block:
     """Return one layer's attention in one text, as `read_lines` computes it; `layer` counts from 0.
 
     Raises:
-        AttnvizError: the model cannot be used or cannot read the text, or has no such layer.
+        AttnvizError: the model or the text cannot be used, or the model has no such layer.
     """
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()
