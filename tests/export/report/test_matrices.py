@@ -24,7 +24,7 @@ def reversed_rows(trace: Trace) -> Trace:
 
 
 def with_word_pieces() -> Trace:
-    """Return a trace whose third and fourth token are pieces of one word."""
+    """Return a trace whose third and fourth tokens are pieces of one word."""
     trace = encoder()
     tokens_read = list(trace.tokens)
     tokens_read[3] = replace(tokens_read[3], word=tokens_read[2].word, text="##saw")

@@ -19,7 +19,7 @@ def patch(row: int, column: int) -> Token:
 
 WHAT = Token("what", 1, 0, 4, 0, special=False)
 IS = Token("is_it", 2, 5, 10, 1, special=False)
-# Models may read patches in another order than row by row.
+# Models may read patches in an order other than row by row.
 TOKENS = (WHAT, patch(0, 0), patch(1, 0), patch(0, 1), patch(1, 1), IS)
 PICTURE = PNG + b"made up"
 
