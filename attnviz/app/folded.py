@@ -87,4 +87,4 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 def _is_requested(choice: Choice[Any]) -> bool:
     """Return whether the link opens this section; parameters shared by all pages do not count."""
-    return bool(link.requested(choice)) if choice.carried else link.named(choice)
+    return bool(link.requested(choice)) if choice.carried else link.contains(choice)
