@@ -192,7 +192,7 @@ def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
         grid = comparison(view)
         return tuple(
-            f"changes most where {query} attends to {key}, {formatted(view, move)}"
+            f"largest change: {query} → {key}, {formatted(view, move)}"
             for query, key, move in largest_changes(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
@@ -224,7 +224,7 @@ def formatted(view: View, number: float) -> str:
 
 
 def weights(view: View, given: ModelInput) -> Floats:
-    """Return the weights of an input, whatever the stage, [layer, head, shown query, shown key]."""
+    """Return the weights of an input, at any stage of the view, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
