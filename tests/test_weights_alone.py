@@ -44,7 +44,7 @@ def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
-            InvalidTrace, match="This trace has weights alone, without queries, keys and values"
+            InvalidTrace, match="This trace has only weights, without queries, keys and values"
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
@@ -100,7 +100,7 @@ def test_rows_may_sum_to_less_than_1_if_there_is_a_sink(tmp_path: Path) -> None:
         (random_weights(3, 5, 5), r"have the shape \(5, 5\)"),
         (random_weights(2, 3, 4, 4), "4 × 4 tokens, but there are 5 × 5"),
         (random_weights(2, 3, 5, 5) * np.nan, "not finite"),
-        ({"last_hidden_state": 1}, "give the attentions"),
+        ({"last_hidden_state": 1}, "pass the attentions"),
         (np.eye(5)[None, None] * 3 - 0.4, r"contains -0\.4"),
         (random_weights(2, 0, 5, 5), "are empty"),
         ([random_weights(1, 5, 5), random_weights(2, 5, 5)], "layer 2 has 2 heads"),

@@ -103,7 +103,7 @@ def _expects(entry: Entry) -> str:
 
 
 def _prediction_note(entry: Entry) -> str:
-    """Return a note on requesting predictions: the mask token to type, or that there are none."""
+    """Return a note on predictions: the mask token to type, or that there are none."""
     match entry:
         case Entry(expects="masked", origin=Folder()):
             mask = tokenizer_of(entry).mask

@@ -19,7 +19,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.trace import Trace
 
 STDIN = "-"
-"""Value of TEXT for reading standard input."""
+"""The value of TEXT that selects standard input."""
 
 _TEXT = typer.Argument(
     metavar="TEXT",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.analysis.display_tokens import queries_and_keys
-from attnviz.analysis.table import numbered
+from attnviz.analysis.table import numbered_label
 from attnviz.errors import InvalidTrace
 from attnviz.importing import need_extra
 from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace
@@ -106,5 +106,5 @@ def _links(
 def _labels_of(trace: Trace, block: Block) -> tuple[list[str], list[str]]:
     """Return the numbered labels of a block's queries and keys, as in the app's CSV files."""
     shown = queries_and_keys(trace, block.kind)
-    queries, keys = ([numbered(group) for group in side.groups] for side in (shown[0], shown[-1]))
+    queries, keys = ([numbered_label(group) for group in side.groups] for side in (shown[0], shown[-1]))
     return queries, keys

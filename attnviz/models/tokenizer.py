@@ -24,7 +24,7 @@ from attnviz.importing import gate, need_extra
 from attnviz.models import allowed, catalogue
 from attnviz.models.tokenizer_client import RemoteTokenizer
 from attnviz.models.wrapped_tokenizer import Encoded, WrappedTokenizer, is_tokenizer, spans_of_steps
-from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
+from attnviz.spelling import BROKEN, SPACES, byte_numbers, spelled_bytes
 from attnviz.trace import Token
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class TextTokenizer:
             return spelling
         text = self._decoded([number])
         if BROKEN in text and (parts := spelled_bytes(spelling)) is not None:
-            return numbered(parts)
+            return byte_numbers(parts)
         if spelling.startswith(SPACES[1]) and not text.startswith(
             " "
         ):  # the space is removed at the start of a text

@@ -57,7 +57,7 @@ def test_arithmetic_and_ranking_have_the_numbers_of_the_trace() -> None:
 
 
 def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
-    """In the first row of head 1-3, less than 0.1 % of the weight remains, of which "cross" has 62 %."""
+    """In the first row of head 1-3, less than 0.1 % of the weight is shown, and "cross" has 62 % of that."""
     expected = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
     view = View(
         lookup.entry("minilm"),
@@ -70,19 +70,19 @@ def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
         merge=False,
     )
     assert views.values(view)[0, 2, 0].max() > 0.6
-    assert views.left(view)[0, 2, 0] == pytest.approx(expected[0].sum(), rel=1e-4)
+    assert views.shown_shares(view)[0, 2, 0] == pytest.approx(expected[0].sum(), rel=1e-4)
     assert expected[0].sum() < 0.001
     levels = views.drawn(view).levels[0, 2]
     np.testing.assert_allclose(levels[0], 254 * np.sqrt(expected[0]), atol=0.51)
     assert levels[1].max() > 250
     other = ModelInput(OPENING.other)
     change = replace(view, changed=other)
-    lesser = np.minimum(views.left(view), views.left(replace(view, given=other)))
-    np.testing.assert_array_equal(views.left(change), lesser)
+    lesser = np.minimum(views.shown_shares(view), views.shown_shares(replace(view, given=other)))
+    np.testing.assert_array_equal(views.shown_shares(change), lesser)
     assert np.abs(views.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
     app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
     assert not any(option.startswith("1-3") for option in button_row(app, "ranking").options)
-    assert views.left(replace(view, stage="scaled")).min() == 1
+    assert views.shown_shares(replace(view, stage="scaled")).min() == 1
 
 
 @pytest.mark.parametrize(

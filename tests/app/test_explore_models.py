@@ -57,19 +57,17 @@ def keys(elements: Any) -> set[str]:
     return {element.key for element in elements}
 
 
-# Models that give only their weights
+# Models that return only their weights
 
 
-def test_model_with_only_weights_is_drawn_and_says_what_is_missing(opened: Open) -> None:
+def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: Open) -> None:
     model = opened("openai-gpt")
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [notice] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
-    assert "was not measured for this model" not in page_text(app)  # it cannot be measured
-    assert any(
-        "This trace has weights alone" in info.value for info in app.info
-    )  # in place of the arithmetic
+    assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
+    assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):

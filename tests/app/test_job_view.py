@@ -16,14 +16,14 @@ FOUND = Progress(2_000, 3_000, "2 found")
 class FakeJob(Job[str]):
     """A job that stays in one state and records the calls of its methods."""
 
-    running = queued = False  # in place of the properties
+    running = queued = False  # replace the properties of `Job`
 
     def __init__(self, latest: Progress[str] | None = None, **state: Any) -> None:
         super().__init__(lambda: iter(()))
         self.latest = latest
         vars(self).update(state)
         self.calls: list[str] = []
-        self.pages = 0  # how often the page was drawn
+        self.pages = 0  # how many times the page was drawn
         self.when_watched: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ def test_job_starts_when_first_shown_or_by_its_button() -> None:
 
 def test_page_is_redrawn_when_the_job_has_ended() -> None:
     job = FakeJob(FOUND, running=True)
-    # The job ends after the page has checked its state, and before it is drawn.
+    # The job ends after the page has checked its state, but before the page is drawn.
     job.when_watched = lambda: vars(job).update(running=False, finished=True)
     app = show(job)
     clean(app)

@@ -99,7 +99,7 @@ class Widgets:
         return cls(page, {})
 
     def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
-        """Mount a widget unless it is mounted already, and send it a message."""
+        """Mount a widget if it is not mounted yet, and send it a message."""
         if not self.page.evaluate("widget => widget in window.mounted", widget):
             self._mount(widget, widget, width)
         self.show(widget, message)
@@ -109,7 +109,7 @@ class Widgets:
         self.page.evaluate(_SHOW, [widget, message, None])
 
     def publish(self, key: str, arrays: dict[str, NDArray[Any]], **facts: Any) -> str:
-        """Publish arrays by `store.publish`, and deliver them to the browser."""
+        """Publish arrays with `store.publish`, and deliver them to the browser."""
         place = f"store {key}"
         if key not in self.ids:
             self._mount(place, "store", None)
@@ -144,7 +144,7 @@ def message_from(draw: Callable[..., object], *arguments: Any, **facts: Any) -> 
 
 
 def _unwrapped(data: Any) -> Any:
-    """Return a message without the list of one around it."""
+    """Return a message without the one-element list that contains it."""
     return data[0] if isinstance(data, list) else data
 
 

@@ -154,7 +154,7 @@ def supported(folder: Path) -> str:
 
 
 def in_memory(folder: Path) -> Trace:
-    """Trace the model as an object in memory."""
+    """Return the trace of the model given as an object in memory."""
     if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
     target = TARGET if folder.name in ENCODER_DECODERS else None
@@ -187,7 +187,7 @@ def difference_text(difference: float) -> str:
 
 
 def largest_difference(found: Floats, expected: Floats) -> float:
-    """Return the largest difference; if transformers returns padded blocks, to the nearest of its weights."""
+    """Return the largest difference; if transformers pads its blocks, from the nearest of its weights."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
@@ -254,7 +254,7 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """Return the measured row of a family of which only the weights are shown."""
+    """Return the measured row of a family for which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
         opened = [
             equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
@@ -343,11 +343,11 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 |---|---|---|---|
 {alone}
 
-In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
-`trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
-model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
-a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long
-ones. Outside of training, its random blocks are its first block, so the weights of that block are
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern are shown as masked;
+`trace.notes` states this, and mentions attention to anything that is not a token. In Longformer and LED,
+the model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none
+in a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of
+long ones. Outside training, all its random blocks are the first block, so the weights of that block are
 multiplied by the number of times it is read.
 
 ## Objects
@@ -358,8 +358,8 @@ where.
 
 ## Quantized weights
 
-Quantized models are recorded as they compute; the package that reads their weights must be installed.
-`tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
+Quantized models are traced without converting their weights; the package that reads their weights must be
+installed. `tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
 
 | package | number format | folder | object |
 |---|---|---|---|

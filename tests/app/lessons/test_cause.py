@@ -27,7 +27,7 @@ def french(app: AppTest) -> str:
 
 
 def table(app: AppTest, key: str) -> dict[str, list[float]]:
-    """Return the numbers of each row of the first table of weights or pronouns."""
+    """Return the numbers in each row of the first table of this kind: weights or pronouns."""
     title = {"weights": "head", "pronouns": "Probability"}[key]
     found = next(each for each in messages_to(app, "share_table") if title in each["title"])
     return {f"{row['place']} {row['label']}".strip(): row["shares"] for row in found["rows"]}
@@ -65,7 +65,7 @@ def test_edit_in_a_link_is_dropped_with_its_sentence() -> None:
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
         assert "Probability" not in message_to(app, "share_table")["title"]
-    clean(app.text_input(key="english").set_value("dog").run())  # its translation is empty
+    clean(app.text_input(key="english").set_value("dog").run())  # the translation of "dog" is empty
     assert french(app) == "[END]"
 
 

@@ -137,7 +137,7 @@ def assert_refused(app: AppTest, box: str, typed: str, message: str) -> None:
 
 @contextmanager
 def recorded_calls() -> Iterator[set[tuple[str, str]]]:
-    """Record (file, name) of every function that other threads call; the app runs in its own thread."""
+    """Record (file, name) of every function called in other threads; the app runs in its own thread."""
     calls: set[tuple[str, str]] = set()
 
     def record(frame: FrameType, event: str, _: Any) -> None:
@@ -157,7 +157,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
         {"scoring": how} for how in ("Dot product", "Scaled dot product", "Cosine", "Additive")
     ],
 }
-"""Options that together run all the code that the pages show."""
+"""For lessons with several computations, the options that together run all of the shown code."""
 
 
 # Functions that computed stored numbers; their own tests run them.
@@ -177,7 +177,7 @@ def test_shown_code_is_the_code_that_ran(name: str) -> None:
     with patch.object(source_code, "source_of", record), recorded_calls() as calls:
         for choices in CHOICES.get(name, [{}]):
             assert not visit(name, choices).warning
-    assert shown or name == "long_distances"  # its numbers are stored, not computed
+    assert shown or name == "long_distances"  # the lesson's numbers are stored
     for module, function in shown:
         file = str(importlib.import_module(module).__file__)
         ran = any(
