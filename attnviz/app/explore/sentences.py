@@ -15,10 +15,10 @@ from attnviz.app.controls import (
     build_sentence,
     buttons,
     describe,
-    edited,
     is_unset,
     offer_own_model,
     reading_model,
+    remember_emptied,
 )
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
@@ -200,7 +200,7 @@ def _edited(model: Entry, box: Text) -> None:
     _clear_unmatched_example(model)
     TEXT.keep()
     second.keep()
-    edited(TEXT, second)
+    remember_emptied(TEXT, second)
 
 
 def _clear_unmatched_example(model: Entry) -> None:
