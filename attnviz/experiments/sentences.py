@@ -116,7 +116,7 @@ def self_attention(entry: Entry) -> Kind:
     Raises:
         ModelNotSupported: the model does not read text.
     """
-    if not entry.reads:
+    if not entry.is_text_model:
         raise ModelNotSupported("This model does not read text. Choose one that does.")
     return "encoder" if "encoder" in entry.kinds else "decoder"
 

@@ -225,9 +225,9 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
     assert [token["label"] for token in message["query_tokens"]][:2] == ["1 red …", "4 dog …"]
 
     app.session_state["hidden below"] = 0.1
-    hides = message_to(clean(app.run()), "head_view")["part"]["hides"]
+    note = message_to(clean(app.run()), "head_view")["part"]["hidden_weight"]
     expected = weights[weights < 0.1].sum() / weights.sum()
-    assert hides == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
+    assert note == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
 
 
 @pytest.mark.usefixtures("long")

@@ -14,18 +14,18 @@ from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, POINTS_AT
-from attnviz.app.state.link import named as in_link
+from attnviz.app.state.link import contains as in_link
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import ONLY_ABLATED
+from attnviz.models.families import ABLATION_ONLY
 from attnviz.text import head_name
 
 MAX_EDITS = 200
 _MAX_LISTED = 8
 
-_FIRST = "the edit that Intervene opened with, and its model"
+_FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
     ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
@@ -81,7 +81,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
-    """Open the page with an effect: ablate the shown head, and another model's shown head in its place."""
+    """Ablate the shown head when the page opens; after a change of model, that model's shown head instead."""
     model, first = memory.get(_FIRST, ("", ""))
     opened = not EDITS.is_set and not in_link(EDITS)
     if opened or (entry.name != model and EDITS.get([]) == [first]):
@@ -94,7 +94,7 @@ def _redirect(chosen: Intervention) -> None:
 
     The default is the ordinary token with the second largest weight.
     """
-    if chosen.entry.family in ONLY_ABLATED:
+    if chosen.entry.family in ABLATION_ONLY:
         st.markdown(
             ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )

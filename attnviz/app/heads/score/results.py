@@ -25,7 +25,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
 
-_INTERVAL = f"{100 * CONFIDENCE:g} % interval"
+_INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 
 
 def draw(chosen: TestedHead) -> None:
