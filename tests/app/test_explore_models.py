@@ -145,7 +145,7 @@ def test_generated_tokens_can_be_stepped_through(opened: Open) -> None:
     clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert message_to(app, "passage")["chosen"] == 3
     [taken] = [row for row in message_to(app, "share_table")["rows"] if row["mark"]]
-    assert (taken["mark"], taken["label"]) == ("taken", tokens[-4].text)
+    assert (taken["mark"], taken["label"]) == ("chosen", tokens[-4].text)
     assert len(taken["shares"]) == 1, "greedy decoding has no filters"
 
 
