@@ -196,7 +196,7 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
     """Describe how the shown weights were computed; queries and keys may come from different texts."""
-    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hidden queries rescale nothing
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hiding queries rescales nothing
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
