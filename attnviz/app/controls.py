@@ -71,7 +71,7 @@ def is_unset(*boxes: Text) -> bool:
 
     This is the case when the page's URL has no parameters, for example after the Back button.
     """
-    named = not boxes[0].is_set and any(link.named(box) for box in boxes)
+    named = not boxes[0].is_set and any(link.contains(box) for box in boxes)
     emptied = link.page() or True
     return not any(box.get("") for box in boxes) and not named and memory.get(_emptied_key(*boxes)) != emptied
 

@@ -87,4 +87,4 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 def _is_requested(choice: Choice[Any]) -> bool:
     """Return whether a link sets this parameter; if pages share it, only the session's first link counts."""
-    return bool(link.requested(choice)) if choice.carried else link.named(choice)
+    return bool(link.requested(choice)) if choice.carried else link.contains(choice)

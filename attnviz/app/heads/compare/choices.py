@@ -93,7 +93,7 @@ def _wait(missing: str) -> None:
 
 def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
     """Fill the boxes with an example if neither the visitor nor a link has set them."""
-    if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
+    if not any(box.is_set or link.contains(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
     if partner := _partner(entry):
         OTHER.set(partner)
