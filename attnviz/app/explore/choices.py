@@ -136,7 +136,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
         if stage != WEIGHTS:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
-            if any(side.merges for side in tokens):
+            if any(side.has_merged for side in tokens):
                 st.info("Word pieces have separate scores; they can be merged only at the stage “weights”.")
             merge = False
         # Scores differ in size between heads: on a shared scale, heads with small scores would look blank.

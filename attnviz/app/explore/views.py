@@ -198,7 +198,7 @@ def _facts(view: View) -> tuple[str, ...]:
     tokens = _shown(view, view.given)
     shares = (
         shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
-        if tokens[-1].hides
+        if tokens[-1].has_hidden
         else None
     )
     described = describe(weights(view, view.given), *tokens, left=shares)
