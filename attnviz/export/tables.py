@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LINKS = 10**8
-"""Maximum number of rows of a table; this many take up to 1.7 GB."""
+"""Maximum number of rows of a table; a table of this size takes up to 1.7 GB."""
 
 
 def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     sizes = [math.prod(block.shape) for block in blocks]
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
-            f"All heads together have {sum(sizes):,} weights; the maximum of a table is {MAX_LINKS:,}. "
+            f"All heads together have {sum(sizes):,} weights; a table can have at most {MAX_LINKS:,} rows. "
             "Choose one kind, or use weights_table for one head."
         )
     first_of_kind = {block.kind: block for block in blocks}.values()

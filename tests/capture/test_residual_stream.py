@@ -102,7 +102,7 @@ def head_contributions(model: Model, layer: int) -> Floats:
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
-    """As in Elhage et al. 2021: each head's output, through the last norm's scale, times the unembedding."""
+    """Compare with head outputs, scaled by the last norm, times the unembedding (Elhage et al. 2021)."""
     model = loading.load(str(folder_of(family)))
     assert isinstance(model, HuggingFaceModel)
     network = model.network

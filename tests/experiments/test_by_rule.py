@@ -69,7 +69,7 @@ def scored(
 
 @st.composite
 def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]]:
-    """Draw sentences of one length, with random weights and their masks."""
+    """Draw sentences of equal length, with random weights and masks."""
     size, sentences, special = draw(st.integers(1, 7)), draw(st.integers(1, 5)), draw(st.booleans())
     chosen = st.lists(st.sampled_from(WORDS), min_size=size, max_size=size)
     texts, tokens = zip(*(sentence(draw(chosen), special) for _ in range(sentences)), strict=True)
