@@ -46,7 +46,7 @@ def _draw(name: str) -> None:
 
 
 def _problem(name: str, error: AttnvizError) -> str:
-    """Return why a model cannot be used; on a public server, without file paths."""
+    """Return the reason why a model cannot be used; on a public server, without file paths."""
     if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)

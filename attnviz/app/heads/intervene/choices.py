@@ -28,7 +28,7 @@ _MAX_LISTED = 8
 _FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
-    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
+    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
     "moves the row’s weight on token 3 to token 8."
 )
 
