@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the
- * arithmetic its columns, or the `data-piece` elements of a widget.
+/** Returns the pieces into which a part can be divided: its children, but in a tool the children of these, in the
+ * arithmetic the columns, and in some widgets the `data-piece` elements.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -214,7 +214,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Skip screens with only text, which the teacher can say; the page itself shows it.
+      // Skip screens with only text: the teacher can say it, and the page itself shows it.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
@@ -262,7 +262,7 @@ class TeachersView {
     event.stopImmediatePropagation(); // `step` also handles the steps inside a picture
   }
 
-  /** Moves forward (1) or back (-1): by answer, picture step, part or page.
+  /** Moves forward (1) or back (-1) by one answer, picture step, part or page.
    * @param {number} by */
   step(by) {
     if (html.hasAttribute("data-asking")) return; // an open poll covers the page

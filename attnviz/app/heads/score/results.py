@@ -65,7 +65,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
-    chosen.test.source.parse(corpus)  # here, because the job would offer a retry
+    chosen.test.source.parse(corpus)  # here, because the job would offer to start again
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
