@@ -154,7 +154,8 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
         name: str, weights: Floats, heads: list[int], queries: list[ShownToken], query: int, layer: int
     ) -> None:
         heading = page.label(name, heads=", ".join(f"{layer}-{head + 1}" for head in heads))
-        st.markdown(f":small[{markdown.plain(heading)}]")
+        shown_heading = f"{heading}; {page.label('select')}" if name == "cross" else heading
+        st.markdown(f":small[{markdown.plain(shown_heading)}]")
         weights_picture(
             f"translation {name}",
             weights,
