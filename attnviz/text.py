@@ -1,6 +1,6 @@
 """Formatting for display: percentages, counts, sizes, lists such as "a, b and c", and names of heads.
 
-Minus signs are typographic, and there is a space before "%".
+Minus signs are typographic, and there is a non-breaking space before "%".
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def percent(share: float, digits: int = 0) -> str:
         rounded = f"< {minimum:.{digits}f}"
     elif share < 1 and float(rounded) == 100:
         rounded = f"> {100 - minimum:.{digits}f}"
-    return f"{rounded} %"
+    return f"{rounded}\N{NO-BREAK SPACE}%"
 
 
 def signed_share(share: float) -> str:
     """Format a fraction that can be negative or above 1: 0.312 → "31.2 %", −0.02 → "−2.0 %"."""
-    return f"{decimal(100 * share, 1)} %"
+    return f"{decimal(100 * share, 1)}\N{NO-BREAK SPACE}%"
 
 
 def interval(low: float, high: float) -> str:
     """Format a confidence interval of a fraction: "13.1–25.1 %"."""
-    return f"{100 * low:.1f}–{100 * high:.1f} %"
+    return f"{100 * low:.1f}–{100 * high:.1f}\N{NO-BREAK SPACE}%"
 
 
 def signed_percent(change: float) -> str:

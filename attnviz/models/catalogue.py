@@ -280,8 +280,8 @@ MINILM = Package(
 """The published files of the bundled BERT."""
 
 MINILM_LEARNED = (
-    "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained to "
-    "give similar vectors to texts that belong together, such as a question and its answer"
+    "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained "
+    "to give similar vectors to texts that belong together, such as a question and its answer"
 )
 """A description of its training, for users: it is no longer a language model."""
 

@@ -10,19 +10,19 @@ test("a minus is a minus sign, and nothing is −0.00", () => {
 
 test("a share is never 0 % if it is something, nor 100 % if it is not all", () => {
   const shares = [0, 0.0004, 0.0005, 0.664, 0.9994, 0.9996, 1];
-  const expected = ["0.0 %", "< 0.1 %", "0.1 %", "66.4 %", "99.9 %", "> 99.9 %", "100.0 %"];
+  const expected = ["0.0\u00a0%", "< 0.1\u00a0%", "0.1\u00a0%", "66.4\u00a0%", "99.9\u00a0%", "> 99.9\u00a0%", "100.0\u00a0%"];
   assert.deepEqual(shares.map((share) => percent(share)), expected);
   assert.deepEqual(shares.map((share) => formatNumber(share, "percent")), expected);
-  const whole = ["0 %", "< 1 %", "< 1 %", "66 %", "> 99 %", "> 99 %", "100 %"];
+  const whole = ["0\u00a0%", "< 1\u00a0%", "< 1\u00a0%", "66\u00a0%", "> 99\u00a0%", "> 99\u00a0%", "100\u00a0%"];
   assert.deepEqual(shares.map((share) => formatBrief(share, "percent")), whole);
 });
 
 test("shares, scores and changes have their own units", () => {
   /** @type {import("../../attnviz/widgets/numbers.js").Unit[]} */
   const units = ["percent", "score", "signed percent"];
-  assert.deepEqual(units.map((unit) => formatNumber(0.664, unit)), ["66.4 %", "0.66", "+66.4 points"]);
-  assert.deepEqual(units.map((unit) => formatNumber(-0.664, unit)), ["−66.4 %", "−0.66", "−66.4 points"]);
-  assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66 %", "0.66", "+66 points"]);
+  assert.deepEqual(units.map((unit) => formatNumber(0.664, unit)), ["66.4\u00a0%", "0.66", "+66.4 points"]);
+  assert.deepEqual(units.map((unit) => formatNumber(-0.664, unit)), ["−66.4\u00a0%", "−0.66", "−66.4 points"]);
+  assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66\u00a0%", "0.66", "+66 points"]);
 });
 
 test("the strongest is the furthest from 0", () => assert.equal(strongest([1, -3, 2]), 1));

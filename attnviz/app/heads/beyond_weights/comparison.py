@@ -60,7 +60,7 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
         f"Which tokens matter to {chosen.token}? Each row is one measure. Numbers are ranks: **1** is the "
-        "token that matters most. Colours are values. *Occlusion* replaces or deletes one token at a time; "
+        "token that matters most. Colours show values. *Occlusion* replaces or deletes one token at a time; "
         "the other rows are sorted by agreement with occlusion."
     )
     _measures(chosen, found, rows, ranked)
@@ -109,7 +109,8 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     if not found.occluded:
         return "Each token is replaced or deleted in turn …"
     if found.target is None:
-        return f"Occlusion measures the change of the output of {chosen.token}: 1 − cosine of the old and new one."
+        change = f"how much the output of {chosen.token} changes: 1 − cosine of the two outputs"
+        return f"Occlusion measures {change}."
     likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
     where = "in place of" if found.target.kind == "masked" else "after"
     return f"Occlusion measures the change of the log-probability of {likely} {where} {chosen.token}."
