@@ -1,6 +1,6 @@
 """Formatting for display: percentages, counts, sizes, lists such as "a, b and c", and names of heads.
 
-Minus signs are typographic, and there is a non-breaking space before "%".
+Minus signs are typographic, and there is a space before "%".
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    Positive fractions are never rounded to 0, but to "< 1 %" or "< 0.1 %"; those below 1 never to 100.
+    Fractions above 0 are never shown as 0, but as "< 1 %" or "< 0.1 %"; those below 1 never as 100.
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
         rounded = f"< {minimum:.{digits}f}"
     elif share < 1 and float(rounded) == 100:
         rounded = f"> {100 - minimum:.{digits}f}"
-    return f"{rounded}\N{NO-BREAK SPACE}%"
+    return f"{rounded} %"
 
 
 def signed_share(share: float) -> str:
     """Format a fraction that can be negative or above 1: 0.312 → "31.2 %", −0.02 → "−2.0 %"."""
-    return f"{decimal(100 * share, 1)}\N{NO-BREAK SPACE}%"
+    return f"{decimal(100 * share, 1)} %"
 
 
 def interval(low: float, high: float) -> str:
     """Format a confidence interval of a fraction: "13.1–25.1 %"."""
-    return f"{100 * low:.1f}–{100 * high:.1f}\N{NO-BREAK SPACE}%"
+    return f"{100 * low:.1f}–{100 * high:.1f} %"
 
 
 def signed_percent(change: float) -> str:

@@ -227,7 +227,7 @@ def _convention(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> N
         title=page.label(f"table_{convention}", head=chosen.head_name, rows=len(rows), count=count),
         values=shown,
         texts=[percent(weight, 1) for weight in shown.ravel().tolist()],
-        printed=[percent(weight).removesuffix("\N{NO-BREAK SPACE}%") for weight in shown.ravel().tolist()],
+        printed=[percent(weight).removesuffix(" %") for weight in shown.ravel().tolist()],
         low=(0, "0 %"),
         high=(1, "100 %"),
         selected=(0, query) if columns else (query, 0),

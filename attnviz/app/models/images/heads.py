@@ -61,7 +61,7 @@ def describe_answer(chosen: ImageSelection) -> None:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
     first, second = expected.candidates[:2]
-    st.markdown(
+    _write(
         f"Most probable next words: **{markdown.plain(first.text.strip())}** ({percent(first.probability)}), "
         f"{markdown.plain(second.text.strip())} ({percent(second.probability)})."
     )
@@ -201,10 +201,15 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
         else f"In head {head_name(layer, head)}"
     )
     if received(chosen, query):
-        st.markdown(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
+        _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
     uniform = f"Uniform attention: {weight_percent(1 / np.isfinite(row).sum())} each."
-    st.markdown(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+    _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+
+
+def _write(sentence: str) -> None:
+    """Write a sentence with non-breaking spaces before "%"."""
+    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
