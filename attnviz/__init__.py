@@ -36,7 +36,7 @@ from attnviz.export.tables import links_table, weights_table
 from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
-from attnviz.trace import Block, Kind, Token, Trace, checked_place, whole
+from attnviz.trace import Block, Kind, Token, Trace, as_int, checked_place
 
 if TYPE_CHECKING:
     import torch
@@ -235,7 +235,7 @@ def trace_many(
     Raises:
         AttnvizError, TypeError: as for `trace`, before the first trace of that text's batch.
     """
-    if whole(batch_size, "batch_size") < 1:
+    if as_int(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
     inputs, selected = inputs_of(texts), selection(layers, heads, queries, store, max_weight_bytes)
     with opened(model, tokenizer, dtype, device) as name:

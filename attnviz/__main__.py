@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams: tuple[TextIO, TextIO] = (sys.stdout, sys.stderr)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # tokens may have characters that the terminal lacks
+            stream.reconfigure(errors="replace")  # for characters that the terminal cannot show
     app.info.cls = Commands
     try:
         typer.main.get_command(app).main(arguments, prog_name="python -m attnviz")

@@ -71,7 +71,7 @@ def _within(version: str, requirement: str) -> bool:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """The numbers of a version: (2, 13, 0) of "2.13.0+cpu"."""
+    """Return the numbers of a version: (2, 13, 0) for "2.13.0+cpu"."""
     return tuple(int(number) for number in re.findall(r"\d+", re.split(r"[^\d.]", version)[0]))
 
 
@@ -99,7 +99,7 @@ class _Gate:
 
 
 gate = _Gate()
-"""The lock for the first import of torch or transformers; hold it for nothing else that is slow.
+"""The lock for the first import of torch or transformers. Do not hold it during other slow work.
 
 If two threads import transformers for the first time at the same time, one of them fails with an
 ImportError: its modules load their contents on first use, and the second thread sees them incomplete.

@@ -352,7 +352,7 @@ class Block:
             InvalidTrace: there is no such head, it was not selected, or k is below 1.
             TypeError: a number is not an integer.
         """
-        if (count := whole(k, "k")) < 1:
+        if (count := as_int(k, "k")) < 1:
             raise InvalidTrace(f"k must be 1 or more, not {count}.")
         count = min(count, self.shape[2])
         parts = []
@@ -378,7 +378,7 @@ class Block:
             InvalidTrace: there is no such head, it was not selected, `size` is below 1, or `how` is unknown.
             TypeError: a number is not an integer.
         """
-        if (side := whole(size, "size")) < 1:
+        if (side := as_int(size, "size")) < 1:
             raise InvalidTrace(f"size must be 1 or more, not {side}.")
         if how not in get_args(Pooling):
             raise InvalidTrace(f"Unknown pooling {how!r:.30}; use one of {joined([*get_args(Pooling)])}.")
@@ -593,7 +593,7 @@ class Trace:
             TypeError: `layer` is not an integer.
         """
         blocks = self.of_kind(kind)
-        number = whole(layer, "layer")
+        number = as_int(layer, "layer")
         for block in blocks:
             if block.layer == number:
                 return block
@@ -857,7 +857,7 @@ def _plain_tokens(
 ) -> tuple[str, str | None, tuple[Token, ...]]:
     """Return the text of the tokens, that of a second sentence, and the tokens with their places."""
     spellings = [spelled(token) for token in tokens]
-    begins = len(spellings) if second is None else whole(second, "second")
+    begins = len(spellings) if second is None else as_int(second, "second")
     if second is not None and not 0 < begins < len(spellings):
         raise InvalidTrace(
             f"second is {begins}; it must be the position of a token after the first, from 1 to "
@@ -1013,7 +1013,7 @@ def refuse_selected(trace: Trace) -> None:
 def _place(number: SupportsIndex, selection: tuple[int, ...] | None, count: int, name: str) -> int:
     """Return the index of a head or a query in the arrays of a block."""
     available: Sequence[int] = range(count) if selection is None else selection
-    if (place := whole(number, name)) not in available:
+    if (place := as_int(number, name)) not in available:
         listed = f"0 to {count - 1}" if selection is None else joined([*map(str, selection)])
         raise InvalidTrace(f"There is no {name} {place}; counted from 0, the trace has {listed}.")
     return available.index(place)
@@ -1111,7 +1111,7 @@ def checked_trace(found: object) -> Trace:
     raise TypeError(f"A trace is needed, as attnviz.trace(…) returns one, not {type(found).__name__}.")
 
 
-def whole(number: SupportsIndex, name: str) -> int:
+def as_int(number: SupportsIndex, name: str) -> int:
     """Return an int from an integer, including NumPy's.
 
     Raises:
@@ -1131,7 +1131,7 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
         TypeError: one of them is not an integer.
     """
     block = trace.block(kind, layer)
-    if whole(head, "head") not in range(block.shape[0]):
+    if as_int(head, "head") not in range(block.shape[0]):
         raise InvalidTrace(
             f"{trace.model} has heads 0 to {block.shape[0] - 1}, counted from 0 in Python, not {head}."
         )
@@ -1164,7 +1164,7 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
                 else f"{place!r:.60} is at {joined([*map(str, found)])}. Give one of these numbers as {name}."
             )
         return found[0]
-    if whole(place, name) not in range(len(tokens)):
+    if as_int(place, name) not in range(len(tokens)):
         raise InvalidTrace(f"There is no token {place}: counted from 0, the last one is {len(tokens) - 1}.")
     return index(place)
 

@@ -1,7 +1,7 @@
 """Measure a live room with a hundred students: counted votes, the delay of views, CPU time and memory.
 
 The servers are real, and websocket clients replace the browsers; they reconnect after a lost connection as a
-browser does. Then the same with two servers that share a Redis behind HAProxy; one is killed during a poll.
+browser does. Two servers that share a Redis behind HAProxy are also measured; one is killed during a poll.
 
 Run: python -m benchmarks.classroom [--smoke]
 """

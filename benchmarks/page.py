@@ -1,6 +1,6 @@
 """Measure the Explore page: server start, change of head, a change on the server, and transferred bytes.
 
-Everything is measured in Chromium, as a visitor sees it, in alternation within one run. Times end with the
+Everything is measured in Chromium, as a visitor sees it, alternately within one run. Times end with the
 frame that shows the change.
 
 Run: python -m benchmarks.page [--smoke]

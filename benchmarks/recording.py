@@ -110,7 +110,7 @@ def _is_pick(widget: WidgetState) -> bool:
 def after_reconnection(message: bytes) -> bytes:
     """Return the first message after a reconnection: the same settings for the whole page, without the click.
 
-    A server to which the session is new has no fragment of its page, and would not answer for one.
+    A server without this session has no fragments of its page, and would not answer a message for one.
     """
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""

@@ -4,13 +4,13 @@ The visit of a real browser is recorded (`benchmarks.recording`). Visitors then 
 session, with a different noun in the typed sentence and a random pause before each click: exponentially
 distributed, 3 s on average, from a seed. They arrive within the first 3 s.
 
-Then visitors type a sentence and open Matrix and Heatmap (`on_pictures`); no result of theirs is cached.
+Then visitors type a sentence and open Matrix and Heatmap (`on_pictures`); none of their results are cached.
 
 Then 200 visitors use two servers behind the proxy of `compose.yaml`. Last, 30 visitors arrive together at a
 server that has just become ready, each with a different sentence.
 
-As a baseline for Streamlit itself, 60 visitors make as many clicks on an empty page with one switch. Visitors
-and servers share this machine's cores.
+As a baseline for Streamlit itself, 60 visitors make the same number of clicks on an empty page with one
+switch. Visitors and servers share this machine's cores.
 
 Run: python -m benchmarks.visitors [visitors …] [--smoke]
 """

@@ -34,6 +34,7 @@ def weights_picture(
     layer: int = 1,
     heads: Sequence[int] = (1,),
     heading: str = "",
+    row_axis: str = "from (query)",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
     note: str = "",
@@ -51,6 +52,7 @@ def weights_picture(
         query, key: Pinned pair, from 0; None for none.
         layer, heads: Numbers of the layer and of the heads on the first axis, from 1.
         heading: Heading; "" for "Layer 4 · Head 2".
+        row_axis: Title of the matrix's rows.
         kind: "sequential" for shares of 1, "diverging" for numbers around 0.
         unit: Number format.
         note: Explanation of the colours, below the picture.
@@ -80,6 +82,7 @@ def weights_picture(
         heads=list(heads),
         heads_total=0,
         heading=heading,
+        row_axis=row_axis,
         query_tokens=query_tokens,
         key_tokens=key_tokens,
         query=query,

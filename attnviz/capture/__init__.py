@@ -1,1 +1,1 @@
-"""A model and an input in, a trace out: recording, families, generation, gradients."""
+"""Traces of forward passes: recording, model families, generation, gradients."""

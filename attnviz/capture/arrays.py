@@ -1,4 +1,4 @@
-"""Torch tensors as read-only NumPy arrays, at once or when they are read."""
+"""Conversion of torch tensors to read-only NumPy arrays, immediately or on first read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.errors import InvalidTrace
 
 
 def owned(tensor: Tensor) -> NDArray[Any]:
-    """Return a read-only, contiguous copy, which a Block uses without another copy."""
+    """Return a read-only, contiguous copy that a Block uses without copying it again."""
     array = np.array(as_numpy(tensor), order="C")
     array.setflags(write=False)
     return array
@@ -25,12 +25,12 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
 
     bfloat16 and float16 become float32, which represents them exactly.
     """
-    moved = tensor.cpu()  # before the conversion to a larger dtype
-    return (moved.float() if moved.is_floating_point() else moved).numpy()
+    on_cpu = tensor.cpu()  # before the conversion to a larger dtype
+    return (on_cpu.float() if on_cpu.is_floating_point() else on_cpu).numpy()
 
 
 def one_per_head(groups: Tensor, heads: int) -> Tensor | Repeated:
-    """Return keys or values of groups of heads, [group, key, d_head], to be read as one per head."""
+    """Return keys or values of groups of heads, [group, key, d_head], as one per head when they are read."""
     return groups if len(groups) == heads else Repeated(groups, heads)
 
 
@@ -57,7 +57,7 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class OutputProjection:
-    """A model's own W_O, read in place: this keeps the weight in memory, but not the model.
+    """A model's W_O, read in place. It keeps the weight in memory, but not the model.
 
     Attributes:
         weight: [head, d_head, d_model], a view of the model's weight.
@@ -71,7 +71,7 @@ class OutputProjection:
 
     @staticmethod
     def of(rows: Tensor, heads: int) -> OutputProjection:
-        """Return a weight, [head · d_head, d_model], as one slice per head."""
+        """Split a weight, [head · d_head, d_model], into one slice per head."""
         weight = rows.detach().view(heads, -1, rows.shape[1])
         return OutputProjection(weight, _version(weight))
 
@@ -81,14 +81,15 @@ class OutputProjection:
         return (len(self.weight if self.heads is None else self.heads), *self.weight.shape[1:])
 
     def __getitem__(self, heads: list[int]) -> OutputProjection:
-        """Return the slices of some heads, which are copied only when they are read."""
+        """Select heads; their slices are copied only when they are read."""
         return replace(self, heads=heads if self.heads is None else [self.heads[head] for head in heads])
 
     def numpy(self) -> NDArray[Any]:
-        """Return the slices; without a copy for all heads in float32 on the CPU.
+        """Return the slices, without a copy for all heads in float32 on the CPU.
 
         Raises:
-            InvalidTrace: the weight has been changed in place since the forward pass, as by an optimizer.
+            InvalidTrace: the weight has been changed in place since the forward pass, for instance by an
+                optimizer.
         """
         if _version(self.weight) != self.version:
             raise InvalidTrace(

@@ -14,10 +14,10 @@ from attnviz.capture.model import ExpectedToken, OcclusionMethod
 from attnviz.capture.stack import Stack, StackForward
 from attnviz.trace import Floats
 
-# Rows of the Jacobian per pass. More would be slower: they exceed the CPU's cache.
+# Rows of the Jacobian per pass. More rows exceed the CPU's cache and are slower.
 _ROWS_AT_ONCE = 32
-_TOKENS_OF_GRADIENTS = 2048  # over all rows: long texts have fewer rows per pass
-_TOKENS_OF_OCCLUSION = 1024  # maximum number of tokens in a batch of sentences
+_MAX_GRADIENT_TOKENS = 2048  # over all rows: long texts have fewer rows per pass
+_MAX_OCCLUSION_TOKENS = 1024  # maximum number of tokens in a batch of sentences
 
 
 class Gradients(NamedTuple):
@@ -48,25 +48,25 @@ class _Squares(NamedTuple):
 
 
 def gradients(
-    stack: Stack, place: int, expected: ExpectedToken | None
+    stack: Stack, position: int, expected: ExpectedToken | None
 ) -> Iterator[tuple[int, int, Gradients]]:
     """Compute the gradients of one token's outcome, with one backward pass per element.
 
     Parameters' `grad` is not changed, and other threads can use the model.
 
     Args:
-        place: Position of the token, from 0.
-        expected: The token with the log-probability as outcome; None for the token's output.
+        position: Position of the token, from 0.
+        expected: The token whose log-probability is the outcome; None: the outcome is the token's output.
 
     Yields:
-        (elements done, total elements, gradients of the elements done), without references to the passes.
+        (number of elements done, total number, gradients of those done), without references to the passes.
     """
-    step = min(_ROWS_AT_ONCE, max(1, _TOKENS_OF_GRADIENTS // len(stack.words)))
-    numbers, sums = _squares(stack, place, expected, slice(0, step))
-    for done in range(step, numbers + step, step):
-        yield min(done, numbers), numbers, _roots(sums)
-        if done < numbers:
-            _, more = _squares(stack, place, expected, slice(done, done + step))
+    step = min(_ROWS_AT_ONCE, max(1, _MAX_GRADIENT_TOKENS // len(stack.words)))
+    total, sums = _squares(stack, position, expected, slice(0, step))
+    for done in range(step, total + step, step):
+        yield min(done, total), total, _roots(sums)
+        if done < total:
+            _, more = _squares(stack, position, expected, slice(done, done + step))
             sums = _Squares(
                 sums.input_gradient + more.input_gradient,
                 sums.input_x_gradient + more.input_x_gradient,
@@ -74,48 +74,50 @@ def gradients(
             )
 
 
-def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: slice) -> tuple[int, _Squares]:
+def _squares(
+    stack: Stack, position: int, expected: ExpectedToken | None, selected: slice
+) -> tuple[int, _Squares]:
     """Return the total number of the outcome's elements, and the squared gradients of some of them.
 
-    Every call runs the layers again and frees the graph of the backward pass, which a paused job would
-    otherwise keep: many times the size of the weights.
+    Each call runs the layers again and frees the autograd graph, which is many times as large as the weights:
+    a paused job would otherwise keep it in memory.
     """
     words = stack.words[None].detach().requires_grad_()
     with torch.enable_grad():
-        ran = stack.run(words)
-        if expected is None or ran.logits is None:
-            followed = ran.output[0, place]
+        result = stack.run(words)
+        if expected is None or result.logits is None:
+            outcome = result.output[0, position]
         else:
-            followed = ran.logits[0, place].log_softmax(-1)[expected.id : expected.id + 1]
-    rows = torch.eye(len(followed))[some].to(followed)
+            outcome = result.logits[0, position].log_softmax(-1)[expected.id : expected.id + 1]
+    rows = torch.eye(len(outcome))[selected].to(outcome)
     gradients = torch.autograd.grad(
-        followed, [words, *ran.weights], rows, is_grads_batched=True, allow_unused=True
+        outcome, [words, *result.weights], rows, is_grads_batched=True, allow_unused=True
     )
-    at_words = gradients[0][:, 0]  # [row, token, d_word]
-    at_weights = tuple(
+    word_gradients = gradients[0][:, 0]  # [row, token, d_word]
+    weight_gradients = tuple(
         torch.zeros_like(weights[0])
-        if slope is None  # a layer without effect on the outcome
-        else (slope[:, 0] * weights[0].detach()).square().sum(dim=0)
-        for weights, slope in zip(ran.weights, gradients[1:], strict=True)
+        if gradient is None  # a layer without effect on the outcome
+        else (gradient[:, 0] * weights[0].detach()).square().sum(dim=0)
+        for weights, gradient in zip(result.weights, gradients[1:], strict=True)
     )
-    times_words = (at_words * stack.words).sum(dim=2)
-    return len(followed), _Squares(
-        at_words.square().sum(dim=(0, 2)), times_words.square().sum(dim=0), at_weights
+    products = (word_gradients * stack.words).sum(dim=2)
+    return len(outcome), _Squares(
+        word_gradients.square().sum(dim=(0, 2)), products.square().sum(dim=0), weight_gradients
     )
 
 
 def _roots(sums: _Squares) -> Gradients:
     """Take the roots of the sums; [head, query, key] of each layer → [key]."""
-    at_keys = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.attention_x_gradient]).sum(dim=0)
-    return Gradients(owned(sums.input_gradient.sqrt()), owned(sums.input_x_gradient.sqrt()), owned(at_keys))
+    by_key = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.attention_x_gradient]).sum(dim=0)
+    return Gradients(owned(sums.input_gradient.sqrt()), owned(sums.input_x_gradient.sqrt()), owned(by_key))
 
 
 class Occluded(NamedTuple):
-    """Outcomes without each token, [token] each; NaN where the method cannot remove the token.
+    """Outcomes after the removal of each token, [token] each; NaN if the method cannot remove it.
 
     Attributes:
         cosine_change: 1 − cosine between the chosen token's output before and after, 0 (no change) to 2.
-        log_probability: Log-probability of the expected token afterwards; None without one.
+        log_probability: Log-probability of the expected token after the removal; None if there is none.
     """
 
     cosine_change: Floats
@@ -123,45 +125,48 @@ class Occluded(NamedTuple):
 
 
 def occlusion(
-    stack: Stack, place: int, expected: ExpectedToken | None, way: OcclusionMethod
+    stack: Stack, position: int, expected: ExpectedToken | None, method: OcclusionMethod
 ) -> Iterator[Occluded]:
     """Compute one token's outcome without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
-    The chosen token itself cannot be deleted, because it then has no output.
+    The chosen token itself cannot be deleted, because it would have no output.
 
     Args:
-        place: Position of the measured token, from 0, in the whole text.
+        position: Position of the measured token, from 0, in the complete text.
         expected: The token for which the probability is measured, if any.
-        way: One of `stack.ways`.
+        method: One of `stack.occlusion_methods`.
 
     Yields:
-        Results of the first tokens, each a superset of the one before, up to all tokens.
+        The results for the first tokens, for more tokens each time, up to all.
     """
     tokens = len(stack.tokens)
     cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)
     with torch.inference_mode():
         before = stack.run(stack.words[None])
-    for some in torch.split(torch.arange(tokens), max(1, _TOKENS_OF_OCCLUSION // tokens)):
-        left_out = some if way in stack.stand_ins else some[some != place]
-        if len(left_out):
+    for selected in torch.split(torch.arange(tokens), max(1, _MAX_OCCLUSION_TOKENS // tokens)):
+        removed = selected if method in stack.replacements else selected[selected != position]
+        if len(removed):
             with torch.inference_mode():
-                ran = _without(stack, left_out, way)
-                row, at = range(len(left_out)), place - int(way == "deleted") * (left_out < place).long()
-                alike = torch.cosine_similarity(
-                    ran.output[row, at].double(), before.output[0, place].double()[None], dim=1
+                result = _without(stack, removed, method)
+                row, at = (
+                    range(len(removed)),
+                    position - int(method == "deleted") * (removed < position).long(),
                 )
-                cosine_change[left_out.numpy()] = owned((1 - alike).clamp(min=0).float())
-                if expected is not None and ran.logits is not None:
-                    log_probs[left_out.numpy()] = owned(ran.logits[row, at].log_softmax(-1)[:, expected.id])
-        done = int(some[-1]) + 1
+                similarity = torch.cosine_similarity(
+                    result.output[row, at].double(), before.output[0, position].double()[None], dim=1
+                )
+                cosine_change[removed.numpy()] = owned((1 - similarity).clamp(min=0).float())
+                if expected is not None and result.logits is not None:
+                    log_probs[removed.numpy()] = owned(result.logits[row, at].log_softmax(-1)[:, expected.id])
+        done = int(selected[-1]) + 1
         yield Occluded(cosine_change[:done].copy(), None if expected is None else log_probs[:done].copy())
 
 
-def _without(stack: Stack, left_out: Tensor, way: OcclusionMethod) -> StackForward:
-    """Run the text without each of these tokens in turn, as a batch."""
-    words = stack.words.detach().repeat(len(left_out), 1, 1)
-    others = torch.arange(len(stack.tokens)) != left_out[:, None]  # [sentence, token]
-    if way == "deleted":
-        return stack.run(words[others].reshape(len(left_out), -1, words.shape[2]))
-    words[~others] = stack.stand_ins[way]
+def _without(stack: Stack, removed: Tensor, method: OcclusionMethod) -> StackForward:
+    """Run a batch of texts, each without one of these tokens."""
+    words = stack.words.detach().repeat(len(removed), 1, 1)
+    others = torch.arange(len(stack.tokens)) != removed[:, None]  # [sentence, token]
+    if method == "deleted":
+        return stack.run(words[others].reshape(len(removed), -1, words.shape[2]))
+    words[~others] = stack.replacements[method]
     return stack.run(words)

@@ -1,4 +1,4 @@
-"""Traces the caller's own model object without modifying it."""
+"""Tracing of the caller's own model objects, without modifying them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from attnviz.capture.network import (
     compute_with,
     expects,
     implementation,
-    in_our_words,
     quiet,
     refuse_rounding,
+    translated_errors,
     vocabulary_rows,
 )
 from attnviz.capture.weights_alone import load_or_fall_back
@@ -43,70 +43,72 @@ from attnviz.models.catalogue import Borrowed, Entry, Facts
 from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
-    from attnviz.capture.pictures import SeeingModel  # it needs Pillow
+    from attnviz.capture.pictures import VisionModel  # it needs Pillow
     from attnviz.capture.vision_language import VisionLanguageModel
 
 _numbers = count(1)
 
 _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
-"""Types that hold no tensor of a model, or that `deepcopy` does not copy."""
+"""Types of objects that contain no tensors, or that `deepcopy` does not copy."""
 
 _MAX_COPIED = 2**20
 """The largest number of elements in a buffer that is copied. Larger buffers are quantized weights."""
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
     """Return the caller's model object ready to be recorded, in `eval` mode.
 
-    A second tree of modules runs over the same memory. Nothing is set or hooked on the caller's object, so
+    A second tree of modules shares its memory. Nothing is set or hooked on the caller's object, so
     several threads may share it, and training can continue afterwards.
 
     Args:
-        model: a transformers model, or a pipeline or module that contains one: compiled, with peft adapters,
-            in a DataParallel, a SentenceTransformer. Its own hooks run too.
-        wrapper: a transformers tokenizer; None: the one of the pipeline or SentenceTransformer, or else the
-            model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP selects
-            the vision encoder. For a vision-language model, its processor.
+        model: a transformers model, or an object that contains one: a pipeline, a compiled model, one with
+            peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
+        wrapper: a transformers tokenizer; None: the tokenizer of the pipeline or SentenceTransformer; without
+            one, the model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP
+            selects the vision encoder. For a vision-language model, its processor.
 
     Raises:
         TypeError: the model, tokenizer or processor is not one of transformers.
-        ModelNotSupported: its attention cannot be recorded exactly, or it is not on one device.
+        ModelNotSupported: its attention cannot be recorded exactly, or its weights are on several devices.
     """
-    theirs, path = _inner(model)
-    notes = [f"The traced model is a part of {type(model).__name__}: {path}."] if theirs is not model else []
-    if wrapper is None and theirs is not model:
-        names = ("tokenizer",) if theirs.main_input_name == "input_ids" else ("processor", "image_processor")
-        wrapper = next((held for name in names if (held := getattr(model, name, None)) is not None), None)
-    found = _borrowed(theirs, wrapper)
+    original, path = _find_model(model)
+    notes = [f"The traced model is part of {type(model).__name__}: {path}."] if original is not model else []
+    if wrapper is None and original is not model:
+        names = (
+            ("tokenizer",) if original.main_input_name == "input_ids" else ("processor", "image_processor")
+        )
+        wrapper = next((value for name in names if (value := getattr(model, name, None)) is not None), None)
+    found = _borrowed(original, wrapper)
     if isinstance(found, HuggingFaceModel):
-        found.decoder_reads_text = _is_paired_classifier(theirs)
+        found.decoder_reads_text = _is_paired_classifier(original)
     found.notes = (*found.notes, *notes)
     return found
 
 
 def _is_paired_classifier(network: PreTrainedModel) -> bool:
-    """Return whether it is an encoder–decoder whose decoder reads the text of its encoder."""
+    """Return whether a model is an encoder–decoder in which both parts read the same text."""
     heads = ("ForSequenceClassification", "ForQuestionAnswering")
     return bool(network.config.is_encoder_decoder) and type(network).__name__.endswith(heads)
 
 
 def _borrowed(
-    theirs: PreTrainedModel, wrapper: object
-) -> HuggingFaceModel | SeeingModel | VisionLanguageModel:
-    name = Path(theirs.name_or_path or "").name or type(theirs).__name__
-    if theirs.config.model_type in families.WITH_IMAGES:
-        return _with_images(theirs, name, wrapper)
+    original: PreTrainedModel, wrapper: object
+) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
+    name = Path(original.name_or_path or "").name or type(original).__name__
+    if original.config.model_type in families.WITH_IMAGES:
+        return _with_images(original, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
-    if _is_paired_classifier(theirs):
-        # The model with its head passes the encoder's input to the decoder too.
-        theirs = cast("PreTrainedModel", theirs.base_model)
-    if theirs.config.model_type in families.TWO_TOWERS:
-        half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
-        theirs = getattr(theirs, half, theirs)
-    _check(theirs, name)
-    sees = theirs.config.model_type in families.SEES
+    if _is_paired_classifier(original):
+        # The model with its head also passes the encoder's input to the decoder.
+        original = cast("PreTrainedModel", original.base_model)
+    if original.config.model_type in families.TWO_TOWERS:
+        tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
+        original = getattr(original, tower, original)
+    _check(original, name)
+    sees = original.config.model_type in families.VISION
     if sees and isinstance(wrapper, BaseImageProcessor):
-        return _seeing(theirs, name, wrapper)
+        return _seeing(original, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
             f"{quoted(name)} reads images. Give it one, and its image processor: attnviz.look(picture, "
@@ -114,73 +116,82 @@ def _borrowed(
             if sees
             else f"{quoted(name)} reads texts, not images. Give it a text."
         )
-    longest = getattr(wrapper, "model_max_length", None)
-    facts = config.facts_of(_as_built(theirs, name), name, longest, bounded=False)  # see `Selection`
+    max_length = getattr(wrapper, "model_max_length", None)
+    facts = config.facts_of(
+        _actual_config(original, name), name, max_length, bounded=False
+    )  # see `Selection`
     if wrapper is None:
-        reads = tokenizer.numbers(vocabulary_rows(theirs), facts.token_limit)
+        reads = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
     else:
-        types = getattr(theirs.config, "type_vocab_size", None)
+        types = getattr(original.config, "type_vocab_size", None)
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
     pairs = facts.joins and folder.joins(reads)
-    entry = replace(_entry(theirs, name, facts), pairs=pairs, expects=expects(theirs))
-    return load_or_fall_back(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads, theirs)
+    entry = replace(_entry(original, name, facts), pairs=pairs, expects=expects(original))
+    return load_or_fall_back(
+        entry, lambda alone: _prepared_copy(original, name, weights_alone=alone), reads, original
+    )
 
 
-def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:
+def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
     """Return `borrowed` for a vision model."""
-    from attnviz.capture.pictures import SeeingModel
+    from attnviz.capture.pictures import VisionModel
 
-    entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
-    return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor, theirs)
+    entry = _entry(original, name, config.facts_of(original.config, name, processor=processor.to_dict()))
+    return VisionModel(entry, _prepared_copy(original, name, weights_alone=False), processor, original)
 
 
-def _with_images(theirs: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
+def _with_images(original: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
     """Return `borrowed` for a vision-language model."""
     from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
     if not isinstance(processor, ProcessorMixin):
-        parts = [path for path, _ in theirs.named_modules() if path.rpartition(".")[2] == "language_model"]
+        parts = [path for path, _ in original.named_modules() if path.rpartition(".")[2] == "language_model"]
         alone = f" For text alone, give it model{_path(parts[0])}." if parts else ""
         raise ModelNotSupported(
             f"{quoted(name)} reads images together with a text. Give it both, and its processor: "
             f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
-    _check(theirs, name)
-    of_text: Any = processor
-    longest = getattr(of_text.tokenizer, "model_max_length", None)
-    entry = _entry(theirs, name, config.facts_of(theirs.config, name, longest))
-    reads = tokenizer.borrowed(of_text.tokenizer, entry.token_limit, None)
-    network = _ready(theirs, name, weights_alone=False)
+    _check(original, name)
+    multimodal: Any = processor
+    max_length = getattr(multimodal.tokenizer, "model_max_length", None)
+    entry = _entry(original, name, config.facts_of(original.config, name, max_length))
+    reads = tokenizer.borrowed(multimodal.tokenizer, entry.token_limit, None)
+    network = _prepared_copy(original, name, weights_alone=False)
     if entry.family in families.READERS:
-        return PictureReader(entry, network, of_text.image_processor, reads)
+        return PictureReader(entry, network, multimodal.image_processor, reads)
     return VisionLanguageModel(entry, network, processor, reads)
 
 
-def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
-    learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
-    return folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
+def _entry(original: PreTrainedModel, name: str, facts: Facts) -> Entry:
+    parameter_counts = Counter[str](
+        {_dtype(original): sum(parameter.numel() for parameter in original.parameters())}
+    )
+    return folder.described(name, name, facts, parameter_counts, _dtype(original), Borrowed(next(_numbers)))
 
 
-def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
-    """Return a copy to run, prepared for recording unless `weights_alone`; raises as `open_network`."""
+def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
+    """Return a copy of the model, prepared for recording unless `weights_alone`.
+
+    Errors are as for `open_network`.
+    """
     if not weights_alone:
-        families.refuse_local(theirs.config.model_type)
-    network = _copied(theirs)
-    network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
+        families.refuse_local(original.config.model_type)
+    network = _module_copy(original)
+    network.config.is_encoder_decoder = _actual_config(original, name).is_encoder_decoder
     family = network.config.model_type
-    own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
-    if own:  # its modules read the config, which transformers' own method does not set in some families
-        network.config._attn_implementation = wanted  # noqa: SLF001
+    own, attention = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
+    if own:  # its modules read the config, which transformers' method does not set in some families
+        network.config._attn_implementation = attention  # noqa: SLF001
     else:
-        with quiet(), in_our_words(Path(name), name):
-            compute_with(network, wanted)
+        with quiet(), translated_errors(Path(name), name):
+            compute_with(network, attention)
     if own and not weights_alone:
-        custom_attention.listen(network)
+        custom_attention.install_recorders(network)
     return network
 
 
-def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
+def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
     """Return the config, with is_encoder_decoder off for the encoder of an encoder–decoder.
 
     Raises:
@@ -190,26 +201,26 @@ def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
     own.architectures = [type(network).__name__]
     parameters = inspect.signature(network.forward).parameters
     if config.paired_family(own) and "decoder_input_ids" not in parameters:
-        reads_on = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's decoder alone
-        if getattr(network, "is_decoder", reads_on):
+        is_decoder = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's decoder alone
+        if getattr(network, "is_decoder", is_decoder):
             raise ModelNotSupported(
                 f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
-                "Give the whole model."
+                "Give the complete model."
             )
         own.is_encoder_decoder = False
     return own
 
 
 def _check(network: PreTrainedModel, name: str) -> None:
-    """Raise if its config, its input or the devices of its weights make it unsupported."""
-    family, takes = network.config.model_type, inspect.signature(network.forward).parameters
+    """Raise if the config, the input or the devices of a model are not supported."""
+    family, parameters = network.config.model_type, inspect.signature(network.forward).parameters
     # Quantization is no reason to refuse here: the caller has the libraries that run it.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
-    reads_text = network.main_input_name == "input_ids" and "pixel_values" not in takes
-    if reason is None and not reads_text and family not in families.SEES | families.WITH_IMAGES:
+    reads_text = network.main_input_name == "input_ids" and "pixel_values" not in parameters
+    if reason is None and not reads_text and family not in families.VISION | families.WITH_IMAGES:
         reason = (
             f"{quoted(name)} does not read text, and attnviz does not support the family {quoted(family)}. "
-            f"Supported vision families: {', '.join(sorted(families.SEES))}."
+            f"Supported vision families: {', '.join(sorted(families.VISION))}."
         )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:
@@ -224,10 +235,10 @@ def _check(network: PreTrainedModel, name: str) -> None:
         )
     attention = network.config._attn_implementation  # noqa: SLF001 - it has no public name
     function = ALL_ATTENTION_FUNCTIONS.get(attention)
-    home = getattr(function, "__module__", None) or type(function).__module__
-    if function is not None and not home.startswith(("transformers.", "attnviz.")):
+    module_name = getattr(function, "__module__", None) or type(function).__module__
+    if function is not None and not module_name.startswith(("transformers.", "attnviz.")):
         reason = reason or (
-            f"{quoted(name)} computes attention by a function of your own, {quoted(attention)}, which "
+            f"{quoted(name)} computes attention with a custom function, {quoted(attention)}, which "
             "attnviz cannot record. To trace transformers’ attention, call "
             'model.set_attn_implementation("eager").'
         )
@@ -242,13 +253,15 @@ def _path(name: str) -> str:
 
 
 def _dtype(network: PreTrainedModel) -> DType:
-    """Return the dtype in which it runs."""
+    """Return the dtype in which a model runs."""
     return cast("DType", str(network.dtype).removeprefix("torch."))
 
 
-def _inner(holder: object) -> tuple[PreTrainedModel, str]:
-    """Return the transformers model inside a compiled, adapted or calling object, and its path there."""
-    model, path = (holder.model, "model.model") if isinstance(holder, Pipeline) else (holder, "model")
+def _find_model(container: object) -> tuple[PreTrainedModel, str]:
+    """Return the transformers model inside an object, and the path to it."""
+    model, path = (
+        (container.model, "model.model") if isinstance(container, Pipeline) else (container, "model")
+    )
     adapter = getattr(model, "active_peft_config", None)
     if getattr(adapter, "is_prompt_learning", False):
         raise ModelNotSupported(
@@ -268,8 +281,8 @@ def _inner(holder: object) -> tuple[PreTrainedModel, str]:
     return model, path
 
 
-def _copied(network: PreTrainedModel) -> PreTrainedModel:
-    """Return a second tree of modules over the same weights and hooks, in `eval` mode."""
+def _module_copy(network: PreTrainedModel) -> PreTrainedModel:
+    """Return a second tree of modules with the same weights and hooks, in `eval` mode."""
     try:
         own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
@@ -291,7 +304,7 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
     tensor object is shared, only the memory of large ones.
     """
     memo: dict[int, Any] = {}
-    attributed: list[Tensor] = []
+    with_attributes: list[Tensor] = []
     configs: list[PreTrainedConfig] = []
     parts: list[Any] = [network]
     seen: set[int] = set()
@@ -304,9 +317,9 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
             memo[id(part)] = copy.copy(part)
             configs.append(memo[id(part)])
         if isinstance(part, Tensor) and not is_lazy(part):
-            memo[id(part)] = _second(part)
-            if vars(part) and not _is_made_of_others(part):
-                attributed.append(part)
+            memo[id(part)] = _tensor_copy(part)
+            if vars(part) and not _wraps_tensors(part):
+                with_attributes.append(part)
         if isinstance(part, Mapping):
             parts += part.values()
         elif isinstance(part, list | tuple | set | frozenset):
@@ -319,16 +332,16 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
                 parts.append(value)
     for own in configs:
         vars(own).update({name: memo[id(value)] for name, value in vars(own).items() if id(value) in memo})
-    for tensor in attributed:
+    for tensor in with_attributes:
         vars(memo[id(tensor)]).update(copy.deepcopy(vars(tensor), memo))
     return memo
 
 
-def _second(tensor: Tensor) -> Tensor:
-    """Return a second tensor of the same class over the same memory; over a copy for a small buffer."""
-    if _is_made_of_others(tensor):
-        again = tensor.detach()
-        return nn.Parameter(again, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else again
+def _tensor_copy(tensor: Tensor) -> Tensor:
+    """Return a new tensor of the same class that shares the memory; a small buffer is copied."""
+    if _wraps_tensors(tensor):
+        detached = tensor.detach()
+        return nn.Parameter(detached, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else detached
     with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
         plain = tensor.detach()
         if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
@@ -336,6 +349,6 @@ def _second(tensor: Tensor) -> Tensor:
         return torch.Tensor._make_subclass(type(tensor), plain, tensor.requires_grad)  # noqa: SLF001
 
 
-def _is_made_of_others(tensor: Tensor) -> bool:
-    """Return whether a tensor wraps others, as torchao's quantized tensors do."""
+def _wraps_tensors(tensor: Tensor) -> bool:
+    """Return whether a tensor wraps other tensors, as in torchao's quantized models."""
     return bool(is_traceable_wrapper_subclass(tensor))

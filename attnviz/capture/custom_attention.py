@@ -1,4 +1,4 @@
-"""Records the attention of families that bypass transformers' common attention function."""
+"""Recording of the attention of families that bypass transformers' common attention function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture.recorder import Record, attend_fast, keep, listening, takes_rules
+from attnviz.capture.recorder import Record, add_record, attend_fast, is_recording, records_vectors
 from attnviz.capture.vectors import DisentangledBias, KeyBias, MaskRule
 from attnviz.transformer.multi_head import join_heads
 
@@ -24,89 +24,90 @@ def has(family: str) -> bool:
     return family in _READERS
 
 
-def listen(network: PreTrainedModel) -> None:
-    """Make each forward pass record its attention, in threads that are recording.
+def install_recorders(network: PreTrainedModel) -> None:
+    """Install hooks that record attention in threads that are recording.
 
     The network must be loaded with `attn_implementation="eager"` and run with `output_attentions=True`.
-    Records go to the thread's own list, so that several threads can share the network.
+    Each thread has a separate list of records, so several threads can share the network.
     """
     name, read = _READERS[network.config.model_type]
     for module in network.modules():
         if type(module).__name__ == name and hasattr(module, "_attn"):
-            setattr(module, "_attn", _overheard(module, read))  # noqa: B010 - for the type checker
+            setattr(module, "_attn", _with_recording(module, read))  # noqa: B010 - for the type checker
         elif type(module).__name__ == name:
-            module.register_forward_hook(reading(read), with_kwargs=True)
-            if (finish := _FAST.get(network.config.model_type)) is not None:
-                setattr(module, "forward", _faster(module, read, finish))  # noqa: B010 - as above
+            module.register_forward_hook(recording_hook(read), with_kwargs=True)
+            if (finish := _FINISH.get(network.config.model_type)) is not None:
+                setattr(module, "forward", _fast_forward(module, read, finish))  # noqa: B010 - as above
 
 
-def _faster(module: nn.Module, read: Read, finish: Finish) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return the module's forward function, which computes no weights in a recording of vectors.
+def _fast_forward(
+    module: nn.Module, read: Reader, finish: FinishAttention
+) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """Return a forward function for the module that computes no weights when vectors are recorded.
 
-    It holds only a weak reference to its module, as `_overheard` does.
+    It holds only a weak reference to its module, as `_with_recording` does.
     """
     compute: Any = type(module).forward
-    known = weakref.ref(module)
+    module_ref = weakref.ref(module)
 
     def forward(*args: Any, **inputs: Any) -> Any:
-        if not takes_rules():
-            return compute(known(), *args, **inputs)
-        given = {**_named(compute, args), **inputs}
-        output = _by_rules(known(), read, given, given["hidden_states"].shape[1])
-        return finish(known(), join_heads(output), given), None
+        if not records_vectors():
+            return compute(module_ref(), *args, **inputs)
+        named = {**_by_name(compute, args), **inputs}
+        output = _attend_by_rules(module_ref(), read, named, named["hidden_states"].shape[1])
+        return finish(module_ref(), join_heads(output), named), None
 
     return forward
 
 
-def _by_rules(module: Any, read: Read, given: Arguments, tokens: int) -> Tensor:
-    """Return the head outputs of a text, in a recording of vectors."""
-    record = read(module, given, torch.empty(1).expand(1, 1, 1, tokens))  # weights of one row
+def _attend_by_rules(module: Any, read: Reader, named: Arguments, tokens: int) -> Tensor:
+    """Return the head outputs of a text while vectors are recorded."""
+    record = read(module, named, torch.empty(1).expand(1, 1, 1, tokens))  # a placeholder for the weights
     bias = KeyBias(record.bias.reshape(-1, tokens)) if isinstance(record.bias, Tensor) else record.bias
-    near = (
-        module.config.window_size if getattr(module, "attention_type", None) == "local" else None
-    )  # GPT-Neo
-    encodes = type(module).__name__ in _ENCODERS or not getattr(module, "is_decoder", True)  # RoFormer's
-    mask = None if encodes else MaskRule.causal(tokens, record.query.device, near)
+    is_local = getattr(module, "attention_type", None) == "local"  # GPT-Neo
+    window = module.config.window_size if is_local else None
+    is_encoder = type(module).__name__ in _ENCODERS or not getattr(module, "is_decoder", True)  # RoFormer
+    mask = None if is_encoder else MaskRule.causal(tokens, record.query.device, window)
     steps = record.query, record.key, record.value, mask, record.scale, bias
     return attend_fast(record.module, *steps)
 
 
-Read = Callable[[Any, Arguments, Tensor], Record]
-Finish = Callable[[Any, Tensor, Arguments], Tensor]
+Reader = Callable[[Any, Arguments, Tensor], Record]
+FinishAttention = Callable[[Any, Tensor, Arguments], Tensor]
 
 
-def reading(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
-    """Return a forward hook that records a module with the weights as its second output."""
+def recording_hook(read: Reader) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+    """Return a forward hook that records the attention of a module whose second output is the weights."""
 
     def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
-        if listening() and returned[1] is not None:
-            keep(read(module, {**_named(type(module).forward, args), **inputs}, returned[1]))
+        if is_recording() and returned[1] is not None:
+            add_record(read(module, {**_by_name(type(module).forward, args), **inputs}, returned[1]))
 
     return record
 
 
-def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return a module's function from query, key, value and mask to output and weights, with recording.
+def _with_recording(module: nn.Module, read: Reader) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """Return the module's attention function, with recording.
 
     It holds only a weak reference to its module: with a cycle of strong references, an unused model
-    would stay in memory until the next garbage collection, and after `gc.freeze` forever.
+    would stay in memory until the next garbage collection, or forever after `gc.freeze`.
     """
     compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
-    known = weakref.ref(module)
+    module_ref = weakref.ref(module)
 
     def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor | None]:
-        given = {**_named(compute, args), **inputs}
-        if takes_rules():
-            return _by_rules(known(), read, given, given["query"].shape[2]), None
-        output, weights = compute(known(), *args, **inputs)
-        if listening():
-            keep(read(known(), given, weights))
+        named = {**_by_name(compute, args), **inputs}
+        if records_vectors():
+            return _attend_by_rules(module_ref(), read, named, named["query"].shape[2]), None
+        output, weights = compute(module_ref(), *args, **inputs)
+        if is_recording():
+            add_record(read(module_ref(), named, weights))
         return output, weights
 
     return attend
 
 
-def _named(function: Any, args: tuple[Any, ...]) -> Arguments:
+def _by_name(function: Any, args: tuple[Any, ...]) -> Arguments:
     """Return all arguments by name, including positional ones."""
     code = function.__code__
     return dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False))
@@ -139,17 +140,17 @@ def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     parts = 1 + len(module.pos_att_type)
     scale = (query.shape[-1] * parts) ** -0.5
     bias = None
-    if module.relative_attention and module.pos_att_type and takes_rules():
+    if module.relative_attention and module.pos_att_type and records_vectors():
         longest = module.max_relative_positions
         span = min(longest, query.shape[2])
         embeddings = inputs["rel_embeddings"][None, longest - span : longest + span]
-        places = [
+        positions = [
             module.transpose_for_scores(getattr(module, name)(embeddings))[0] * scale
             if kind in module.pos_att_type
             else None
             for kind, name in (("c2p", "pos_proj"), ("p2c", "pos_q_proj"))
         ]
-        bias = _disentangled(query[0], key[0], places, inputs["relative_pos"], span)
+        bias = _disentangled(query[0], key[0], positions, inputs["relative_pos"], span)
     elif module.relative_attention and module.pos_att_type:
         bias = module.disentangled_att_bias(
             query * scale, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
@@ -168,20 +169,20 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     scale = (query.shape[-1] * parts) ** -0.5
     bias = None
     batch = (-1, heads)
-    if module.relative_attention and parts > 1 and takes_rules():
+    if module.relative_attention and parts > 1 and records_vectors():
         span, share = module.pos_ebd_size, module.share_att_key
         embeddings = inputs["rel_embeddings"][None, : 2 * span]
         projections = (
             ("c2p", "key_proj" if share else "pos_key_proj"),
             ("p2c", "query_proj" if share else "pos_query_proj"),
         )
-        places = [
+        positions = [
             module.transpose_for_scores(getattr(module, name)(embeddings), heads) * scale
             if kind in module.pos_att_type
             else None
             for kind, name in projections
         ]
-        bias = _disentangled(query, key, places, inputs["relative_pos"], span)
+        bias = _disentangled(query, key, positions, inputs["relative_pos"], span)
     elif module.relative_attention and parts > 1:
         bias = module.disentangled_attention_bias(
             query, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
@@ -192,19 +193,19 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _disentangled(
-    query: Tensor, key: Tensor, places: Sequence[Tensor | None], relative: Tensor, span: int
+    query: Tensor, key: Tensor, positions: Sequence[Tensor | None], relative: Tensor, span: int
 ) -> DisentangledBias:
     """Return the rule of DeBERTa's bias.
 
     Args:
         query, key: [head, token, d_head].
-        places: the projected position embeddings, [head, bucket, d_head], as keys and as queries, scaled.
+        positions: the projected position embeddings, [head, bucket, d_head], as keys and as queries, scaled.
         relative: [1, query, key], distances or their buckets.
         span: the bucket of distance 0.
     """
-    known = relative.reshape(relative.shape[-2:])
-    line = torch.cat([known[0].flip(0), known[1:, 0]])  # of the first query, and of the first key
-    position_key, position_query = places
+    distances = relative.reshape(relative.shape[-2:])
+    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, and to the first key
+    position_key, position_query = positions
     return DisentangledBias(query, key, position_key, position_query, (line + span).clamp(0, 2 * span - 1))
 
 
@@ -219,7 +220,7 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:
-        mask = mask + inputs["attention_mask"]  # −∞ where both forbid: rows of padding depend on it
+        mask = mask + inputs["attention_mask"]  # −∞ where both mask a key, which affects rows of padding
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 
@@ -229,16 +230,16 @@ def _roformer(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (
         _heads(projection(states), heads) for projection in (module.query, module.key, module.value)
     )
-    turn, places = module.apply_rotary_position_embeddings, inputs["sinusoidal_pos"]
+    rotate, positions = module.apply_rotary_position_embeddings, inputs["sinusoidal_pos"]
     if module.rotary_value:
-        _, value = turn(places, key, value)
-    query, key = turn(places, query, key)
+        _, value = rotate(positions, key, value)
+    query, key = rotate(positions, query, key)
     scale = module.attention_head_size**-0.5
     return Record(module, query, key, value, inputs["attention_mask"], scale, None, weights)
 
 
 def _mpt(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """MPT: scaled dot products and ALiBi, a bias that ends with 0 at the last key (Press et al. 2022)."""
+    """MPT: scaled dot products and ALiBi, a bias that is 0 at the last key (Press et al. 2022)."""
     projected = module.Wqkv(inputs["hidden_states"])
     if module.clip_qkv:
         projected = projected.clamp(-module.clip_qkv, module.clip_qkv)
@@ -253,8 +254,8 @@ def _falcon(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     projected = module.query_key_value(inputs["hidden_states"])
     parts = module._split_heads(projected)  # noqa: SLF001 - the layout of fused QKV is internal
     query, key, value = (part.transpose(1, 2).expand(-1, module.num_heads, -1, -1) for part in parts)
-    turn = sys.modules[type(module).__module__].apply_rotary_pos_emb
-    query, key = turn(query, key, *inputs["position_embeddings"])
+    rotate = sys.modules[type(module).__module__].apply_rotary_pos_emb
+    query, key = rotate(query, key, *inputs["position_embeddings"])
     scale = module.inv_norm_factor
     return Record(module, query, key, value, inputs["attention_mask"], scale, None, weights)
 
@@ -269,9 +270,9 @@ def _additive(allowed: Tensor) -> Tensor:
     return torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed.bool(), _FORBIDDEN)
 
 
-# The rest of each class's attention, after the head outputs, by `model_type`.
-_FAST: dict[str, Finish] = {
-    "bloom": lambda module, heads, given: module.dense(heads) + given["residual"],
+# The computation after the head outputs in each class, by `model_type`.
+_FINISH: dict[str, FinishAttention] = {
+    "bloom": lambda module, heads, named: module.dense(heads) + named["residual"],
     "deberta": lambda _, heads, __: heads,
     "deberta-v2": lambda _, heads, __: heads,
     "falcon": lambda module, heads, _: module.dense(heads),
@@ -283,7 +284,7 @@ _FAST: dict[str, Finish] = {
 _ENCODERS = {"DisentangledSelfAttention", "MPNetSelfAttention"}
 
 # The class that computes attention, and the function that records it, by `model_type`.
-_READERS: dict[str, tuple[str, Read]] = {
+_READERS: dict[str, tuple[str, Reader]] = {
     "bloom": ("BloomAttention", _bloom),
     "codegen": ("CodeGenAttention", _gptj),
     "deberta": ("DisentangledSelfAttention", _deberta),

@@ -37,11 +37,11 @@ _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_st
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Prepare later passes to return the last hidden states, and to ablate heads of custom attention.
+    """Install hooks that return the last hidden states, and that ablate heads of custom attention.
 
-    In a model with its own attention code, the weights cannot be changed between the softmax
-    and the values. Instead, a head is ablated by setting its slice of the input of W_O to 0: W_O then
-    adds nothing for it. Replacement outputs are written there too.
+    In a model with custom attention code, the weights cannot be changed between the softmax and the values.
+    Instead, a head is ablated by setting its slice of the input of W_O to 0, so that it contributes nothing.
+    Replacement outputs are also written there.
 
     The network must not be shared between threads yet.
     """
@@ -53,8 +53,8 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
         stack.register_forward_hook(partial(_record_states, name))
     if custom_attention.has(network.config.model_type):
         for layer in layers:
-            if layer.mixer is not None:
-                layer.mixer.register_forward_pre_hook(partial(_change_outputs, heads=layer.heads))
+            if layer.output_layer is not None:
+                layer.output_layer.register_forward_pre_hook(partial(_change_outputs, heads=layer.heads))
 
 
 def blocks(
@@ -68,7 +68,7 @@ def blocks(
     *,
     vectors: bool = False,
 ) -> tuple[Block, ...]:
-    """Run the model once and return its attention blocks in the order in which they ran.
+    """Run the model once and return its attention blocks in execution order.
 
     Args:
         source: the tokens of the encoder, or of the only stack.
@@ -83,10 +83,10 @@ def blocks(
         ModelNotSupported: the forward pass differs from the inspected one, or the recorded queries and keys
             of a custom attention do not give its weights.
     """
-    part, end = _kept(network, layers, selection, vectors=vectors)
+    trim, end = _trimming(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
-    inputs = _without_cache(network, inputs) if vectors else inputs  # it would keep what is not selected
-    records = _recorded(network, layers, inputs, end, part, vectors=vectors, edits=edits)
+    inputs = _without_cache(network, inputs) if vectors else inputs  # a cache would store unselected layers
+    records = _recorded(network, layers, inputs, end, trim, vectors=vectors, edits=edits)
     if vectors:
         tokens_of = sides(source, target or source)
         kept = zip(layers, records, strict=False)
@@ -104,7 +104,7 @@ def _recorded(
     layers: Sequence[AttentionLayer],
     inputs: Mapping[str, Tensor],
     end: int,
-    part: Callable[[int, Record], Record],
+    trim: Callable[[int, Record], Record],
     *,
     vectors: bool = False,
     edits: Edits = (),
@@ -113,14 +113,14 @@ def _recorded(
 
     Args:
         end: the number of attentions after which a pass without edits stops.
-        part, vectors: as for `recording`.
+        trim, vectors: as for `recording`.
         edits: as for `blocks`; a pass with edits runs to its end.
 
     Raises:
         InvalidEdit, ModelNotSupported: as for `blocks`.
     """
     with (
-        recording(None if edits else end, part, vectors=vectors) as records,
+        recording(None if edits else end, trim, vectors=vectors) as records,
         intervening(network, layers, [edits]),
         torch.inference_mode(),
     ):
@@ -157,29 +157,29 @@ def recorded_blocks(
 
 def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
     """Return the arguments of a forward pass without a cache of keys and values."""
-    knows = "use_cache" in inspect.signature(network.forward).parameters
-    return {**inputs, **({"use_cache": False} if knows else {})}
+    accepted = "use_cache" in inspect.signature(network.forward).parameters
+    return {**inputs, **({"use_cache": False} if accepted else {})}
 
 
-def _kept(
+def _trimming(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection, *, vectors: bool = False
 ) -> tuple[Callable[[int, Record], Record], int]:
-    """Return how to trim each record, and the number of attentions after which nothing is kept."""
+    """Return the function that trims records, and the number of attentions up to the last selected one."""
     wanted = [selection.keeps(layer.layer) for layer in layers]
-    # Weights of custom attention are first compared with transformers' own, and edited.
-    whole_first = custom_attention.has(network.config.model_type) and not vectors
+    # Weights of custom attention are trimmed later, after a comparison with transformers' own and any edits.
+    trim_later = custom_attention.has(network.config.model_type) and not vectors
 
-    def part(number: int, record: Record) -> Record:
+    def trim(number: int, record: Record) -> Record:
         if number >= len(wanted):
             return record
         if not wanted[number]:
             return record.without_tensors()
-        if whole_first:
+        if trim_later:
             return record
         chosen = record.of(selection.heads, selection.queries)
         return chosen.compact() if vectors else chosen
 
-    return part, max((number for number, keeps in enumerate(wanted, 1) if keeps), default=0)
+    return trim, max((number for number, keeps in enumerate(wanted, 1) if keeps), default=0)
 
 
 def _vectors_block(
@@ -194,7 +194,7 @@ def _vectors_block(
     weights = _vector_weights(record, places, selection.max_weight_bytes)
     heads, limit = len(weights.query), selection.max_weight_bytes
     if (shape := weights.shape) != (heads, len(places), len(keys)):
-        raise _other_tokens(layer.module, *shape[1:], len(places), len(keys))
+        raise _shape_error(layer.module, *shape[1:], len(places), len(keys))
     mask: Tensor | Computed = torch.ones(1, 1, dtype=torch.bool).expand(len(places), len(keys))
     if (rule := record.mask) is not None:
         mask = Computed(shape[1:], lambda: rule.rows(places), 1, limit)
@@ -233,7 +233,7 @@ def _vector_weights(record: Record, places: Sequence[int], limit: int) -> Vector
 def check_vectors(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
 ) -> None:
-    """Raise unless weights computed from queries, keys and rules equal the model's own, up to rounding.
+    """Raise unless weights computed from queries, keys and rules equal the model's own up to rounding.
 
     Args:
         inputs: a short sample input.
@@ -242,12 +242,12 @@ def check_vectors(
         ModelNotSupported: the weights differ, or the model's masks and biases have no rules.
     """
     try:
-        off = _difference(network, layers, inputs)
+        difference = _difference(network, layers, inputs)
     except ModelNotSupported as error:
         raise ModelNotSupported(f"{error} {_NO_RULES}") from error
-    if not off <= MAX_ROUNDING[network.dtype]:
+    if not difference <= MAX_ROUNDING[network.dtype]:
         raise ModelNotSupported(
-            f"{type(network).__name__} has different weights, by up to {off:.1g}. {_NO_RULES}"
+            f"{type(network).__name__} has different weights, by up to {difference:.1g}. {_NO_RULES}"
         )
 
 
@@ -267,12 +267,12 @@ def _difference(
             run(network, inputs)
         refuse_other_modules(network, [record.module for record in records], layers)
         found.append(records)
-    off = [0.0]
+    difference = [0.0]
     for own, record in zip(*found, strict=True):
         weights = as_numpy(own.weights[0])
         computed = _vector_weights(record, range(weights.shape[1]), weights.nbytes).numpy()
-        off.append(float(abs(weights - computed).max()))
-    return max(off)
+        difference.append(float(abs(weights - computed).max()))
+    return max(difference)
 
 
 def _projection(layer: AttentionLayer, selection: Selection) -> OutputProjection | None:
@@ -280,11 +280,11 @@ def _projection(layer: AttentionLayer, selection: Selection) -> OutputProjection
     return projection if projection is None or selection.heads is None else projection[[*selection.heads]]
 
 
-def _other_tokens(module: nn.Module, *sizes: int) -> ModelNotSupported:
+def _shape_error(module: nn.Module, *sizes: int) -> ModelNotSupported:
     rows, columns, queries, keys = sizes
     return ModelNotSupported(
         f"{type(module).__name__} computed {rows} × {columns} weights for {queries} × {keys} tokens. "
-        "attnviz cannot assign them to tokens."
+        "attnviz cannot assign the weights to tokens."
     )
 
 
@@ -297,8 +297,8 @@ def batch_blocks(
 ) -> list[tuple[Block, ...]]:
     """Run a one-stack model once over several texts, padded to equal length, and return each text's blocks.
 
-    Padding is removed afterwards. If the texts differ in length, float32 sums may round differently than for
-    each text alone.
+    Padding is removed afterwards. If the texts differ in length, sums may be rounded differently than for a
+    single text.
 
     Args:
         type_ids: the segment of each token, for pairs; None: not passed to the model.
@@ -321,8 +321,8 @@ def batch_blocks(
         )
         for name, (rows, padding) in inputs.items()
     }
-    part, end = _kept(network, layers, selection)
-    records = _recorded(network, layers, padded, end, part)
+    trim, end = _trimming(network, layers, selection)
+    records = _recorded(network, layers, padded, end, trim)
     return _blocks(network, layers[:end], records, sentences, sentences, selection=selection)
 
 
@@ -354,21 +354,21 @@ def _blocks(
         weights = record.weights
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
-            its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            if its_edits:  # of one text; the hook changed only the head outputs
-                weights = edit_weights(weights, [its_edits])
+            layer_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
+            if layer_edits:  # in a single text; the hook changed only the head outputs
+                weights = edit_weights(weights, [layer_edits])
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights
         queries_of, keys_of = tokens_of[layer.kind]
         texts = [(selection.tokens(rows), columns) for rows, columns in zip(queries_of, keys_of, strict=True)]
         longest = tuple(max(map(len, side)) for side in zip(*texts, strict=True))
-        if weights.shape[-2:] != longest:  # removing padding would remove other weights too
-            raise _other_tokens(network, *weights.shape[-2:], *longest)
+        if weights.shape[-2:] != longest:  # removing padding would then remove valid weights
+            raise _shape_error(network, *weights.shape[-2:], *longest)
         key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
             masks[key] = _allowed(record.module, record.mask, weights.shape)
         if len(texts) > 1:  # one transfer to the CPU for all texts
-            record, weights, masks[key] = record.on_processor(), weights.cpu(), masks[key].cpu()
+            record, weights, masks[key] = record.on_cpu(), weights.cpu(), masks[key].cpu()
         heads = weights.shape[1]
         bias = None if record.bias is None else record.bias.expand(weights.shape)
         for row, (queries, keys) in enumerate(texts):
@@ -407,7 +407,7 @@ def outcomes(
 
     Args:
         inputs: the arguments of the forward pass, each [1, token].
-        position: the token, from 0, at which to return the output probabilities; None: do not compute them.
+        position: the token position, from 0, of the returned probabilities; None: do not compute them.
 
     Raises:
         InvalidEdit, ModelNotSupported: as for `intervening`.
@@ -445,12 +445,12 @@ def intervening(
     if not any(edits):
         yield
         return
-    by = by_place(edits, {(layer.kind, layer.layer): layer.heads for layer in layers})
-    by_layer: list[Sequence[Edits]] = [by.get((layer.kind, layer.layer), ()) for layer in layers]
+    placed = by_place(edits, {(layer.kind, layer.layer): layer.heads for layer in layers})
+    by_layer: list[Sequence[Edits]] = [placed.get((layer.kind, layer.layer), ()) for layer in layers]
     expected: list[nn.Module | None] = [layer.module for layer in layers]
     if custom_attention.has(network.config.model_type):
-        _refuse_all_but_ablation(network, layers, edits)
-        expected = [layer.mixer for layer in layers]
+        _refuse_redirection(network, layers, edits)
+        expected = [layer.output_layer for layer in layers]
     with changing(expected, by_layer):
         yield
 
@@ -461,29 +461,29 @@ def _record_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], retur
         last[name] = returned.last_hidden_state
 
 
-def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
-    edits = edits_of(mixer)
+def _change_outputs(output_layer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:
+    edits = edits_of(output_layer)
     if not edits:
         return inputs
     outputs, *others = inputs
     by_head = split_heads(outputs, heads).clone()  # from [batch, token, head · d_head]
-    for row, of_row in enumerate(edits):
-        for edit in of_row:
+    for row, row_edits in enumerate(edits):
+        for edit in row_edits:
             if isinstance(edit, Edit):
                 by_head[row, edit.head, slice(None) if edit.query is None else edit.query] = 0
     return (join_heads(replace_outputs(by_head, edits)), *others)
 
 
-def _refuse_all_but_ablation(
+def _refuse_redirection(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
 ) -> None:
-    for edit in (edit for of_row in edits for edit in of_row):
+    for edit in (edit for row_edits in edits for edit in row_edits):
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
                 f"{type(network).__name__} has a custom attention: its heads and rows can be "
                 f"ablated, but not redirected as in “{edit}”."
             )
-    if any(layer.mixer is None for layer in layers):
+    if any(layer.output_layer is None for layer in layers):
         raise ModelNotSupported(
             f"{type(network).__name__} has a custom attention, and its W_O was not found. "
             "Its heads cannot be ablated."

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attnviz.capture.inspection import exactly
+from attnviz.capture.inspection import without_autocast
 from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
@@ -35,37 +35,37 @@ class Step(NamedTuple):
 
 
 class GenerationDefaults(NamedTuple):
-    """A model's generation settings, from the files beside its weights.
+    """A model's generation settings, from its configuration files.
 
     Attributes:
         ends: the tokens that end a text.
-        never: tokens that must not be generated (Marian's padding, for instance).
+        forbidden: tokens that must not be generated (Marian's padding, for instance).
         first: the token that a decoder must generate first (some BARTs' <s>), or None.
     """
 
     ends: frozenset[int]
-    never: tuple[int, ...] = ()
+    forbidden: tuple[int, ...] = ()
     first: int | None = None
 
 
-def habits_of(network: Any) -> GenerationDefaults:
+def generation_defaults(network: Any) -> GenerationDefaults:
     """Return the generation settings of a model with a head."""
     config = network.generation_config
     alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
     return GenerationDefaults(
-        ends=frozenset(_listed(config.eos_token_id)),
-        never=tuple(sorted({*alone, *_listed(config.suppress_tokens)})),
+        ends=frozenset(_as_list(config.eos_token_id)),
+        forbidden=tuple(sorted({*alone, *_as_list(config.suppress_tokens)})),
         first=config.forced_bos_token_id if network.config.is_encoder_decoder else None,
     )
 
 
-def write(
+def generate(
     network: Any,
     ids: Sequence[int],
     writing: Writing,
     limit: int,
     source: Sequence[int] | None = None,
-    around: Callable[[], AbstractContextManager[None]] | None = None,
+    context: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Iterator[Step]:
     """Generate tokens until the text ends, or `writing.tokens` or the model's maximum length is reached.
 
@@ -76,8 +76,8 @@ def write(
         writing: the number of tokens, and how each is sampled.
         limit: the maximum length of the model's input.
         source: the encoder's tokens in an encoder–decoder, else None.
-        around: a context for each forward pass. Nothing is then cached, and each pass processes all tokens
-            again: an edit may concern any token.
+        context: a context for each forward pass. Nothing is then cached, and each pass processes all tokens
+            again: an edit may affect any token.
 
     Yields:
         The steps, in order; the last may be the token that ends a text.
@@ -87,73 +87,76 @@ def write(
     if source is not None:
         name = "decoder_input_ids"
         fixed["input_ids"] = torch.tensor([source], device=network.device)
-        if around is None:
+        if context is None:
             with torch.inference_mode():
                 fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
     cache = None
     read: list[int] = []
 
-    def scores(unread: Sequence[int]) -> Tensor:
+    def scores(new_ids: Sequence[int]) -> Tensor:
         nonlocal cache
-        read.extend(unread)
-        given = {name: torch.tensor([unread if around is None else read], device=network.device), **fixed}
-        with exactly(network.device), around() if around else nullcontext():
-            output = network(**given, past_key_values=cache, use_cache=around is None)
-        cache = output.past_key_values if around is None else None
+        read.extend(new_ids)
+        given = {name: torch.tensor([new_ids if context is None else read], device=network.device), **fixed}
+        with without_autocast(network.device), context() if context else nullcontext():
+            output = network(**given, past_key_values=cache, use_cache=context is None)
+        cache = output.past_key_values if context is None else None
         last: Tensor = output.logits[0, -1].float().cpu()
         return last
 
-    return drawn_one_by_one(scores, ids, writing, limit, habits_of(network))
+    return sample_tokens(scores, ids, writing, limit, generation_defaults(network))
 
 
-def drawn_one_by_one(
+def sample_tokens(
     scores: Callable[[Sequence[int]], Tensor],
     ids: Sequence[int],
     writing: Writing,
     limit: int,
-    habits: GenerationDefaults,
+    defaults: GenerationDefaults,
 ) -> Iterator[Step]:
-    """Generate tokens as `write` does, for any model.
+    """Generate tokens as `generate` does, for any model.
 
     Args:
-        scores: takes the tokens since its last call, and returns the scores [vocabulary] of the next token.
-        ids, writing, limit: as for `write`.
+        scores: takes the token ids since its last call, and returns the scores of the next token,
+        [vocabulary].
+        ids, writing, limit: as for `generate`.
     """
     generator = torch.Generator().manual_seed(writing.seed)
-    unread = ids
+    new_ids = ids
     for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
         with torch.inference_mode():
-            found = scores(unread)
-            after = drawn_by(found, writing, habits, place)
+            found = scores(new_ids)
+            after = sampling_probabilities(found, writing, defaults, place)
             drawn = torch.multinomial(after, 1, generator=generator)
         step = Step(int(drawn), found.softmax(-1), after)
         yield step
-        if step.id in habits.ends:
+        if step.id in defaults.ends:
             return
-        unread = [step.id]
+        new_ids = [step.id]
 
 
-def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place: int) -> Tensor:
+def sampling_probabilities(
+    scores: Tensor, writing: Writing, defaults: GenerationDefaults, place: int
+) -> Tensor:
     """Return the sampling probabilities of the next token.
 
     The scores are divided by the temperature, then all but the `top_k` largest are removed, then all but the
     smallest set with a total probability of `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
-    the rest is scaled to sum to 1. Temperature 0 keeps only the most likely token.
+    the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
         scores: [vocabulary], the model's, before the softmax.
-        habits: its `never` tokens get probability 0, its `first` token 1 at position 1.
+        defaults: its `forbidden` tokens get probability 0, its `first` token 1 at position 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
 
     Returns:
         [vocabulary].
     """
-    if place == 1 and habits.first is not None:
-        return _only(habits.first, scores)
+    if place == 1 and defaults.first is not None:
+        return _one_hot(defaults.first, scores)
     scores = scores.clone()
-    scores[[number for number in habits.never if number < len(scores)]] = -torch.inf
+    scores[[number for number in defaults.forbidden if number < len(scores)]] = -torch.inf
     if writing.temperature == 0:
-        return _only(int(scores.argmax()), scores)
+        return _one_hot(int(scores.argmax()), scores)
     scores = scores / writing.temperature
     if 0 < writing.top_k < len(scores):
         least = scores.topk(writing.top_k).values[-1]
@@ -184,16 +187,18 @@ def next_tokens(
         end: the token that ended the text; it is not part of the inputs.
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
-    with torch.inference_mode(), exactly(network.device):
+    with torch.inference_mode(), without_autocast(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
-    return expected_next(logits, read, tokenizer.readable, habits_of(network), writing, written, end)
+    return next_predictions(
+        logits, read, tokenizer.readable, generation_defaults(network), writing, written, end
+    )
 
 
-def expected_next(
+def next_predictions(
     logits: Tensor,
     read: Sequence[int],
     readable: Callable[[int], str],
-    habits: GenerationDefaults,
+    defaults: GenerationDefaults,
     writing: Writing | None,
     written: int,
     end: int | None,
@@ -212,7 +217,7 @@ def expected_next(
         following = position + 1
         probabilities = shares = scores.softmax(-1)
         if writing is not None and following >= len(read) - written:
-            shares = drawn_by(scores, writing, habits, following)
+            shares = sampling_probabilities(scores, writing, defaults, following)
         actual = _candidate(readable, ids[following], probabilities, shares) if following < len(ids) else None
         predictions.append(Prediction(position, "next", _likeliest(readable, probabilities, shares), actual))
     return tuple(predictions)
@@ -221,13 +226,13 @@ def expected_next(
 def masked_tokens(
     network: Any, tokenizer: TextTokenizer, inputs: Mapping[str, Any], masked: Sequence[int]
 ) -> tuple[Prediction, ...]:
-    """Predict every masked token, with a model like BERT.
+    """Predict each masked token with a model like BERT.
 
     Args:
         inputs: the arguments of the forward pass, each [1, token].
         masked: the positions of the masked tokens, from 0.
     """
-    with torch.inference_mode(), exactly(network.device):
+    with torch.inference_mode(), without_autocast(network.device):
         expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)
     return tuple(
         Prediction(place, "masked", _likeliest(tokenizer.readable, probabilities, probabilities), None)
@@ -248,11 +253,11 @@ def _candidate(
     return Candidate(readable(number), number, float(probabilities[number]), float(shares[number]))
 
 
-def _only(number: int, scores: Tensor) -> Tensor:
+def _one_hot(number: int, scores: Tensor) -> Tensor:
     return torch.nn.functional.one_hot(torch.tensor(number), len(scores)).to(scores.dtype)
 
 
-def _listed(ids: int | Iterable[int] | None) -> list[int]:
+def _as_list(ids: int | Iterable[int] | None) -> list[int]:
     if ids is None:
         return []
     return [ids] if isinstance(ids, int) else list(ids)

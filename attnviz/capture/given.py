@@ -1,4 +1,4 @@
-"""Convert library arguments to model inputs."""
+"""Conversion of library arguments to model inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNSUPPORTED_INPUTS = frozenset(
         *("decoder_input_ids", "decoder_attention_mask", "decoder_inputs_embeds"),
     }
 )
-"""Other inputs of transformers models, which would change the result; rejected."""
+"""Other inputs of transformers models, which are rejected because they would change the result."""
 
 
 def model_input(
@@ -30,13 +30,13 @@ def model_input(
 ) -> ModelInput:
     """Return the ModelInput of one text or its token ids."""
     if isinstance(text, str):
-        several = images if isinstance(images, Iterable) and not isinstance(images, str | bytes) else [images]
-        pictures = tuple(Path(each) if isinstance(each, str) else each for each in several)
+        listed = images if isinstance(images, Iterable) and not isinstance(images, str | bytes) else [images]
+        pictures = tuple(Path(each) if isinstance(each, str) else each for each in listed)
         return ModelInput(text, second, target, writing, images=pictures)
     if images:
         raise TypeError("images requires a str, not token ids.")
     given: Mapping[str, Any] = {"input_ids": text}
-    if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
+    if isinstance(text, Mapping) and "input_ids" in text:  # the output of a transformers tokenizer
         given = text
         _refuse_unsupported(given)
     ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
@@ -49,8 +49,8 @@ def model_input(
                 f"not {reprlib.repr(mask.tolist())}."
             )
         ids = ids[mask != 0]
-    whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
-    if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:
+    are_integers = np.issubdtype(ids.dtype, np.integer) or not ids.size
+    if ids.ndim != 1 or not are_integers or ids.min(initial=0) < 0:
         raise TypeError(
             "text must be a str or the token ids of one text (non-negative integers, shape "
             f"[token] or [1, token]), not {reprlib.repr(text)} ({type(text).__name__}). "
@@ -62,11 +62,11 @@ def model_input(
 
 
 def _refuse_unsupported(given: Mapping[str, Any]) -> None:
-    """Raise if there are inputs that attnviz does not pass to the model."""
-    if others := sorted(_UNSUPPORTED_INPUTS & given.keys()):
+    """Raise for inputs that attnviz does not pass to the model."""
+    if unsupported := sorted(_UNSUPPORTED_INPUTS & given.keys()):
         raise TypeError(
             f"attnviz passes only {', '.join(_SUPPORTED_INPUTS)} to the model. Remove "
-            f"{', '.join(others)}; pass decoder text as trace(text, target=…)."
+            f"{', '.join(unsupported)}; pass decoder text as trace(text, target=…)."
         )
 
 

@@ -1,4 +1,4 @@
-"""A transformers model as a source of traces with the same weights as transformers' own attention."""
+"""Traces of transformers models, with the same weights as transformers' own attention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from attnviz.capture import forward, vectors
-from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
+from attnviz.capture.generation import generate, generation_defaults, masked_tokens, next_tokens
 from attnviz.capture.inspection import AttentionLayer, inspected
 from attnviz.capture.model import (
     Model,
@@ -23,10 +23,10 @@ from attnviz.capture.model import (
     Outcomes,
     Prediction,
     Writing,
-    numbers_of_variant,
+    variant_elements,
 )
 from attnviz.capture.network import expects, vocabulary_rows
-from attnviz.capture.recorder import takes_rules
+from attnviz.capture.recorder import records_vectors
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelNotSupported, TextTooLong, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, validate_edits
@@ -38,8 +38,8 @@ from attnviz.trace import Block, Token, Trace
 LIKELIEST = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
-_CACHED = 32  # inputs kept with their generated tokens: a trace and its predictions share them
-_SAMPLE = 11  # tokens in the sample with which a model is checked
+_MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
+_SAMPLE = 11  # tokens in the sample input for the check of a model
 _SAMPLE_OF_A_DECODER = 7
 
 _STARTS_WITH_END = {"mbart", "plbart"}
@@ -78,7 +78,7 @@ class HuggingFaceModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
-        owned_by: the caller's object of which `network` is a second module tree; it is inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.
@@ -89,7 +89,7 @@ class HuggingFaceModel(Model):
         entry: Entry,
         network: PreTrainedModel,
         tokenizer: TextTokenizer,
-        owned_by: PreTrainedModel | None = None,
+        original: PreTrainedModel | None = None,
     ) -> None:
         self.name = entry.name
         self.dtype = entry.dtype
@@ -99,17 +99,17 @@ class HuggingFaceModel(Model):
         self.network = network
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
-        self.decoder_reads_text = False  # without a target, one token later, as in a classifier of texts
+        self.decoder_reads_text = False  # the decoder reads the same text, as in text classifiers
         self._has_segment_ids = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self.layers = self._inspected(owned_by)
+        self.layers = self._inspected(original)
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
         forward.prepare(self.network, self.layers)
-        vectors.give_rules(network, takes_rules)
+        vectors.install_bias_rules(network, records_vectors)
         self._vectors_checked = False
         self._max_tokens = (
             sys.maxsize
-            if owned_by is not None
+            if original is not None
             else tokens_with_weights(
                 entry.heads * (entry.layers + (2 if entry.layers else 1) * entry.decoder_layers)
             )
@@ -127,43 +127,43 @@ class HuggingFaceModel(Model):
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """Trace one forward pass over the text and the generated tokens; see `Model.trace`."""
         given = self._supported(text)
-        read = self._tokenized(given, edits, long=given.writing is None)
-        if not self._takes_vectors(read, edits, selection):
-            self._refuse_long(read)
-        return self._trace(read, self._blocks(read, edits, selection), edits)
+        tokenized = self._tokenized(given, edits, long=given.writing is None)
+        if not self._takes_vectors(tokenized, edits, selection):
+            self._refuse_long(tokenized)
+        return self._trace(tokenized, self._blocks(tokenized, edits, selection), edits)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """Yield the traces; see `Model.traces`. Texts are batched unless tokens are generated.
 
-        Texts are also traced one by one if only some have token types, since passing token types for the
-        others may change the result, and if one is too long for its weights to be stored.
+        They are also traced one by one if one is too long for its weights to be stored, or if only some have
+        token types: passing token types for the others may change their results.
         """
-        read = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
-        typed = [any(one.type_ids) and self._has_segment_ids for one in read]
-        writes = self._paired or any(text.writing is not None for text in texts)
-        if writes or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in read):
+        inputs = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
+        typed = [any(one.type_ids) and self._has_segment_ids for one in inputs]
+        generates = self._paired or any(text.writing is not None for text in texts)
+        if generates or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in inputs):
             yield from super().traces(texts, selection)
             return
-        for one in read:
+        for one in inputs:
             self._refuse_long(one)
             selection.check(self._sizes(one))
         found = forward.batch_blocks(
             self.network,
             self.layers,
-            [one.source for one in read],
-            [one.type_ids for one in read] if any(typed) else None,
+            [one.source for one in inputs],
+            [one.type_ids for one in inputs] if any(typed) else None,
             selection,
         )
-        for one, blocks in zip(read, found, strict=True):
+        for one, blocks in zip(inputs, found, strict=True):
             yield self._trace(one, blocks)
 
-    def _trace(self, read: TokenizedInput, blocks: tuple[Block, ...], edits: Edits = ()) -> Trace:
+    def _trace(self, tokenized: TokenizedInput, blocks: tuple[Block, ...], edits: Edits = ()) -> Trace:
         return Trace(
             model=self.name,
-            text=read.text,
-            second=read.second,
-            target=read.target_text,
-            written=read.written,
+            text=tokenized.text,
+            second=tokenized.second,
+            target=tokenized.target_text,
+            written=tokenized.written,
             blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
             notes=self.notes,
@@ -172,30 +172,35 @@ class HuggingFaceModel(Model):
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """Return the predictions at each position; see `Model.predictions`."""
-        read = self._tokenized(self._supported(text), edits)
-        positions = self._positions(read)
+        tokenized = self._tokenized(self._supported(text), edits)
+        positions = self._positions(tokenized)
         if not positions:
             return ()
-        arguments = self._arguments(read)
+        arguments = self._arguments(tokenized)
         with forward.intervening(self.network, self.layers, [edits]):
             if self._expects == "next":
                 return next_tokens(
-                    self.network, self.tokenizer, arguments, read.writing, read.written, read.end
+                    self.network,
+                    self.tokenizer,
+                    arguments,
+                    tokenized.writing,
+                    tokenized.written,
+                    tokenized.end,
                 )
             return masked_tokens(self.network, self.tokenizer, arguments, positions)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, all with the tokens that the unchanged model generates."""
+        """Return the outcome of each variant, with the tokens that the unedited model generates."""
         if self._expects is None:
             self.refuse_prediction(position)
-        read = self._tokenized(self._supported(text))
+        tokenized = self._tokenized(self._supported(text))
         for edits in variants:
-            self._refuse_misfits(edits, read)
-        arguments = self._arguments(read)
-        each = numbers_of_variant(
-            max(len(read.source), len(read.target)),
+            self._check_edits(edits, tokenized)
+        arguments = self._arguments(tokenized)
+        each = variant_elements(
+            max(len(tokenized.source), len(tokenized.target)),
             self.entry.heads,
             self.entry.d_model,
             self.network.config.vocab_size if self._expects else 0,
@@ -214,24 +219,24 @@ class HuggingFaceModel(Model):
         """Return the readable texts of token ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
-        return inspected(self.network, self._sample(), self.entry, owned_by)
+    def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
+        return inspected(self.network, self._sample(), self.entry, original)
 
-    def _blocks(self, read: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
-        selection.check(self._sizes(read))
-        vectors = self._takes_vectors(read, edits, selection)
+    def _blocks(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
+        selection.check(self._sizes(tokenized))
+        vectors = self._takes_vectors(tokenized, edits, selection)
         if vectors and not self._vectors_checked:
             forward.check_vectors(self.network, self.layers, self._sample())
             self._vectors_checked = True
-        inputs, texts = self._arguments(read), (read.source, read.target)
+        inputs, texts = self._arguments(tokenized), (tokenized.source, tokenized.target)
         return forward.blocks(self.network, self.layers, inputs, *texts, edits, selection, vectors=vectors)
 
-    def _sizes(self, read: TokenizedInput) -> list[tuple[int, int, int]]:
+    def _sizes(self, tokenized: TokenizedInput) -> list[tuple[int, int, int]]:
         """Return each layer's number, number of heads and number of query tokens."""
-        lengths = forward.sides(len(read.source), len(read.target or read.source))
+        lengths = forward.sides(len(tokenized.source), len(tokenized.target or tokenized.source))
         return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
 
-    def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:
+    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
         """Return whether queries and keys are stored in place of weights.
 
         Raises:
@@ -243,24 +248,27 @@ class HuggingFaceModel(Model):
                     'store="vectors" does not support edits, which change the weights. Use store="weights".'
                 )
             return False
-        sides = forward.sides(len(read.source), len(read.target or read.source))
-        of_one_layer = [math.prod((layer.heads, *sides[layer.kind])) for layer in self.layers]
-        kept = sum(
+        sides = forward.sides(len(tokenized.source), len(tokenized.target or tokenized.source))
+        layer_sizes = [math.prod((layer.heads, *sides[layer.kind])) for layer in self.layers]
+        selected_size = sum(
             len(selection.heads or range(layer.heads)) * len(selection.queries or range(queries)) * keys
             for layer in self.layers
             for queries, keys in [sides[layer.kind]]
             if selection.keeps(layer.layer)
         )
-        if selection.store == "vectors" or max(len(read.source), len(read.target)) > self._max_tokens:
+        if (
+            selection.store == "vectors"
+            or max(len(tokenized.source), len(tokenized.target)) > self._max_tokens
+        ):
             return True
-        return 4 * max(kept, *of_one_layer) > selection.max_weight_bytes
+        return 4 * max(selected_size, *layer_sizes) > selection.max_weight_bytes
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
         return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
 
     def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
-        """Return the input, from a cache of recent ones, so that nothing is generated twice.
+        """Return the tokenized input, from a cache of recent ones, so that nothing is generated twice.
 
         Args:
             long: allow inputs that are too long for their weights to be stored.
@@ -270,59 +278,61 @@ class HuggingFaceModel(Model):
             found = self._inputs.get(key)
         if found is None:
             found = self._tokenized_and_written(given, edits)
-            self._refuse_misfits(edits, found)
-            if all(isinstance(edit, Edit) for edit in edits):  # replacement vectors may be large: not cached
+            self._check_edits(edits, found)
+            if all(
+                isinstance(edit, Edit) for edit in edits
+            ):  # replacement vectors may be large, and are not cached
                 with self._lock:
                     self._inputs[key] = found
-                    while len(self._inputs) > _CACHED:
+                    while len(self._inputs) > _MAX_CACHED:
                         del self._inputs[next(iter(self._inputs))]
         if not long:
             self._refuse_long(found)
         return found
 
-    def _refuse_long(self, read: TokenizedInput) -> None:
-        if (length := max(len(read.source), len(read.target))) > self._max_tokens:
+    def _refuse_long(self, tokenized: TokenizedInput) -> None:
+        if (length := max(len(tokenized.source), len(tokenized.target))) > self._max_tokens:
             raise TextTooLong(length, self._max_tokens)
 
-    def _positions(self, read: TokenizedInput) -> tuple[int, ...]:
+    def _positions(self, tokenized: TokenizedInput) -> tuple[int, ...]:
         if self._expects == "next":
-            return tuple(range(len(read.target or read.source)))
+            return tuple(range(len(tokenized.target or tokenized.source)))
         if self._expects == "masked":
             mask = self.tokenizer.mask_id
-            return tuple(position for position, token in enumerate(read.source) if token.id == mask)
+            return tuple(position for position, token in enumerate(tokenized.source) if token.id == mask)
         return ()
 
-    def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:
+    def _check_edits(self, edits: Edits, tokenized: TokenizedInput) -> None:
         by_place([edits], {(layer.kind, layer.layer): layer.heads for layer in self.layers})
-        validate_edits(edits, len(read.source), len(read.target or read.source))
+        validate_edits(edits, len(tokenized.source), len(tokenized.target or tokenized.source))
 
     def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
         if given.ids is None:
             encoded = self.tokenizer.tokenized(given.text, given.second)
-            read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
+            tokenized = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
             text, tokens = self.tokenizer.of_ids(given.ids)
-            read = TokenizedInput(tokens, (0,) * len(tokens), text)
-        self._check_rows(read.source)
+            tokenized = TokenizedInput(tokens, (0,) * len(tokens), text)
+        self._check_rows(tokenized.source)
         if not self._paired:
-            return read if given.writing is None else self._written(read, given.writing, edits)
+            return tokenized if given.writing is None else self._written(tokenized, given.writing, edits)
         if given.target is None and self.decoder_reads_text:
             ends = self.network.config.model_type in _STARTS_WITH_END
-            start = read.source[-1] if ends else self._start()
-            return replace(read, target=(start, *read.source[:-1]), target_text=read.text)
+            start = tokenized.source[-1] if ends else self._start()
+            return replace(tokenized, target=(start, *tokenized.source[:-1]), target_text=tokenized.text)
         if given.target is None:
-            read = replace(read, target=(self._start(),), target_text="")
-            return self._written(read, given.writing or LIKELIEST, edits)
+            tokenized = replace(tokenized, target=(self._start(),), target_text="")
+            return self._written(tokenized, given.writing or LIKELIEST, edits)
         # The target without its end token, shifted by one: the decoder never reads the end token.
         target = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(target)
         end = target[-1].id if target[-1].special else None
         shifted = (self._start_of(target), *(target if end is None else target[:-1]))
-        read = replace(read, target=shifted, target_text=given.target, end=end)
-        return read if given.writing is None else self._written(read, given.writing, edits)
+        tokenized = replace(tokenized, target=shifted, target_text=given.target, end=end)
+        return tokenized if given.writing is None else self._written(tokenized, given.writing, edits)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
-        """Raise if a token has no embedding: some tokenizers were extended after their model was trained."""
+        """Raise if a token has no embedding, as when a tokenizer was extended after training."""
         rows = vocabulary_rows(self.network)
         unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
@@ -332,33 +342,33 @@ class HuggingFaceModel(Model):
                 "model."
             )
 
-    def _written(self, read: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:
-        """Return the input with the tokens that the decoder generates, without the one that ends the text."""
+    def _written(self, tokenized: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:
+        """Return the input with the tokens that the decoder generates, without the end token."""
         if self._expects != "next":
             raise ModelNotSupported(
                 f"{quoted(self.name)} has no language-model head to generate with. Give its decoder a "
                 "text to read (a target)."
             )
-        before = read.target or read.source
+        before = tokenized.target or tokenized.source
         limit = self.entry.token_limit
-        validate_edits(edits, len(read.source) if self._paired else limit, limit, at_most=True)
-        steps = write(
+        validate_edits(edits, len(tokenized.source) if self._paired else limit, limit, at_most=True)
+        steps = generate(
             self.network,
             [token.id for token in before],
             writing,
             limit,
-            [token.id for token in read.source] if self._paired else None,
+            [token.id for token in tokenized.source] if self._paired else None,
             partial(forward.intervening, self.network, self.layers, [edits]) if edits else None,
         )
-        ends = habits_of(self.network).ends
+        ends = generation_defaults(self.network).ends
         ids = [step.id for step in steps]
         end = ids.pop() if ids and ids[-1] in ends else None
-        read = replace(read, writing=writing, written=len(ids), end=end)
+        tokenized = replace(tokenized, writing=writing, written=len(ids), end=end)
         if self._paired:
-            text, tokens = self.tokenizer.written(read.target_text or "", before, ids)
-            return replace(read, target=tokens, target_text=text)
-        text, tokens = self.tokenizer.written(read.text, before, ids)
-        return replace(read, source=tokens, text=text, type_ids=(*read.type_ids, *(0 for _ in ids)))
+            text, tokens = self.tokenizer.written(tokenized.target_text or "", before, ids)
+            return replace(tokenized, target=tokens, target_text=text)
+        text, tokens = self.tokenizer.written(tokenized.text, before, ids)
+        return replace(tokenized, source=tokens, text=text, type_ids=(*tokenized.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:
         """Return the token with which the decoder starts."""
@@ -374,7 +384,7 @@ class HuggingFaceModel(Model):
         )
 
     def _start_of(self, target: tuple[Token, ...]) -> Token:
-        """Return the token that the model itself puts before a target; for mBART, the language's code."""
+        """Return the token that the model itself puts before a target; for mBART, a language code."""
         shift = getattr(self.network, "prepare_decoder_input_ids_from_labels", None)
         if shift is None:
             return self._start()
@@ -383,17 +393,17 @@ class HuggingFaceModel(Model):
         except ValueError:  # its config has no such token
             return self._start()
 
-    def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
+    def _arguments(self, tokenized: TokenizedInput) -> Mapping[str, Tensor]:
         """Return the arguments of the forward pass."""
-        inputs = {"input_ids": _ids(read.source)}
-        if self._has_segment_ids and any(read.type_ids):
-            inputs["token_type_ids"] = torch.tensor([read.type_ids])
-        if read.target:
-            inputs["decoder_input_ids"] = _ids(read.target)
+        inputs = {"input_ids": _ids(tokenized.source)}
+        if self._has_segment_ids and any(tokenized.type_ids):
+            inputs["token_type_ids"] = torch.tensor([tokenized.type_ids])
+        if tokenized.target:
+            inputs["decoder_input_ids"] = _ids(tokenized.target)
         return {name: numbers.to(self.network.device) for name, numbers in inputs.items()}
 
     def _sample(self) -> Mapping[str, Tensor]:
-        """Return a sample input for the check at load, without the first ids: padding and other specials."""
+        """Return a sample input for the check of the model; its first ids are often special, and omitted."""
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}

@@ -20,15 +20,15 @@ from attnviz.trace import Patch
 
 Box = tuple[float, float, float, float]
 
-WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+WHOLE_IMAGE: Box = (0.0, 0.0, 1.0, 1.0)
 
-_MERGES = ("donut-swin", "swin")
-_BESIDE: Mapping[str, tuple[str, ...]] = {
+_MERGING = ("donut-swin", "swin")
+_SPECIAL_TOKENS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("vit", "blip_vision_model"), ("[CLS]",)),
     "deit": ("[CLS]", "[distillation]"),
-    **dict.fromkeys(_MERGES, ()),
+    **dict.fromkeys(_MERGING, ()),
 }
-"""Tokens before the patches in encoders of whole images, by family."""
+"""Special tokens before the patches, by the family of the encoder."""
 
 
 class Layout(NamedTuple):
@@ -50,7 +50,7 @@ def layout(
     """Return the layout of these images.
 
     Args:
-        network: the whole model.
+        network: the complete model.
         pictures: the images, upright.
         inputs: the processor's output.
         name: the model's name, for messages.
@@ -66,10 +66,13 @@ def layout(
     if family in ("idefics3", "smolvlm"):
         made = images([list(pictures)], return_row_col_info=True)
         tiles = [*zip(made["rows"][0], made["cols"][0], strict=True)]
-        return _tiled(tiles, isqrt(processor.image_seq_len), side, [WHOLE] * len(pictures))
+        return _tiled(tiles, isqrt(processor.image_seq_len), side, [WHOLE_IMAGE] * len(pictures))
     if family == "internvl":
         return _tiled(
-            _canvases(images, pictures), isqrt(processor.image_seq_length), side, [WHOLE] * len(pictures)
+            _canvases(images, pictures),
+            isqrt(processor.image_seq_length),
+            side,
+            [WHOLE_IMAGE] * len(pictures),
         )
     if family == "llava_onevision":
         return _packed(network, inputs, side)
@@ -77,9 +80,9 @@ def layout(
         raise ModelNotSupported(
             "This image processor crops images depending on their content (do_pan_and_scan). Switch it off."
         )
-    boxes = [_cropped(images, picture) for picture in pictures]
-    of_text = side if family == "llava" else isqrt(processor.image_seq_length)
-    found = _tiled([(0, 0)] * len(pictures), of_text, side, boxes)
+    boxes = [_crop_box(images, picture) for picture in pictures]
+    text_side = side if family == "llava" else isqrt(processor.image_seq_length)
+    found = _tiled([(0, 0)] * len(pictures), text_side, side, boxes)
     if getattr(processor, "vision_feature_select_strategy", None) == "full":  # includes [CLS]
         found = found._replace(tokens=[token for tile in found.sequences for token in (None, *tile)])
     return found
@@ -109,7 +112,7 @@ def _grid(picture: int, view: int, rows: int, columns: int, box: Box) -> list[li
     ]  # fmt: skip
 
 
-def _cut(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
+def _split(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
     """Return the patches of each tile, row by row; tiles are also in row order."""
     height, width = len(grid) // tiles[0], len(grid[0]) // tiles[1]
     return [
@@ -118,28 +121,30 @@ def _cut(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
     ]
 
 
-def _tiled(tiles: Sequence[tuple[int, int]], of_text: int, of_vision: int, boxes: Sequence[Box]) -> Layout:
-    """Return the layout of images cut into (rows, columns) of tiles, each followed by the whole image.
+def _tiled(
+    tiles: Sequence[tuple[int, int]], text_side: int, vision_side: int, boxes: Sequence[Box]
+) -> Layout:
+    """Return the layout of images in (rows, columns) of tiles, each followed by the whole image.
 
     Args:
         tiles: (rows, columns) per image; (0, 0): only the whole image.
-        of_text, of_vision: tokens per side of a tile, in the text and in the vision encoder.
+        text_side, vision_side: tokens per side of a tile, in the text and in the vision encoder.
     """
     found = Layout([], [])
     for picture, ((rows, columns), box) in enumerate(zip(tiles, boxes, strict=True)):
-        of_each: list[list[list[Patch]]] = []
-        for side in (of_text, of_vision):
-            cut = _cut(_grid(picture, 1, rows * side, columns * side, box), (rows, columns)) if rows else []
-            of_each.append(cut + _cut(_grid(picture, 0, side, side, box), (1, 1)))
-        found.tokens.extend(patch for tile in of_each[0] for patch in tile)
-        found.sequences.extend(of_each[1])
+        parts: list[list[list[Patch]]] = []
+        for side in (text_side, vision_side):
+            cut = _split(_grid(picture, 1, rows * side, columns * side, box), (rows, columns)) if rows else []
+            parts.append(cut + _split(_grid(picture, 0, side, side, box), (1, 1)))
+        found.tokens.extend(patch for tile in parts[0] for patch in tile)
+        found.sequences.extend(parts[1])
     return found
 
 
-def of_encoder(
+def encoder_layout(
     settings: Any, images: Any, picture: Image.Image, size: Sequence[int], name: str
 ) -> tuple[tuple[str, ...], list[Patch]]:
-    """Return the input tokens of an encoder of whole images: the special ones, and the patches.
+    """Return the input tokens of a vision encoder without tiles: special tokens and patches.
 
     Args:
         settings: its config.
@@ -150,42 +155,43 @@ def of_encoder(
     Raises:
         ModelNotSupported: the family is unknown.
     """
-    if (beside := _BESIDE.get(settings.model_type)) is None:
+    if (special := _SPECIAL_TOKENS.get(settings.model_type)) is None:
         raise ModelNotSupported(
             f"The encoder of {name} is of the family “{settings.model_type}”, for which attnviz cannot "
-            f"locate patches. Supported families: {', '.join(_BESIDE)}."
+            f"locate patches. Supported families: {', '.join(_SPECIAL_TOKENS)}."
         )
     sides = config.pair(settings, "patch_size", name)
     counts = [length / side for length, side in zip(size, sides, strict=True)]
-    rows, columns = (ceil(count) if settings.model_type in _MERGES else int(count) for count in counts)
+    rows, columns = (ceil(count) if settings.model_type in _MERGING else int(count) for count in counts)
     for _ in getattr(settings, "depths", ())[1:]:  # merges 2 × 2 patches (Liu et al. 2021)
         rows, columns, counts = ceil(rows / 2), ceil(columns / 2), [count / 2 for count in counts]
-    left, top, right, bottom = _cropped(images, picture)
+    left, top, right, bottom = _crop_box(images, picture)
     if getattr(images, "do_pad", False):
-        whole = images(picture, do_pad=False, return_tensors="pt")["pixel_values"].shape[2:]
-        left, top, right, bottom = _around(tuple(whole), (size[0], size[1]))
+        unpadded = images(picture, do_pad=False, return_tensors="pt")["pixel_values"].shape[2:]
+        left, top, right, bottom = _canvas_box(tuple(unpadded), (size[0], size[1]))
     box = left, top, left + (right - left) * columns / counts[1], top + (bottom - top) * rows / counts[0]
-    return beside, [patch for row in _grid(0, 0, rows, columns, box) for patch in row]
+    return special, [patch for row in _grid(0, 0, rows, columns, box) for patch in row]
 
 
-def turned(images: Any, picture: Image.Image) -> Image.Image:
-    """Return an image as Donut's processor may rotate it: its longer side along that of the canvas."""
+def rotated(images: Any, picture: Image.Image) -> Image.Image:
+    """Return an image, rotated as by Donut's processor so that its longer side fits that of the canvas."""
     if getattr(images, "do_align_long_axis", False):
-        upright, wide = images.size["width"] - images.size["height"], picture.width - picture.height
-        return picture.transpose(Image.Transpose.ROTATE_270) if upright * wide < 0 else picture
+        canvas_excess = images.size["width"] - images.size["height"]
+        excess = picture.width - picture.height
+        return picture.transpose(Image.Transpose.ROTATE_270) if canvas_excess * excess < 0 else picture
     return picture
 
 
-def _cropped(images: Any, picture: Image.Image) -> Box:
-    """Return the box that remains after an image processor's centre crop."""
+def _crop_box(images: Any, picture: Image.Image) -> Box:
+    """Return the box of the image that remains after the processor's centre crop."""
     if not getattr(images, "do_center_crop", False):
-        return WHOLE
-    whole, left = (
+        return WHOLE_IMAGE
+    full, cropped = (
         images(picture, do_center_crop=cut, return_tensors="pt")["pixel_values"].shape[2:]
         for cut in (False, True)
     )
-    margins = [(before - after) // 2 / before for before, after in zip(whole, left, strict=True)]
-    sizes = [after / before for before, after in zip(whole, left, strict=True)]
+    margins = [(before - after) // 2 / before for before, after in zip(full, cropped, strict=True)]
+    sizes = [after / before for before, after in zip(full, cropped, strict=True)]
     return margins[1], margins[0], margins[1] + sizes[1], margins[0] + sizes[0]
 
 
@@ -209,7 +215,7 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
     merge = vision.spatial_merge_size
     found = Layout([], [])
     for picture, (_, rows, columns) in enumerate(grids.tolist()):
-        fine = _grid(picture, 0, rows, columns, WHOLE)
+        fine = _grid(picture, 0, rows, columns, WHOLE_IMAGE)
         found.sequences.append(
             [
                 fine[a + i][b + j]
@@ -219,7 +225,7 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
             ]
         )
         found.tokens.extend(
-            patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE) for patch in row
+            patch for row in _grid(picture, 0, rows // merge, columns // merge, WHOLE_IMAGE) for patch in row
         )
     if family == "qwen2_5_vl":  # its vision encoder processes the blocks window by window
         order, _ = get_vision_window_index(grids, merge, vision.window_size, vision.patch_size)
@@ -230,14 +236,14 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
 
 
 def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
-    """Return the layout of LLaVA-OneVision: a whole image, and its tiles without margin, rows with an end."""
+    """Return the layout of LLaVA-OneVision: the whole image, then tiles without margins, with row ends."""
     sizes = inputs["image_sizes"]
     found = Layout([], [])
     for picture, (height, width) in enumerate(sizes.tolist()):
         if len(sizes) > 1:  # several images are not tiled, but padded to squares
             square = (max(height, width),) * 2
-            grid = _grid(picture, 0, side, side, _around((height, width), square))
-            found.sequences.extend(_cut(grid, (1, 1)))
+            grid = _grid(picture, 0, side, side, _canvas_box((height, width), square))
+            found.sequences.extend(_split(grid, (1, 1)))
             found.tokens.extend([*found.sequences[-1], None])
             continue
         settings = network.config
@@ -248,9 +254,11 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
         canvas = best[0] * pixels, best[1] * pixels
         scale = min(canvas[0] / height, canvas[1] / width)
         scaled = min(ceil(height * scale), canvas[0]), min(ceil(width * scale), canvas[1])
-        fine = _grid(picture, 1, best[0] * side, best[1] * side, _around(scaled, canvas))
-        found.sequences.extend([*_cut(_grid(picture, 0, side, side, WHOLE), (1, 1)), *_cut(fine, best)])
-        # The model's own function is applied to the edges of patches in place of their features.
+        fine = _grid(picture, 1, best[0] * side, best[1] * side, _canvas_box(scaled, canvas))
+        found.sequences.extend(
+            [*_split(_grid(picture, 0, side, side, WHOLE_IMAGE), (1, 1)), *_split(fine, best)]
+        )
+        # The model's own function is applied to the edges of patches instead of their features.
         edges = torch.tensor([[patch.box for patch in tile] for tile in found.sequences], dtype=torch.float64)
         newline = torch.full((4,), torch.nan, dtype=torch.float64)
         [packed], _ = network.base_model.pack_image_features(
@@ -271,7 +279,7 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
     return found
 
 
-def _around(size: tuple[int, int], canvas: tuple[int, int]) -> Box:
+def _canvas_box(size: tuple[int, int], canvas: tuple[int, int]) -> Box:
     """Return the edges of a canvas, relative to the image centred in it.
 
     Args:

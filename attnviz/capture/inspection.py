@@ -1,4 +1,4 @@
-"""Finds a model's attention layers in one forward pass and compares them with transformers' own attention."""
+"""Search for a model's attention layers, and comparison with transformers' own attention."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TOLERANCE = 1e-5
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """The largest difference between two computations of one tensor, relative to its largest absolute value."""
 
-_known: WeakKeyDictionary[
+_inspections: WeakKeyDictionary[
     PreTrainedModel, tuple[int, list[tuple[AttentionLayer, str | None, str | None]]]
 ] = WeakKeyDictionary()
 """For each caller's object: a hash of its structure, the layers found, and their module names."""
 
-_MAX_QUOTED = 200  # characters of a torch error that ours repeats
+_MAX_QUOTED = 200  # characters of a torch error that a message repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -55,56 +55,56 @@ class AttentionLayer:
         module: the module that computes it; ALBERT's single module computes all layers.
         kind, layer: the kind of attention, and the layer's index from 0.
         heads: the number of heads.
-        mixer: the linear layer with its W_O; None if it was not found.
-        sample: the input of `mixer` during the inspection.
+        output_layer: the linear layer with its W_O; None if it was not found.
+        sample: the input of `output_layer` during the inspection.
     """
 
     module: nn.Module
     kind: Kind
     layer: int
     heads: int
-    mixer: nn.Module | None
+    output_layer: nn.Module | None
     sample: Tensor | None = None
 
     @cached_property
     def projection(self) -> OutputProjection | None:
         """W_O, split into one slice per head, sharing the model's memory; None if it was not found."""
-        if self.mixer is None:
+        if self.output_layer is None:
             return None
-        weight = vars(self.mixer)["_parameters"].get("weight")
+        weight = vars(self.output_layer)["_parameters"].get("weight")
         rows: Tensor | None
-        if type(self.mixer) in (nn.Linear, Conv1D) and type(weight) is nn.Parameter:
-            rows = weight.detach() if isinstance(self.mixer, Conv1D) else weight.detach().T
+        if type(self.output_layer) in (nn.Linear, Conv1D) and type(weight) is nn.Parameter:
+            rows = weight.detach() if isinstance(self.output_layer, Conv1D) else weight.detach().T
         else:
-            rows = _evaluated(self.mixer, self.sample)
+            rows = _evaluated_projection(self.output_layer, self.sample)
         return None if rows is None else OutputProjection.of(rows, self.heads)
 
 
-def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
+def _evaluated_projection(output_layer: nn.Module, sample: Tensor | None) -> Tensor | None:
     """Return W_O, [head · d_head, d_model], of a layer with adapters or with quantized weights.
 
-    It is the layer's output for unit vectors, checked against its output for a sample: a layer that
-    rounds its input to 8 bits is not linear. None if they differ.
+    W_O is the layer's output for unit vectors. Return None if it does not reproduce the output for a sample:
+    a layer that rounds its input to 8 bits is not linear.
     """
     if sample is None:
         return None
     try:
-        with torch.inference_mode(), exactly(sample.device):
+        with torch.inference_mode(), without_autocast(sample.device):
             units = torch.eye(sample.shape[-1], dtype=sample.dtype, device=sample.device)
-            bias = mixer(torch.zeros_like(units[:1])).float()
-            rows: Tensor = mixer(units).float() - bias
-            whole = mixer(sample).float()
-            off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
+            bias = output_layer(torch.zeros_like(units[:1])).float()
+            rows: Tensor = output_layer(units).float() - bias
+            output = output_layer(sample).float()
+            difference = (sample.float() @ rows + bias - output).abs().max() / output.abs().max()
     except Exception:  # noqa: BLE001 - quantized layers may raise anything for other inputs
         return None
-    return rows if off <= MAX_ROUNDING.get(sample.dtype, 0) else None
+    return rows if difference <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
 def inspected(
     network: PreTrainedModel,
     inputs: Mapping[str, Tensor],
     entry: Entry,
-    owned_by: PreTrainedModel | None = None,
+    original: PreTrainedModel | None = None,
 ) -> tuple[AttentionLayer, ...]:
     """Return every attention layer, in execution order, after a comparison with transformers' weights.
 
@@ -112,21 +112,21 @@ def inspected(
 
     Args:
         inputs: the arguments of a forward pass over two tokens or more.
-        owned_by: the caller's object of which `network` is a second module tree. The result is cached for
-            the lifetime of this object, until its structure changes; the values of its weights may change.
+        original: the caller's model object, if `network` is a second tree of its modules. The result is
+            cached for this object until its structure changes; the values of its weights may change.
 
     Raises:
         ModelNotSupported: an attention was not recorded, or softmax(q·k·scale + bias + mask) differs from
             the weights that transformers returns.
     """
-    built = None if owned_by is None else _built(owned_by)
-    if owned_by is not None and (known := _known.get(owned_by)) is not None and known[0] == built:
+    structure = None if original is None else _structure_hash(original)
+    if original is not None and (cached := _inspections.get(original)) is not None and cached[0] == structure:
         modules = {None: None, **dict(network.named_modules())}
         return tuple(
-            replace(layer, module=cast("nn.Module", modules[module]), mixer=modules[mixer])
-            for layer, module, mixer in known[1]
+            replace(layer, module=cast("nn.Module", modules[module]), output_layer=modules[output_layer])
+            for layer, module, output_layer in cached[1]
         )
-    with torch.inference_mode(), exactly(network.device):
+    with torch.inference_mode(), without_autocast(network.device):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
         if not records:
@@ -136,25 +136,31 @@ def inspected(
         expected = _by_transformers(network, inputs)
         others = dict(entry.without_weights)
         layers = tuple(
-            AttentionLayer(record.module, kind, layer, record.query.shape[1], *mixer_of(record, calls))
+            AttentionLayer(
+                record.module, kind, layer, record.query.shape[1], *find_output_layer(record, calls)
+            )
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records, others), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
-    if owned_by is not None and built is not None:
+    if original is not None and structure is not None:
         names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
         bare = nn.Module()  # so that the cache does not keep the second tree alive
-        _known[owned_by] = (
-            built,
+        _inspections[original] = (
+            structure,
             [
-                (replace(layer, module=bare, mixer=None), names[id(layer.module)], names[id(layer.mixer)])
+                (
+                    replace(layer, module=bare, output_layer=None),
+                    names[id(layer.module)],
+                    names[id(layer.output_layer)],
+                )
                 for layer in layers
             ],
         )
     return layers
 
 
-def _built(network: PreTrainedModel) -> int:
-    """Return a hash of all that determines the computation except the values of the weights."""
+def _structure_hash(network: PreTrainedModel) -> int:
+    """Return a hash of everything that determines the computation, except the values of the weights."""
     configs = {id(own): own for each in network.modules() if (own := vars(each).get("config")) is not None}
     parts: list[object] = [str(vars(config)) for config in configs.values()]
     for name, module in network.named_modules():
@@ -167,27 +173,27 @@ def _built(network: PreTrainedModel) -> int:
     return hash(tuple(parts))
 
 
-def exactly(device: torch.device) -> torch.autocast:
-    """Return a context that turns off a caller's autocast."""
+def without_autocast(device: torch.device) -> torch.autocast:
+    """Return a context that disables autocast."""
     return torch.autocast(device.type, enabled=False)
 
 
-def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:
+def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, with_weights: bool = False) -> object:
     """Run one forward pass.
 
     Args:
-        returning: include the weights in the result. A model with custom attention always includes them.
+        with_weights: include the weights in the result. A model with custom attention always includes them.
 
     Raises:
         ModelNotSupported: the forward pass failed.
     """
-    wanted = returning or custom_attention.has(network.config.model_type)
+    with_weights = with_weights or custom_attention.has(network.config.model_type)
     try:
-        with exactly(network.device):
-            return network(**inputs, **({"output_attentions": True} if wanted else {}))
+        with without_autocast(network.device):
+            return network(**inputs, **({"output_attentions": True} if with_weights else {}))
     except (AttnvizError, StopForward):
         raise
-    except Exception as error:  # a model's own code, or a hook of its owner, may raise anything
+    except Exception as error:  # the model's code, or a hook, may raise anything
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
             f"{str(error).strip()[:_MAX_QUOTED]}"
@@ -200,7 +206,7 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
 
 
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
-    """Return `weights_of` for layers that have weights; some models return other tensors for the rest."""
+    """Return `weights_of` for layers with weights; some models return other tensors for other layers."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 
@@ -214,10 +220,10 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
         formula = attend(*steps)
-    off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
-    if not off <= TOLERANCE:  # also true for NaN
+    difference = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
+    if not difference <= TOLERANCE:  # also true for NaN
         raise AttentionNotRead(
-            f"The recorded queries and keys do not give the weights of {where}: difference up to {off:.1g}."
+            f"The recorded queries and keys do not give the weights of {where}: error up to {difference:.1g}."
         )
 
 
@@ -261,7 +267,7 @@ def kinds_and_layers(
 
 @contextmanager
 def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
-    """Collect (layer, its input) of every linear layer that runs inside.
+    """Collect every linear layer that runs inside, with its input.
 
     The network must not be shared between threads yet: calls of all threads are collected.
     """
@@ -288,20 +294,20 @@ def inner_layer(module: nn.Module) -> object:
     return getattr(module, "base_layer", module)
 
 
-def mixer_of(
+def find_output_layer(
     record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
 ) -> tuple[nn.Module, Tensor] | tuple[None, None]:
-    """Return the linear layer that holds an attention's W_O, and its input.
+    """Return the linear layer with an attention's W_O, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
-    without a list of module names. (None, None) if no layer has exactly this input: the model then transforms
+    without a list of module names. (None, None) if no layer has exactly this input: such a model transforms
     the head outputs first.
     """
     concatenated = record.concatenated().float()
     for layer, given in calls:
         if given.shape != concatenated.shape:
             continue
-        # An adapter's own layers may compute in another dtype than the model (LoRA: float32).
+        # An adapter's layers may use another dtype than the model (LoRA: float32).
         if torch.allclose(given.float(), concatenated, atol=TOLERANCE, rtol=0):
             return layer, given
     return None, None
@@ -313,7 +319,7 @@ def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> 
         return run(network, inputs)  # it was loaded with its own attention
     compute_with(network, "eager")
     try:
-        return run(network, inputs, returning=True)
+        return run(network, inputs, with_weights=True)
     finally:
         compute_with(network, IMPLEMENTATION)
 
@@ -325,14 +331,13 @@ def _compare_all(
     for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
         numbers = entry.numbers_of(kind) if kind in entry.kinds else ()
         returned = returned_weights(expected, kind, entry)
-        ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
-        if not len(ours) == len(returned) == len(numbers):
+        recorded = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
+        if not len(recorded) == len(returned) == len(numbers):
             raise AttentionNotRead(
-                f"By its config {name} has {len(numbers)} layers of {kind} attention, but attnviz "
-                f"recorded {len(ours)} computations of it, and transformers returned the weights of "
-                f"{len(returned)}."
+                f"According to its config, {name} has {len(numbers)} layers of {kind} attention, but attnviz "
+                f"recorded {len(recorded)} of them, and transformers returned the weights of {len(returned)}."
             )
-        for number, record, weights in zip(numbers, ours, returned, strict=True):
+        for number, record, weights in zip(numbers, recorded, returned, strict=True):
             compare(record, weights, f"{name}, {kind} layer {number + 1}")
 
 

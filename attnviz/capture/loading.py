@@ -1,4 +1,4 @@
-"""Loads models, one at a time, and caches the most recently used ones for all threads."""
+"""Load models, one at a time, and cache the most recently used ones for all threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
     from attnviz.capture.model import Processor, Tokenizer
-    from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
+    from attnviz.capture.pictures import Picture, PreparedPicture, VisionModel
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller
 
@@ -31,16 +31,16 @@ MAX_MODELS = 8
 """The largest number of cached models; the least recently used one is evicted first.
 
 All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept if
-they would take more than `limits.max_bytes` together.
+their total size exceeds `limits.max_bytes`.
 """
 
 gate = importing.gate
 """Hold this around any first import of torch or transformers; see `importing.gate`."""
 
 OnProgress = Callable[[str, float], None]
-"""Receives the current step of `open_model` and its progress (0 to 1)."""
+"""Called with the current step of `open_model` and its progress, from 0 to 1."""
 
-_IN_MEMORY = " in memory: "  # cannot occur in an id, nor be mistaken for a folder
+_IN_MEMORY = " in memory: "  # not possible in an id or a folder name
 
 _LOADING = 0.9  # the progress when the download is complete
 
@@ -49,15 +49,15 @@ _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _lock = threading.Lock()  # never held while a model loads, so that cached models stay available
 
 
-def _ignore_progress(doing: str, done: float) -> None:
+def _ignore_progress(step: str, done: float) -> None:
     """Ignore the progress."""
 
 
 def load(name: str) -> Model:
-    """Return the model of that name; concurrent calls wait for one load.
+    """Return the model of that name; concurrent calls wait until it is loaded once.
 
-    The first call imports torch (and transformers) and takes some seconds. A server should call
-    `torch.set_num_threads` with half the cores and `gc.collect(); gc.freeze()` after it.
+    The first call imports torch (and transformers) and takes some seconds. After it, a server should call
+    `torch.set_num_threads` with half of the cores, and `gc.collect(); gc.freeze()`.
 
     A folder with a changed file is loaded again.
 
@@ -82,7 +82,7 @@ def opened(entry: catalogue.Entry) -> Model:
                 model = in_memory(entry) or _open(entry)
             with _lock:
                 _models[entry.name] = entry, model
-                _make_room()
+                _evict()
     return model
 
 
@@ -110,9 +110,9 @@ def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
 def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) -> Iterator[str]:
     """Yield a name under which attnviz finds the caller's model object inside the block.
 
-    attnviz does not modify the object, but runs its hooks, also in two short checks on sample tokens when the
-    first block begins. They are not repeated until the object's structure changes. See `capture.borrowed`
-    for supported objects and errors.
+    attnviz does not modify the object, but runs its hooks. When the first block begins, this includes two
+    short checks on sample tokens, which are repeated only if the object's structure changes. See
+    `capture.borrowed` for supported objects and errors.
     """
     with gate:
         from attnviz.capture.borrowed import borrowed as opened
@@ -165,30 +165,31 @@ def trace(name: str, given: ModelInput, edits: Edits = (), selection: Selection 
     return load(name).trace(given, edits=edits, selection=selection)
 
 
-def look(name: str, picture: Picture, called: str) -> Trace:
+def look(name: str, picture: Picture, title: str) -> Trace:
     """Trace one forward pass of a vision model.
 
     Args:
-        name: the name of a model, the entry of which `sees`.
-        picture: as for `SeeingModel.look`.
+        name: the name of a vision model.
+        picture: as for `VisionModel.look`.
+        title: the image's name in the trace.
 
     Raises:
         AttnvizError: the model or the picture is invalid.
     """
-    return _seeing(name).look(picture, called)
+    return _vision_model(name).look(picture, title)
 
 
-def seen(name: str, picture: Picture) -> SeenPicture:
+def prepared_picture(name: str, picture: Picture) -> PreparedPicture:
     """Return the image as the model receives it; arguments and errors as for `look`."""
-    return _seeing(name).seen(picture)
+    return _vision_model(name).prepared(picture)
 
 
-def _seeing(name: str) -> SeeingModel:
+def _vision_model(name: str) -> VisionModel:
     model = load(name)
     with gate:  # the bundled models do not need transformers
-        from attnviz.capture.pictures import SeeingModel
+        from attnviz.capture.pictures import VisionModel
 
-    if not isinstance(model, SeeingModel):
+    if not isinstance(model, VisionModel):
         raise ModelNotSupported(
             f"{quoted(name)} reads no images without a text. Give it a text: attnviz.trace(text, model), or "
             "attnviz.trace(text, model, images=[…]) if it reads both."
@@ -196,8 +197,8 @@ def _seeing(name: str) -> SeeingModel:
     return model
 
 
-def ready(name: str) -> bool:
-    """Return whether a model of that name is in memory. Loads nothing and reads no file."""
+def is_loaded(name: str) -> bool:
+    """Return whether a model of that name is in memory, without loading it or reading a file."""
     with _lock:
         return name in _models
 
@@ -222,7 +223,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     if entry.images:
         return load(name).tokens(text)
     if entry.grid:
-        return patch_tokens(entry.grid, entry.beside)
+        return patch_tokens(entry.grid, entry.special)
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
@@ -232,11 +233,12 @@ def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
     if not isinstance(entry.origin, catalogue.Hub):
         return entry
 
-    def report_progress(came: int, total: int) -> None:
-        report(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
+    def report_progress(received: int, total: int) -> None:
+        message = f"Downloading {received / 1e6:,.1f} of {total / 1e6:,.1f} MB"
+        report(message, _LOADING * received / max(total, 1))
 
-    wanted = resolve.target(name)
-    hub.download(wanted.model, name, report_progress, wanted.dtype)
+    target = resolve.target(name)
+    hub.download(target.model, name, report_progress, target.dtype)
     return resolve.entry(name)
 
 
@@ -250,8 +252,8 @@ def in_memory(entry: catalogue.Entry) -> Model | None:
         return model
 
 
-def _make_room() -> None:
-    """Evict the least recently used models until the rest is within the limits of number and size."""
+def _evict() -> None:
+    """Evict the least recently used models until number and size are within their limits."""
     while len(_models) > MAX_MODELS or (
         len(_models) > 1
         and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())
@@ -265,8 +267,8 @@ def _open(entry: catalogue.Entry) -> Model:
         from attnviz.capture.storyteller import StorytellerModel
         from attnviz.capture.translator import TranslatorModel
 
-        ours = StorytellerModel if entry.engine == "storyteller" else TranslatorModel
-        return ours(entry.name, entry.origin.file)
+        kind = StorytellerModel if entry.engine == "storyteller" else TranslatorModel
+        return kind(entry.name, entry.origin.file)
     assert isinstance(entry.origin, catalogue.Package | catalogue.Folder)  # noqa: S101 - it was downloaded
     folder = entry.origin.folder
     if entry.engine == "scratch":
@@ -277,10 +279,10 @@ def _open(entry: catalogue.Entry) -> Model:
 
     if entry.sees:
         importing.need_extra("pictures")
-        from attnviz.capture.pictures import SeeingModel, processor_in
+        from attnviz.capture.pictures import VisionModel, processor_in
 
         network = open_network(folder, entry.name, entry.dtype, entry.device)
-        return SeeingModel(entry, network, processor_in(folder, entry.name))
+        return VisionModel(entry, network, processor_in(folder, entry.name))
     if entry.images:
         importing.need_extra("pictures")
         from attnviz.capture import picture_readers, pictures, vision_language

@@ -1,4 +1,4 @@
-"""Local attention of encoders: converts the returned weights to [query, key] over all tokens."""
+"""Local attention in encoders: conversion of the returned weights to [query, key] over all tokens."""
 
 from __future__ import annotations
 
@@ -10,90 +10,93 @@ from typing import Any
 import torch
 from torch import Tensor
 
-NOTE = "This model does not compute weights outside of its encoder's sparse pattern. They count as masked."
+NOTE = "This model computes no weights outside its encoder's sparse pattern; they are shown as masked."
 REPEATED = (
-    "BigBird's random blocks are its first block here. A weight of a token in it is the sum over all times "
-    "that it is attended to."
+    "BigBird's random blocks are always its first block here. The weight of a token in it is the sum "
+    "over all occurrences of this block."
 )
-SUMMARIES = "Rows of its encoder may sum to less than 1: the rest goes to summaries of blocks, not to tokens."
+SUMMARIES = "Rows of its encoder may sum to less than 1: summaries of blocks, not tokens, have the rest."
 
 
-def whole(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> list[Tensor]:
-    """Return [batch, head, query, key] of each layer, 0 where nothing is computed.
+def full_weights(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> list[Tensor]:
+    """Return the weights of each layer, [batch, head, query, key], 0 where none are computed.
 
     Args:
-        config: of a model of one of `families.LOCAL`.
+        config: the config of a model from `families.LOCAL`.
         layers: the weights in the model's own layout.
         returned: the model's complete output.
         tokens: the number of input tokens.
     """
     if config.model_type == "longt5":
-        return [_of_blocks(each, tokens) for each in layers]
+        return [_from_blocks(each, tokens) for each in layers]
     if config.model_type == "big_bird":
-        return [_of_big_bird(each, config, tokens) for each in layers]
-    every = _global(returned)
-    return [_of_windows(each, None if every is None else every[at]) for at, each in enumerate(layers)]
+        return [_from_big_bird(each, config, tokens) for each in layers]
+    global_weights = _global(returned)
+    return [
+        _from_windows(each, None if global_weights is None else global_weights[at])
+        for at, each in enumerate(layers)
+    ]
 
 
 def mask(config: Any, layer: int, tokens: int, returned: Any) -> Tensor:
-    """Return [query, key], True where an encoder layer computes a weight; arguments as for `whole`."""
+    """Return [query, key], True where an encoder layer computes a weight; arguments as for `full_weights`."""
     places = torch.arange(tokens)
     if config.model_type == "big_bird":
         block = places // (config.block_size if is_sparse(config, tokens) else tokens)
-        globally = (block == 0) | (block == block[-1])
-        near: Tensor = (block[:, None] - block).abs() <= 1
-        return near | globally | globally[:, None]
-    apart = (places[:, None] - places).abs()
-    every = _global(returned)
-    first = 0 if every is None else every[layer].shape[-1]
-    reach = config.local_radius if config.model_type == "longt5" else config.attention_window[layer] // 2
-    found: Tensor = apart <= reach
+        is_global = (block == 0) | (block == block[-1])
+        is_near: Tensor = (block[:, None] - block).abs() <= 1
+        return is_near | is_global | is_global[:, None]
+    distance = (places[:, None] - places).abs()
+    global_weights = _global(returned)
+    first = 0 if global_weights is None else global_weights[layer].shape[-1]
+    radius = config.local_radius if config.model_type == "longt5" else config.attention_window[layer] // 2
+    found: Tensor = distance <= radius
     found[:first], found[:, :first] = True, True
     return found
 
 
 def is_sparse(config: Any, tokens: int) -> bool:
-    """Return whether BigBird computes weights of some blocks only: for short texts it computes all."""
-    sparse: bool = config.attention_type == "block_sparse" and tokens > longest_whole(config)
+    """Return whether BigBird computes the weights of only some blocks; for short texts it computes all."""
+    sparse: bool = config.attention_type == "block_sparse" and tokens > max_full_length(config)
     return sparse
 
 
-def longest_whole(config: Any) -> int:
+def max_full_length(config: Any) -> int:
     """Return the largest number of tokens for which BigBird computes all weights."""
     return int((5 + 2 * config.num_random_blocks) * config.block_size)
 
 
-def read_by_length(network: Any) -> None:
-    """Let a BigBird choose its attention for each text by its length, safely in several threads.
+def choose_attention_by_length(network: Any) -> None:
+    """Let a BigBird choose its attention by the length of each text, safely in several threads.
 
-    In transformers it replaces its modules at the first short text, and keeps the new ones.
+    In transformers, it replaces its modules permanently at the first short text.
     """
-    base, most = network.base_model, longest_whole(network.config)
-    _exchange(base, "block_sparse")
+    base, max_length = network.base_model, max_full_length(network.config)
+    _set_attention(base, "block_sparse")
     full = copy.deepcopy(base, {id(each): each for each in (*base.parameters(), *base.buffers())})
-    _exchange(full, "original_full")
+    _set_attention(full, "original_full")
     sparse = base.forward
 
     @wraps(sparse)
     def forward(input_ids: Tensor | None = None, *args: Any, **more: Any) -> Any:
         read = more["inputs_embeds"] if input_ids is None else input_ids
-        return (full if read.shape[1] <= most else sparse)(input_ids, *args, **more)
+        return (full if read.shape[1] <= max_length else sparse)(input_ids, *args, **more)
 
     base.forward = forward
 
 
-def _exchange(base: Any, attention: str) -> None:
-    """Replace the attention modules of a BigBird, and let transformers capture the new ones' outputs."""
+def _set_attention(base: Any, attention: str) -> None:
+    """Replace the attention modules of a BigBird, and let transformers capture their outputs."""
     if base.attention_type != attention:
         base.set_attention_type(attention)
-        base._output_capturing_hooks_installed = False  # noqa: SLF001 - else it would ignore them
+        base._output_capturing_hooks_installed = False  # noqa: SLF001 - otherwise, it ignores them
 
 
-def _of_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
+def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
     """Return BigBird's weights (Zaheer et al. 2020) without padding.
 
-    In evaluation mode, its random blocks are the first block. All but global queries therefore attend to
-    each of its keys several times, with a weight that is returned once.
+    In evaluation mode, its random blocks are all the first block. All queries except global ones therefore
+    attend to each of its keys several times, but the weight is returned once.
     """
     if not is_sparse(config, tokens):
         return weights
@@ -103,15 +106,15 @@ def _of_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:
-    """Return the weights of global tokens, [batch, head, key, query], which are the first in a text."""
+    """Return the weights of global tokens, the first ones of a text, [batch, head, key, query]."""
     names = ("encoder_global_attentions", "global_attentions")
     return next((found for name in names if (found := getattr(returned, name, None))), None)
 
 
-def _of_windows(weights: Tensor, every: Tensor | None) -> Tensor:
-    """Return Longformer's and LED's weights; each row has global keys first, then those of its window."""
+def _from_windows(weights: Tensor, global_weights: Tensor | None) -> Tensor:
+    """Return Longformer's and LED's weights; each row has global keys first, then its window's keys."""
     batch, heads, tokens, _ = weights.shape
-    first = 0 if every is None else every.shape[-1]
+    first = 0 if global_weights is None else global_weights.shape[-1]
     window = weights[..., first:]
     keys = torch.arange(tokens, device=weights.device)[:, None] + torch.arange(
         window.shape[-1], device=weights.device
@@ -120,16 +123,16 @@ def _of_windows(weights: Tensor, every: Tensor | None) -> Tensor:
     found.scatter_(-1, keys.expand(batch, heads, -1, -1), window)
     begin = window.shape[-1] // 2
     found = found[..., begin : begin + tokens].clone()
-    if every is not None:
+    if global_weights is not None:
         found[..., :first] += weights[..., :first]
-        found[:, :, :first] = every.transpose(2, 3)[..., :tokens]
+        found[:, :, :first] = global_weights.transpose(2, 3)[..., :tokens]
     return found
 
 
-def _of_blocks(weights: Tensor, tokens: int) -> Tensor:
+def _from_blocks(weights: Tensor, tokens: int) -> Tensor:
     """Return LongT5's weights, from [batch, block, head, query, key] with keys of a block and its neighbours.
 
-    Further keys may follow, the summaries, which are not tokens.
+    Summaries, which are not tokens, may follow as further keys.
     """
     batch, blocks, heads, size, _ = weights.shape
     found = weights.new_zeros(batch, heads, blocks * size, (blocks + 2) * size)

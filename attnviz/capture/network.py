@@ -1,4 +1,4 @@
-"""Loading of saved transformers models: without remote code or pickles, and only with all weights."""
+"""Loading of saved transformers models, without remote code or pickles, and only with all weights."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.config import encodes_alone, shown_half, writes
+from attnviz.models.config import encodes_alone, shown_config, writes
 from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_MAX_QUOTED = 200  # characters of a transformers error that ours repeats
-# A layer after the last one of an encoder, which many files omit, and no attention depends on.
+_MAX_QUOTED = 200  # characters of a transformers error that a message repeats
+# The pooling layer after an encoder: many files omit it, and no attention depends on it.
 _UNUSED = ("pooler.", "encoder.pooler.")
 
 
@@ -64,20 +64,20 @@ def open_network(
         ModelFilesDamaged: a file is missing or damaged, or lacks weights.
     """
     name = name or folder.name
-    with quiet(), in_our_words(folder, name):
+    with quiet(), translated_errors(folder, name):
         saved = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         reason = families.refusal(saved.model_type, saved.to_dict())
         if reason is not None:
             raise ModelNotSupported(reason)
-        config = shown_half(saved)
+        config = shown_config(saved)
         refuse_rounding(config.model_type, name, dtype)
         if not weights_alone:
             families.refuse_local(config.model_type)
         attention = implementation(config.model_type, weights_alone=weights_alone)
         network, missing = _load(_with_head(config), folder, config, dtype, attention)
-        if missing:  # the file may have the base model only, but name the class with a head
+        if missing:  # the file may have only the base model, although the config names a class with a head
             network, missing = _load(AutoModel, folder, config, dtype, attention)
-    missing = {name for name in missing if not (name.startswith(_UNUSED) or _computed(network, name))}
+    missing = {name for name in missing if not (name.startswith(_UNUSED) or _is_sinusoidal(network, name))}
     if missing:
         raise ModelFilesDamaged(
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
@@ -86,10 +86,13 @@ def open_network(
     if encodes_alone(config):
         network.config.is_encoder_decoder = False
     if custom_attention.has(network.config.model_type) and not weights_alone:
-        custom_attention.listen(network)
+        custom_attention.install_recorders(network)
     try:
         network.to(device)  # type: ignore[arg-type]  # accepts a device's name too
-    except (RuntimeError, AssertionError) as error:  # torch was built without it, or lacks memory
+    except (
+        RuntimeError,
+        AssertionError,
+    ) as error:  # torch was built without this device, or there is too little memory
         raise ModelNotSupported(
             f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Omit {device} to run "
             "it on the CPU."
@@ -99,15 +102,15 @@ def open_network(
 
 def compute_with(network: PreTrainedModel, attention: str) -> None:
     """Set a model's attention implementation, by its name in transformers."""
-    with quiet():  # a family without this setting computes as `eager` does
+    with quiet():  # families without this setting always compute as `eager` does
         network.set_attn_implementation(attention)
-    for module in network.modules():  # the parts of an EncoderDecoderModel have configs of their own
+    for module in network.modules():  # the parts of an EncoderDecoderModel have separate configs
         if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
             own._attn_implementation = attention  # noqa: SLF001
 
 
 def implementation(family: str, *, weights_alone: bool) -> str:
-    """Return the attention implementation with which a model is recorded, or returns its weights."""
+    """Return the attention implementation for recording a model, or for returning its weights."""
     return "eager" if weights_alone or custom_attention.has(family) else IMPLEMENTATION
 
 
@@ -119,7 +122,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} has a custom attention, and can be traced in float32 only, not "
+            f"{quoted(name)} has a custom attention and can be traced only in float32, not "
             f"in {dtype}: omit {dtype}, or call model.float()."
         )
     if dtype not in BYTES_PER_PARAMETER:
@@ -144,7 +147,7 @@ def vocabulary_rows(network: PreTrainedModel) -> int:
 
 
 def _with_head(config: PreTrainedConfig) -> Any:
-    """Return the Auto class of transformers for the model with the head that it was saved with."""
+    """Return the Auto class of transformers for a model with its saved head."""
     family, saved = config.model_type, config.architectures or ()
     if encodes_alone(config):
         return AutoModelForTextEncoding
@@ -157,15 +160,15 @@ def _with_head(config: PreTrainedConfig) -> Any:
     return next((auto for auto, classes in heads if classes.get(family) in saved), model)
 
 
-def _computed(network: PreTrainedModel, name: str) -> bool:
-    """Return whether a weight consists of sines and cosines, which are not learned and rarely stored."""
+def _is_sinusoidal(network: PreTrainedModel, name: str) -> bool:
+    """Return whether a weight is a sinusoidal position table, which is not learned and rarely saved."""
     return "Sinusoidal" in type(network.get_submodule(name.rpartition(".")[0])).__name__
 
 
 def _load(
     auto: Any, folder: Path, config: PreTrainedConfig, dtype: DType, attention: str
 ) -> tuple[PreTrainedModel, set[str]]:
-    """Return the model, and the names of missing weights, which transformers initializes at random."""
+    """Return the model, and the names of missing weights, which transformers initializes randomly."""
     network, found = auto.from_pretrained(
         folder,
         config=config,
@@ -184,7 +187,7 @@ def quiet() -> Iterator[None]:
     """Disable progress bars and reports, which would clutter a server's log."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # untyped in transformers
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # and this too
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # untyped in transformers
     try:
         yield
     finally:
@@ -192,8 +195,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def in_our_words(folder: Path, name: str) -> Iterator[None]:
-    """Turn errors of transformers and safetensors into messages for users."""
+def translated_errors(folder: Path, name: str) -> Iterator[None]:
+    """Convert errors of transformers and safetensors to messages for users."""
     try:
         yield
     except (ModelNotSupported, ModelFilesDamaged):
@@ -204,7 +207,9 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
             "them again."
         ) from error
     except KeyError as error:
-        if error.args != (IMPLEMENTATION,):  # else: the family looks up its attention by our name
+        if error.args != (
+            IMPLEMENTATION,
+        ):  # otherwise, the family looked up our name among its attention classes
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."
             ) from error

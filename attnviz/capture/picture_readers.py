@@ -1,4 +1,4 @@
-"""Models with cross-attention from text to the patches of an image: TrOCR, Donut, BLIP captioning."""
+"""Traces of models with cross-attention from text to image patches: TrOCR, Donut, BLIP captioning."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.capture import forward, image_grids
-from attnviz.capture.custom_attention import Arguments, Read, reading
-from attnviz.capture.generation import GenerationDefaults, habits_of
+from attnviz.capture.custom_attention import Arguments, Reader, recording_hook
+from attnviz.capture.generation import GenerationDefaults, generation_defaults
 from attnviz.capture.huggingface import LIKELIEST
-from attnviz.capture.inspection import compare, exactly, refuse_other_modules, run, weights_of
+from attnviz.capture.inspection import compare, refuse_other_modules, run, weights_of, without_autocast
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.network import vocabulary_rows
 from attnviz.capture.pictures import opened, upright
@@ -29,34 +29,34 @@ _SAMPLE = 7  # tokens in the sample input for the inspection
 
 ENCODER_NOT_SHOWN = (
     "The attention of its encoder is not recorded: it is computed in windows of patches, and each stage "
-    "merges the patches of the stage before."
+    "merges patches of the previous stage."
 )
 
 
 class PictureReader(VisionLanguageModel):
     """A loaded model with an encoder of one image and a decoder that describes or transcribes it.
 
-    The text is the decoder's input: a transcript, the prompt of a task, the beginning of a caption. An empty
-    text lets the model generate it. Blocks of the decoder have the kinds "decoder" and "cross", those of the
+    The text is the decoder's input: a transcript, the prompt of a task, or the start of a caption. If it is
+    empty, the model generates it. Blocks of the decoder have the kinds "decoder" and "cross", those of the
     encoder the kind "vision".
     """
 
-    _returning = True  # TrOCR's modules return weights on demand
+    _weights_on_request = True  # TrOCR's modules return weights on demand
 
     def _prepare(self) -> None:
         settings: Any = self.network.config
         if not {type(self.network).__name__, *(settings.architectures or ())} <= _CLASSES:
             raise ModelNotSupported(
-                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz supports "
+                f"{quoted(self.name)} is of the family “{settings.model_type}”, in which attnviz supports "
                 "only BlipForConditionalGeneration, which generates captions."
             )
         self._paired = bool(settings.is_encoder_decoder)
         self._text_input = "decoder_input_ids" if self._paired else "input_ids"
-        self._of_encoder = settings.encoder if self._paired else settings.vision_config
+        self._encoder_config = settings.encoder if self._paired else settings.vision_config
         self._start = self.tokenizer.special(self._start_id(settings))
         for module in self.network.modules():
-            if (read := _READS.get(type(module).__name__)) is not None:
-                module.register_forward_hook(reading(read), with_kwargs=True)
+            if (read := _READERS.get(type(module).__name__)) is not None:
+                module.register_forward_hook(recording_hook(read), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
         """Return the decoder's start token."""
@@ -71,9 +71,9 @@ class PictureReader(VisionLanguageModel):
             "bos_token_id, so its decoder has no start token."
         )
 
-    def _habits(self) -> GenerationDefaults:
+    def _defaults(self) -> GenerationDefaults:
         settings: Any = self.network.config
-        found = habits_of(self.network)
+        found = generation_defaults(self.network)
         return found if self._paired else found._replace(ends=frozenset({settings.text_config.sep_token_id}))
 
     def _given(self, text: str | ModelInput) -> ModelInput:
@@ -87,23 +87,23 @@ class PictureReader(VisionLanguageModel):
         return replace(given, text="", writing=given.writing or LIKELIEST)
 
     def _read(self, given: ModelInput) -> PreparedInput:
-        picture = image_grids.turned(self._processor, upright(opened(given.images[0])))
+        picture = image_grids.rotated(self._processor, upright(opened(given.images[0])))
         pixels: Tensor = self._processor(picture, return_tensors="pt")["pixel_values"]
-        beside, patches = image_grids.of_encoder(
-            self._of_encoder, self._processor, picture, pixels.shape[2:], self.name
+        special, patches = image_grids.encoder_layout(
+            self._encoder_config, self._processor, picture, pixels.shape[2:], self.name
         )
         typed = self.tokenizer.tokens(given.text) if given.text else ()
         words = [token for token in typed if not token.special]
         # As in transformers' `generate`: Donut's prompts begin with their own start token.
-        begun = words and ("donut" in self._of_encoder.model_type or words[0].id == self._start.id)
-        tokens = tuple(words) if begun else (self._start, *words)
+        has_start = words and ("donut" in self._encoder_config.model_type or words[0].id == self._start.id)
+        tokens = tuple(words) if has_start else (self._start, *words)
         if unknown := [token for token in tokens if token.id >= vocabulary_rows(self.network)]:
             raise ModelNotSupported(
                 f"{quoted(self.name)} has no embedding for the token {quoted(unknown[0].text)}: the "
                 "tokenizer does not belong to this model."
             )
         source = (
-            *(Token(name, 0, 0, 0, None, special=True) for name in beside),
+            *(Token(name, 0, 0, 0, None, special=True) for name in special),
             *(patch_token(patch, 0, several=False) for patch in patches),
         )
         inputs = {
@@ -116,7 +116,7 @@ class PictureReader(VisionLanguageModel):
         if not self._paired:
             return super()._written(read, writing)
         network: Any = self.network
-        with torch.inference_mode(), exactly(network.device):  # once for all steps
+        with torch.inference_mode(), without_autocast(network.device):  # once for all steps
             encoded = network.encoder(read.inputs["pixel_values"])
         found = super()._written(replace(read, inputs={**read.inputs, "encoder_outputs": encoded}), writing)
         return replace(found, inputs={**read.inputs, self._text_input: found.inputs[self._text_input]})
@@ -137,11 +137,13 @@ class PictureReader(VisionLanguageModel):
         for kind, of_kind in records.items():
             for number, record in enumerate(of_kind, 1):
                 compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
-            seen = kind == "vision"
-            # transformers returns no weights of BLIP's decoder; those of its modules were recorded.
+            is_vision = kind == "vision"
+            # transformers returns no weights of BLIP's decoder, but its modules do.
             own = [record.weights for record in of_kind]
-            returned = weights_of(expected, "encoder" if seen else kind) if seen or self._paired else own
-            self._compare_with(of_kind, returned, len(returned) if seen else self.entry.decoder_layers)
+            returned = (
+                weights_of(expected, "encoder" if is_vision else kind) if is_vision or self._paired else own
+            )
+            self._compare_with(of_kind, returned, len(returned) if is_vision else self.entry.decoder_layers)
 
     def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         selection.refuse_vectors(self.name)
@@ -149,21 +151,23 @@ class PictureReader(VisionLanguageModel):
         selection.check(
             [(layer.layer, layer.heads, len(read.tokens)) for layer in layers if layer.kind != "vision"]
         )
-        whole = selection.heads is None and selection.queries is None
-        kept = [selection.keeps(layer.layer) and (whole or layer.kind != "vision") for layer in layers]
+        complete = selection.heads is None and selection.queries is None
+        is_selected = [
+            selection.keeps(layer.layer) and (complete or layer.kind != "vision") for layer in layers
+        ]
 
-        def part(number: int, record: Record) -> Record:
-            if number >= len(kept) or not kept[number]:
+        def trim(number: int, record: Record) -> Record:
+            if number >= len(is_selected) or not is_selected[number]:
                 return record.without_tensors()
             return record.of(selection.heads, selection.queries)
 
-        with recording(None, part) as records, torch.inference_mode():
-            run(self.network, self._lean(read.inputs), returning=True)
+        with recording(None, trim) as records, torch.inference_mode():
+            run(self.network, self._without_cache(read.inputs), with_weights=True)
         refuse_other_modules(self.network, [record.module for record in records], layers)
         blocks = forward.recorded_blocks(
             self.network,
-            [layer for layer, keeps in zip(layers, kept, strict=True) if keeps],
-            [record for record, keeps in zip(records, kept, strict=True) if keeps],
+            [layer for layer, keeps in zip(layers, is_selected, strict=True) if keeps],
+            [record for record, keeps in zip(records, is_selected, strict=True) if keeps],
             read.tokens,
             selection,
             source=read.source,
@@ -173,32 +177,32 @@ class PictureReader(VisionLanguageModel):
 
 def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """TrOCR's decoder: scaled dot products with its own tokens, or with patches (Li et al. 2021)."""
-    projections, across = (module.q_proj, module.k_proj, module.v_proj), inputs.get("key_value_states")
+    projections, source = (module.q_proj, module.k_proj, module.v_proj), inputs.get("key_value_states")
     mask = inputs.get("attention_mask")
-    return _across(module, projections, module.num_heads, inputs, across, mask, module.scaling, weights)
+    return _text_record(module, projections, module.num_heads, inputs, source, mask, module.scaling, weights)
 
 
 def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLIP's decoder: as TrOCR's (Li et al. 2022)."""
-    projections, across = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
-    mask = inputs.get("attention_mask" if across is None else "encoder_attention_mask")
+    projections, source = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
+    mask = inputs.get("attention_mask" if source is None else "encoder_attention_mask")
     heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
-    return _across(module, projections, heads, inputs, across, mask, scale, weights)
+    return _text_record(module, projections, heads, inputs, source, mask, scale, weights)
 
 
-def _across(
+def _text_record(
     module: Any,
     projections: tuple[Any, Any, Any],
     heads: int,
     inputs: Arguments,
-    across: Tensor | None,
+    source: Tensor | None,
     mask: Tensor | None,
     scale: float,
     weights: Tensor,
 ) -> Record:
-    """Return the record of a cross-attention to `across`, or of a self-attention if it is None."""
+    """Return the record of a cross-attention to `source`, or of a self-attention if it is None."""
     states = inputs["hidden_states"]
-    sides = states, *(states if across is None else across,) * 2
+    sides = states, *(states if source is None else source,) * 2
     query, key, value = (
         split_heads(projection(side), heads) for projection, side in zip(projections, sides, strict=True)
     )
@@ -208,12 +212,12 @@ def _across(
 def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLIP's encoder: scaled dot products of patches."""
     query, key, value = (
-        split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
+        split_heads(trim, module.num_heads) for trim in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
     )
     return Record(module, query, key, value, None, module.scale, None, weights)
 
 
-_READS: Mapping[str, Read] = {
+_READERS: Mapping[str, Reader] = {
     "TrOCRAttention": _trocr,
     "BlipTextSelfAttention": _blip_text,
     "BlipAttention": _blip_vision,

@@ -1,4 +1,4 @@
-"""Vision models as a source of traces: every patch of an image is a token."""
+"""Traces of vision models: each patch of an image is a token."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ from attnviz.trace import Token, Trace
 
 MAX_BYTES = 20_000_000
 MAX_PIXELS = 12_500_000
-"""The largest number of pixels; it is checked before decompression, since a small file can claim any size.
+"""The largest number of pixels; it is checked before decompression, because a small file can declare any
+size.
 
-A smartphone photo of 12 million pixels takes 37 MB, and several times that while it is decoded.
+A smartphone photo of 12 million pixels takes 37 MB, and several times as much while it is decoded.
 """
 
-_UNPACKING = threading.Lock()  # one at a time, to limit memory
+_decoding_lock = threading.Lock()  # one image at a time, to limit memory
 
 Picture = Image.Image | Path | bytes
 
-# By the prefixes of their class names. They differ in their defaults.
+# Image processors, by the prefixes of their class names; they differ in their defaults.
 _PROCESSORS: Mapping[str, type[Any]] = {
     "Bit": BitImageProcessorPil,
     "Blip": BlipImageProcessorPil,
@@ -55,27 +56,27 @@ _PROCESSORS: Mapping[str, type[Any]] = {
 }
 
 
-class SeenPicture(NamedTuple):
+class PreparedPicture(NamedTuple):
     """The input of a vision model as an image.
 
     Attributes:
         picture: the part that the patches cover, before normalization.
-        brought_to: (width, height) in pixels of the resized image, before cropping.
+        resized_to: (width, height) of the resized image before cropping, in pixels.
     """
 
     picture: Image.Image
-    brought_to: tuple[int, int]
+    resized_to: tuple[int, int]
 
 
-class SeeingModel(Model):
+class VisionModel(Model):
     """A loaded vision model, safe to share among threads.
 
     Args:
         network: as `open_network` returns it; not shared.
-        owned_by: the caller's object of which `network` is a second module tree; it is inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
 
     Raises:
-        ModelNotSupported: its attention cannot be recorded exactly, or the processor makes other sizes.
+        ModelNotSupported: its attention cannot be recorded exactly, or the processor returns another size.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class SeeingModel(Model):
         entry: Entry,
         network: PreTrainedModel,
         processor: BaseImageProcessor,
-        owned_by: PreTrainedModel | None = None,
+        original: PreTrainedModel | None = None,
     ) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
         self.entry = entry
@@ -91,9 +92,9 @@ class SeeingModel(Model):
         self._processor: Any = processor
         self._size = config.picture_size(network.config, processor.to_dict(), entry.name)
         self._patch = config.pair(network.config, "patch_size", entry.name)
-        assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
-        self._tokens = patch_tokens(entry.grid, entry.beside)
-        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, owned_by)
+        assert entry.grid is not None  # noqa: S101 - a vision model; for the type checker
+        self._tokens = patch_tokens(entry.grid, entry.special)
+        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Return the special tokens and the patches, which are the same for every image."""
@@ -113,7 +114,7 @@ class SeeingModel(Model):
             ModelNotSupported: always.
         """
         self.supported(text)
-        raise ModelNotSupported(f"{quoted(self.name)} reads images and no text. Give it an image.")
+        raise ModelNotSupported(f"{quoted(self.name)} reads images, not text. Give it an image.")
 
     def outcomes(
         self,
@@ -144,26 +145,26 @@ class SeeingModel(Model):
             blocks=blocks(self.network, self._layers, inputs, self._tokens),
         )
 
-    def seen(self, picture: Picture) -> SeenPicture:
+    def prepared(self, picture: Picture) -> PreparedPicture:
         """Return the image after resizing and cropping, as the model receives it.
 
         Raises:
             UnreadablePicture: as for `look`.
         """
         upright_picture = upright(opened(picture))
-        whole = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
+        resized = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
         pixels = self._prepared(upright_picture, do_rescale=False, do_normalize=False)
         height, width = (side - side % patch for side, patch in zip(self._size, self._patch, strict=True))
         shown = pixels[0, :, :height, :width].permute(1, 2, 0).numpy()
-        return SeenPicture(Image.fromarray(shown), (whole.shape[3], whole.shape[2]))
+        return PreparedPicture(Image.fromarray(shown), (resized.shape[3], resized.shape[2]))
 
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:
         pixels = self._prepared(upright(picture))
         if tuple(pixels.shape[2:]) != self._size:
-            made, taken = (f"{height} × {width}" for height, width in (pixels.shape[2:], self._size))
+            actual, expected = (f"{height} × {width}" for height, width in (pixels.shape[2:], self._size))
             raise ModelNotSupported(
-                f"The image processor of {quoted(self.name)} makes images {made} pixels high and wide, but "
-                f"the model takes {taken}. Give it the processor with which it was saved."
+                f"The image processor of {quoted(self.name)} returns images of {actual} pixels, but "
+                f"the model takes {expected}. Use the processor that was saved with the model."
             )
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
@@ -174,7 +175,7 @@ class SeeingModel(Model):
 
 
 def opened(picture: Picture) -> Image.Image:
-    """Return the decoded image; arguments and errors as for `SeeingModel.look`."""
+    """Return the decoded image; arguments and errors as for `VisionModel.look`."""
     if isinstance(picture, Image.Image):
         return _check_image_size(picture)
     try:
@@ -194,7 +195,7 @@ def opened(picture: Picture) -> Image.Image:
                 "ignore", Image.DecompressionBombWarning
             )  # our limit is lower than Pillow's
             found = _check_image_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
-            with _UNPACKING:
+            with _decoding_lock:
                 found.load()
     except UnreadablePicture:
         raise
@@ -206,13 +207,13 @@ def opened(picture: Picture) -> Image.Image:
 
 
 def upright(picture: Image.Image) -> Image.Image:
-    """Return an upright RGB image: rotated by its EXIF orientation, on a white background."""
-    turned = ImageOps.exif_transpose(picture)
-    if turned.has_transparency_data:
-        turned = turned.convert("RGBA")
-        white = Image.new("RGBA", turned.size, "white")
-        turned = Image.alpha_composite(white, turned)
-    return turned.convert("RGB")
+    """Return an RGB image, rotated according to its EXIF orientation, on a white background."""
+    rotated = ImageOps.exif_transpose(picture)
+    if rotated.has_transparency_data:
+        rotated = rotated.convert("RGBA")
+        white = Image.new("RGBA", rotated.size, "white")
+        rotated = Image.alpha_composite(white, rotated)
+    return rotated.convert("RGB")
 
 
 def _check_image_size(picture: Image.Image) -> Image.Image:
@@ -233,12 +234,13 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
         ModelNotSupported: attnviz does not support it.
     """
     settings = config.image_processor(folder, name)
-    own = settings.get("image_processor_type") or settings.get("feature_extractor_type")
-    called = str(own or "no name")
-    kind = re.sub(r"(ImageProcessor(Fast|Pil)?|FeatureExtractor)$", "", called)
+    class_name = str(
+        settings.get("image_processor_type") or settings.get("feature_extractor_type") or "no name"
+    )
+    kind = re.sub(r"(ImageProcessor(Fast|Pil)?|FeatureExtractor)$", "", class_name)
     if kind not in _PROCESSORS:
         raise ModelNotSupported(
-            f"The image processor of {quoted(name)} is not supported: {quoted(called)}. "
+            f"The image processor of {quoted(name)} is not supported: {quoted(class_name)}. "
             f"Supported: {', '.join(f'{each}ImageProcessor' for each in _PROCESSORS)}."
         )
     try:

@@ -1,4 +1,4 @@
-"""Records the attention of a transformers model while it runs."""
+"""Record the attention of a transformers model while it runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
 IMPLEMENTATION = "attnviz"
-"""The `attn_implementation` with which a model must be loaded to be recorded."""
+"""The `attn_implementation` of a model that is recorded."""
 
-# Arguments that `eager` ignores too: already contained in the mask, or meant for other kernels.
-_HARMLESS = {
+# Arguments that `eager` also ignores: the mask contains them, or they are for other kernels.
+_IGNORED_ARGUMENTS = {
     *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
     *("output_attentions", "output_hidden_states", "output_router_logits", "logits_to_keep"),
 }
 
 
-_SHOWN = {torch.float32, torch.bfloat16, torch.float16}
+_SUPPORTED_DTYPES = {torch.float32, torch.bfloat16, torch.float16}
 
 
 class Record(NamedTuple):
@@ -73,9 +73,9 @@ class Record(NamedTuple):
         return self._replace(**{name: each.clone() for name, each in views.items()})
 
     def without_tensors(self) -> Record:
-        """Return a record of the module alone."""
-        nothing = self.query.new_empty(0)
-        return Record(self.module, nothing, nothing, nothing, None, self.scale, None, nothing)
+        """Return a record of only the module."""
+        empty = self.query.new_empty(0)
+        return Record(self.module, empty, empty, empty, None, self.scale, None, empty)
 
     def of(self, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Record:
         """Return a copy for some heads and queries; None selects all of them."""
@@ -103,7 +103,7 @@ class Record(NamedTuple):
             mask=mask,
         )
 
-    def on_processor(self) -> Record:
+    def on_cpu(self) -> Record:
         """Return the record with its queries, keys, values and bias in CPU memory."""
         bias = None if self.bias is None else self.bias.cpu()
         return self._replace(query=self.query.cpu(), key=self.key.cpu(), value=self.value.cpu(), bias=bias)
@@ -132,13 +132,13 @@ class Recording:
     Attributes:
         records: one per module that has run.
         end: the number of modules after which the forward pass is stopped; None: never.
-        part: trims a record, given the module's number in the pass.
-        vectors: record queries and keys, and do not compute weights.
+        trim: trims a record, given the module's number in the pass.
+        vectors: record queries and keys without computing weights.
     """
 
     records: list[Record]
     end: int | None
-    part: Callable[[int, Record], Record]
+    trim: Callable[[int, Record], Record]
     vectors: bool
 
 
@@ -152,18 +152,18 @@ def _all(_: int, record: Record) -> Record:
 
 @contextmanager
 def recording(
-    end: int | None = None, part: Callable[[int, Record], Record] = _all, *, vectors: bool = False
+    end: int | None = None, trim: Callable[[int, Record], Record] = _all, *, vectors: bool = False
 ) -> Iterator[list[Record]]:
     """Collect one record per attention module that runs inside, in order, in this thread only.
 
     Args:
-        end: stop the forward pass after this many modules: later computations (the probabilities of the whole
-            vocabulary, for instance) do not change the weights. None: do not stop it.
-        part: trims a record before it is stored, given the module's number in the pass.
-        vectors: let the model run PyTorch's fast attention, and record rules in place of masks and biases.
+        end: stop the forward pass after this many modules: later computations (for instance, the
+        probabilities of all tokens) do not change the weights. None: do not stop it.
+        trim: trims a record before it is stored, given the module's number in the pass.
+        vectors: let the model use PyTorch's fast attention, and record rules in place of masks and biases.
     """
     records: list[Record] = []
-    before = _recording.set(Recording(records, end, part, vectors))
+    before = _recording.set(Recording(records, end, trim, vectors))
     try:
         yield records
     except StopForward:
@@ -172,14 +172,14 @@ def recording(
         _recording.reset(before)
 
 
-def listening() -> bool:
+def is_recording() -> bool:
     """Return whether this thread is recording."""
     return _recording.get() is not None
 
 
-def takes_rules() -> bool:
+def records_vectors() -> bool:
     """Return whether this thread is recording vectors, with rules in place of masks and biases."""
-    return (now := _recording.get()) is not None and now.vectors
+    return (current := _recording.get()) is not None and current.vectors
 
 
 def attend_fast(
@@ -204,19 +204,19 @@ def attend_fast(
         raise ModelNotSupported(f"{type(module).__name__} runs in automatic mixed precision.")
     mask = None if mask is None or mask.allows_all else mask
     output = fast_attention(query, key, value, mask, scale, bias, cap, sinks, attend)
-    keep(Record(module, query, key, value, mask, scale, bias, query.new_empty(0), cap, sinks))
+    add_record(Record(module, query, key, value, mask, scale, bias, query.new_empty(0), cap, sinks))
     return output
 
 
-def keep(record: Record) -> None:
+def add_record(record: Record) -> None:
     """Add a record, if this thread is recording."""
-    if (now := _recording.get()) is None:
+    if (current := _recording.get()) is None:
         return
     device = record.query.device.type
-    if torch.is_autocast_enabled(device):  # turned on by the model itself, as Accelerate wraps it
+    if torch.is_autocast_enabled(device):  # enabled by the model itself, for instance by Accelerate
         record = record._replace(autocast=torch.get_autocast_dtype(device))
-    now.records.append(now.part(len(now.records), record))
-    if len(now.records) == now.end:
+    current.records.append(current.trim(len(current.records), record))
+    if len(current.records) == current.end:
         raise StopForward
 
 
@@ -241,19 +241,19 @@ def attend(
         scale: the factor applied to q·k.
         bias: [batch, head, query, key] or None.
         cap: the scores become cap · tanh(score / cap); None: no cap.
-        sinks: [head], an additional score in each row, the weight of which is not returned; or None.
+        sinks: [head], an additional score in each row, whose weight is not returned; or None.
 
     Returns:
         The weights, [batch, head, query, key].
     """
-    # In place, since allocating scores of long texts takes as long as computing them.
+    # In place, because allocating the scores of long texts takes as long as computing them.
     scores = torch.matmul(query, per_head(key, query.shape[1]).transpose(2, 3)).mul_(scale)
     if bias is not None:
         scores = scores + bias
     if cap is not None:
         scores = torch.tanh(scores / cap) * cap
     if mask is not None:
-        # The sum takes the dtype of a mask that has another one, as under autocast.
+        # A mask with another dtype, as under autocast, determines the dtype of the sum.
         scores = scores.add_(mask) if mask.dtype == scores.dtype else scores + mask
     if sinks is None:
         return nn.functional.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
@@ -273,46 +273,50 @@ def _recorded_attention(
     position_bias: Any = None,
     softcap: float | None = None,
     s_aux: Tensor | None = None,
-    **more: Any,
+    **others: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """Compute attention for transformers, with the signature of its attention functions.
 
     Masks and biases are tensors, or rules in a recording of vectors.
     """
-    _check_unknown_arguments(module, query, dropout, more)
+    _check_unknown_arguments(module, query, dropout, others)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
-    if takes_rules():
+    if records_vectors():
         output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
         return output.transpose(1, 2).contiguous(), None
     weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
     weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
-    keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
+    add_record(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 
 
-def _check_unknown_arguments(module: nn.Module, query: Tensor, dropout: float, more: dict[str, Any]) -> None:
+def _check_unknown_arguments(
+    module: nn.Module, query: Tensor, dropout: float, others: dict[str, Any]
+) -> None:
     name = type(module).__name__
-    unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
+    unknown = sorted(
+        key for key, given in others.items() if given is not None and key not in _IGNORED_ARGUMENTS
+    )
     if unknown:
         raise AttentionNotRead(
-            f"{name} changes its scores by {', '.join(unknown)}, which attnviz does not compute."
+            f"{name} changes its scores with {', '.join(unknown)}, which attnviz does not compute."
         )
     if dropout:
         raise ModelNotSupported(
             f"{name} is in training mode, with dropout of attention weights. Call eval() first."
         )
-    if query.dtype not in _SHOWN:
+    if query.dtype not in _SUPPORTED_DTYPES:
         raise ModelNotSupported(
-            f"{name} computes in {query.dtype}; attnviz keeps float32. Load it with that dtype."
+            f"{name} computes in {query.dtype}; attnviz does not support it. Load the model in float32."
         )
 
 
 def _mask(**given: Any) -> Tensor | MaskRule | None:
-    """Make each mask of a forward pass, with the signature of transformers' mask functions."""
-    return MaskRule(given) if takes_rules() else eager_mask(**given)
+    """Return a mask for a forward pass, with the signature of transformers' mask functions."""
+    return MaskRule(given) if records_vectors() else eager_mask(**given)
 
 
 AttentionInterface.register(IMPLEMENTATION, _recorded_attention)
-# Without this line nothing fails, but no mask is applied.
+# Without this line, nothing fails, but no mask is applied.
 AttentionMaskInterface.register(IMPLEMENTATION, _mask)

@@ -17,12 +17,12 @@ from attnviz.analysis.norms import FrozenNorm
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import run
-from attnviz.capture.model import MAX_NUMBERS, Model, ModelInput
+from attnviz.capture.model import MAX_ELEMENTS, Model, ModelInput
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
-from attnviz.interventions.editing import twin
+from attnviz.interventions.editing import copy_with_shared_tensors
 from attnviz.trace import Block, Floats, Kind, Token, Trace, checked_place
 from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
@@ -30,9 +30,9 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 TOLERANCE = 1e-5
 """The largest reconstruction error, relative to the largest absolute value of the original (at least 1)."""
 
-_MAX_RESIDUAL = 1e-4  # the same for a whole output, which is a sum of many contributions
+_MAX_RESIDUAL = 1e-4  # the same for an output, which is a sum of many contributions
 _NO_LOGITS = (
-    "There are no logits to decompose: the model has none here, or computes them by more than one matrix. "
+    "There are no logits to decompose: the model has none here, or computes them with several matrices. "
     "Its output can be decomposed."
 )
 _NOT_EXACT = "An exact decomposition is not possible."
@@ -49,7 +49,7 @@ class Decomposition:
     Attributes:
         tokens: the tokens of the stack's input.
         place: the token, from 0.
-        output: [d_model], the model's own, after the last layer and its norm.
+        output: [d_model], the model's own output, after the last layer and its norm.
         parts: see `analysis.decomposition.Part`.
         residual: the largest absolute difference between the sum of all parts and the output.
     """
@@ -92,12 +92,12 @@ class LogitLens:
 
 
 def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None) -> LogitLens:
-    """Unembed a token's vector after each layer by the model's last norm and matrix (Nostalgebraist 2020).
+    """Unembed a token's vector after each layer with the model's last norm and matrix (Nostalgebraist 2020).
 
     Arguments and errors as for `decomposition`.
 
     Raises:
-        ModelNotSupported: also if the model has no logits here, or computes them by more than one matrix.
+        ModelNotSupported: also if the model has no logits here, or computes them with several matrices.
     """
     recorded = _recorded(model, text, kind)
     tokens = recorded.blocks[0].query_tokens
@@ -130,16 +130,16 @@ def decomposition(
     tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
     place = checked_place(place, tokens)
     numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
-    if numbers > MAX_NUMBERS:
+    if numbers > MAX_ELEMENTS:
         raise AttnvizError(
-            f"This output has parts with {numbers:,} numbers; the limit is {MAX_NUMBERS:,}. Shorten the text."
+            f"The parts have {numbers:,} numbers; the limit is {MAX_ELEMENTS:,}. Shorten the text."
         )
     parts, output = decompose(recorded.stream(place), place), owned(recorded.output[place])
-    whole = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
-    residual = float(np.abs(whole - output).max())
+    total = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
+    residual = float(np.abs(total - output).max())
     if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
-            f"The parts of an output of {quoted(model.name)} differ in sum by {residual:.1g}. {_NOT_EXACT}"
+            f"The sum of the parts in {quoted(model.name)} is off by {residual:.1g}. {_NOT_EXACT}"
         )
     return Decomposition(tokens, place, output, parts, residual, _unembedding(recorded))
 
@@ -150,7 +150,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm, with its input and output [token, width]; module None: the output."""
+    """A call of a linear layer or norm, with input and output [token, width]; no module: the final output."""
 
     module: Any
     given: Tensor
@@ -183,7 +183,7 @@ class _Recorded(NamedTuple):
         name: the model's name.
         blocks: the stack's attentions, in execution order.
         calls: its linear layers and norms, in execution order.
-        output: [token, d_model], the model's own.
+        output: [token, d_model], the stack's output.
         network: the network that ran.
         logits: the model's logits, if it has a language-model head.
     """
@@ -196,10 +196,10 @@ class _Recorded(NamedTuple):
     logits: Tensor | None
 
     def stream(self, place: int) -> ResidualStream:
-        """Return the history of one token's vector, by comparing inputs and outputs of the calls.
+        """Reconstruct the history of one token's vector from the inputs and outputs of the calls.
 
-        The input of a norm is the output of the norm before it, or the input of that norm (for pre-norm
-        models), plus the outputs of linear layers in between.
+        The input of a norm is the output of the previous norm, or its input (in pre-norm models),
+        plus the outputs of linear layers in between.
         """
         shape = self.output.shape
         calls = [call for call in self.calls if shape in (call.given.shape, call.returned.shape)]
@@ -207,27 +207,27 @@ class _Recorded(NamedTuple):
         values: list[tuple[Tensor, _Call | None]] = [(start, None)]
         steps: list[Addition | FrozenNorm] = []
         linears: list[_Call] = []
-        waiting = list(self.blocks)
+        remaining = list(self.blocks)
         for call in (*calls, _Call(None, self.output, self.output)):
             if isinstance(call.module, nn.Linear | Conv1D):
                 linears += [call] if call.returned.shape == shape else []
                 continue
-            norm, added = self._explained(call.given, values, linears)
+            norm, added = self._explain(call.given, values, linears)
             steps += [] if norm is None else [self._frozen(norm, place)]
             for linear in added:
-                ours = waiting and _close(linear.given, _side_by_side(waiting[0]))
-                block = waiting.pop(0) if ours else None
-                bias = getattr(linear.module, "bias", None) if ours else None
+                is_w_o = remaining and _close(linear.given, _concatenated_outputs(remaining[0]))
+                block = remaining.pop(0) if is_w_o else None
+                bias = getattr(linear.module, "bias", None) if is_w_o else None
                 bias = torch.zeros(shape[-1]) if bias is None else bias.detach()
                 steps.append(Addition(block, owned(linear.returned[place]), owned(bias)))
             linears = [] if added else linears
             values = [(call.given, None), (call.returned, call)]
-        if waiting:
+        if remaining:
             raise self._refusal()
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vector before each layer, ready for unembedding; the last one is the output."""
+        """Return a token's vector before each layer, ready for unembedding, without the final output."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -243,12 +243,12 @@ class _Recorded(NamedTuple):
         last = next(call for call in reversed(self.calls) if _is_norm(call.module))
         return [last.module(each) for each in found]
 
-    def _explained(
+    def _explain(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """Return the norm that was applied to the vector, and the linear layers that added to it.
+        """Return the norm and the linear layers that explain a vector: their outputs add up to it.
 
-        Two layers add to it at once if attention and feed-forward network are parallel (GPT-J).
+        There are two linear layers if attention and feed-forward network are parallel (GPT-J).
         """
         options = [
             (float((given - sum((one.returned for one in added), value)).abs().max()), norm, added)
@@ -256,8 +256,8 @@ class _Recorded(NamedTuple):
             for count in range(3)
             for added in combinations(linears, count)
         ]
-        off, norm, added = min(options, key=lambda option: option[0])
-        if not off <= TOLERANCE * max(1.0, float(given.abs().max())):
+        difference, norm, added = min(options, key=lambda option: option[0])
+        if not difference <= TOLERANCE * max(1.0, float(given.abs().max())):
             raise self._refusal()
         return norm, added
 
@@ -275,92 +275,103 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} applies other operations to a token’s vector than adding the outputs of "
-            f"attention and feed-forward networks, and norms. {_NOT_EXACT}"
+            f"{quoted(self.name)} applies other operations to a token’s vector than norms and additions of "
+            f"outputs of attention and feed-forward networks. {_NOT_EXACT}"
         )
 
 
 def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recorded:
     if model.dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
-            f"its parts. Omit {model.dtype}, or call model.float()."
+            f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact "
+            f"decomposition. Omit {model.dtype}, or call model.float()."
         )
     model.need_processor()
     model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":
-        raise AttnvizError("Cross-attention contributes to the decoder’s output. Request that output.")
+        raise AttnvizError("Cross-attention contributes to the decoder’s output. Decompose that one.")
     blocks = trace.of_kind(kind)
     if kind == "decoder":
         blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # in execution order
     source = outcomes.source if kind == "encoder" else None
     output = torch.tensor(outcomes.states[0] if source is None else source[0])
-    own, stack, go = _opened(model, trace, kind)
+    network, stack, run_stack = _stack_copy(model, trace, kind)
     calls: list[_Call] = []
 
-    def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
+    def record(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
         if given[0].shape[:-1].numel() == len(output):
             # A copy: Falcon adds in place to the output of its feed-forward network.
             calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2).clone()))
 
     for module in stack.modules():
         if isinstance(module, nn.Linear | Conv1D) or _is_norm(module):
-            module.register_forward_hook(hear)
+            module.register_forward_hook(record)
     with torch.inference_mode():
-        logits = getattr(go(), "logits", None)
-    return _Recorded(model.name, blocks, calls, output, own, logits if source is None else None)
+        logits = getattr(run_stack(), "logits", None)
+    return _Recorded(model.name, blocks, calls, output, network, logits if source is None else None)
 
 
-def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[[], object]]:
+def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[[], object]]:
     """Return a copy of the network for hooks, its stack, and a function that runs it on the trace's input."""
     ids = {block.kind: torch.tensor([token.id for token in block.query_tokens]) for block in trace.blocks}
-    own: Any
+    network: Any
     if isinstance(model, HuggingFaceModel):
-        own = twin(model.network)
-        if not own.config.is_encoder_decoder:
-            return own, own.base_model, lambda: run(own, {"input_ids": ids[kind][None]})
+        network = copy_with_shared_tensors(model.network)
+        if not network.config.is_encoder_decoder:
+            return network, network.base_model, lambda: run(network, {"input_ids": ids[kind][None]})
         both = {"input_ids": ids["encoder"][None], "decoder_input_ids": ids["decoder"][None]}
-        base = own.base_model
-        return own, base.get_encoder() if kind == "encoder" else base.get_decoder(), lambda: run(own, both)
+        base = network.base_model
+        return (
+            network,
+            base.get_encoder() if kind == "encoder" else base.get_decoder(),
+            lambda: run(network, both),
+        )
     if isinstance(model, ScratchModel):
-        own = twin(model.bert)
-        return own, own, lambda: own(ids["encoder"])
+        network = copy_with_shared_tensors(model.bert)
+        return network, network, lambda: network(ids["encoder"])
     if isinstance(model, TranslatorModel):
-        own = twin(model.translator.model)
-        return own, getattr(own, kind), lambda: own(ids["encoder"], ids["decoder"])
+        network = copy_with_shared_tensors(model.translator.model)
+        return network, getattr(network, kind), lambda: network(ids["encoder"], ids["decoder"])
     if isinstance(model, StorytellerModel):
-        own = twin(model.storyteller.model)
-        return own, own, lambda: own(ids["decoder"])
+        network = copy_with_shared_tensors(model.storyteller.model)
+        return network, network, lambda: network(ids["decoder"])
     raise ModelNotSupported("This model reads no text.")
 
 
 def _unembedding(recorded: _Recorded) -> _Unembedding | None:
     """Return the unembedding; None if the logits are not linear in the output."""
-    own, output = recorded.network, recorded.output
+    network, output = recorded.network, recorded.output
     if recorded.logits is None:
         return None
     last: Any
-    if isinstance(own, DecoderOnly):
-        last = own.table
+    if isinstance(network, DecoderOnly):
+        last = network.table
     else:
-        last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
+        last = (
+            network.target_embedding.table
+            if isinstance(network, EncoderDecoder)
+            else network.get_output_embeddings()
+        )
     if last is None:  # the logits of a classifier
         return None
     logits, weight = recorded.logits.flatten(0, -2), last.weight.detach()
     if weight.shape != (logits.shape[-1], output.shape[-1]):
         return None
     bias = torch.zeros(len(weight))
-    for its in (getattr(last, "bias", None), getattr(own, "final_logits_bias", None)):  # the second: BART's
-        bias = bias if its is None else bias + its.detach().flatten()
+    for added in (
+        getattr(last, "bias", None),
+        getattr(network, "final_logits_bias", None),
+    ):  # the second: BART's
+        bias = bias if added is None else bias + added.detach().flatten()
     plain = output @ weight.T
     scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model
     found = _Unembedding(weight, scale, bias)
     return found if _close(found.logits(output), logits) else None
 
 
-def _side_by_side(block: Block) -> Tensor:
+def _concatenated_outputs(block: Block) -> Tensor:
     """Return [token, head · d_head], the input of an attention's W_O."""
     return torch.tensor(block.output).transpose(0, 1).flatten(1)
 

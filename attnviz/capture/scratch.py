@@ -1,4 +1,4 @@
-"""Traces of attnviz's own transformer, from the steps that it returns."""
+"""Traces of attnviz's own transformer, from the intermediate steps that it returns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
+from attnviz.capture.model import Model, ModelInput, Outcomes, variant_elements
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits, validate_edits
 from attnviz.interventions.editing import OurModel, attention_at, edited, places
@@ -61,14 +61,14 @@ class ScratchModel(Model):
             validate_edits(edits, len(tokens), len(tokens))
         ids = torch.tensor([token.id for token in tokens])
 
-        def run(some: Sequence[Edits]) -> Outcomes:
+        def run(batch: Sequence[Edits]) -> Outcomes:
             with torch.inference_mode():
-                read = self.bert.embeddings(ids, torch.zeros_like(ids)).output
-                states = edited(self.bert, some).encoder(read.expand(len(some), -1, -1)).output
+                embedded = self.bert.embeddings(ids, torch.zeros_like(ids)).output
+                states = edited(self.bert, batch).encoder(embedded.expand(len(batch), -1, -1)).output
             return Outcomes(owned(states))
 
         heads, _, d_model = self._projections[0].shape
-        return Outcomes.of_batches(variants, numbers_of_variant(len(tokens), heads, d_model), run)
+        return Outcomes.of_batches(variants, variant_elements(len(tokens), heads, d_model), run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Return the readable tokens with these ids."""
@@ -76,7 +76,7 @@ class ScratchModel(Model):
 
 
 def output_projections(network: OurModel) -> dict[tuple[Kind, int], Floats]:
-    """Return each layer's W_O, by kind and layer, as slices of its heads; shared by all traces of a model."""
+    """Return each layer's W_O by kind and layer, one slice per head; all traces of a model share them."""
     return {
         place: owned(attention_at(network, path).output_projections().detach())
         for place, path in places(network).items()
@@ -107,7 +107,7 @@ def block_of_steps(
     """Return the block of one attention.
 
     Args:
-        projection: W_O, as its heads' slices [head, d_head, d_model].
+        projection: W_O, one slice per head, [head, d_head, d_model].
     """
     mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))
     return Block(

@@ -1,4 +1,4 @@
-"""The selection of layers, heads and queries that a trace keeps, and in which form."""
+"""The layers, heads and queries that a trace keeps, and the form in which they are stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, SupportsIndex, get_args
 
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported, quoted
 from attnviz.text import joined
-from attnviz.trace import Block, Token, selected, whole
+from attnviz.trace import Block, Token, as_int, selected
 
 Store = Literal["auto", "weights", "vectors"]
 """What is stored for a layer: its weights, its queries and keys, or whichever fits into memory."""
@@ -25,8 +25,8 @@ class Selection:
     """The parts of a forward pass that a trace keeps.
 
     Attributes:
-        layers: the layers of each kind of attention, by index; None: all.
-        heads: the heads of each of these layers; None: all.
+        layers: the indices of the layers, for each kind of attention; None: all.
+        heads: the indices of the heads in each of these layers; None: all.
         queries: the positions of the query tokens, in each kind of attention; None: all.
         store: "weights", "vectors", or "auto".
         max_weight_bytes: the limit for weights, in bytes.
@@ -67,14 +67,14 @@ class Selection:
             InvalidTrace: there is no such layer, head or query.
         """
         numbers, heads, queries = zip(*layers, strict=True)
-        there = {"layers": sorted({*numbers}), "heads": range(min(heads)), "queries": range(min(queries))}
-        for name, known in there.items():
-            missing = [number for number in getattr(self, name) or () if number not in known]
+        available = {"layers": sorted({*numbers}), "heads": range(min(heads)), "queries": range(min(queries))}
+        for name, indices in available.items():
+            missing = [number for number in getattr(self, name) or () if number not in indices]
             if missing:
-                every = [*known] == [*range(len(known))]
-                which = f"0 to {len(known) - 1}" if every else joined([*map(str, known)])
+                is_range = [*indices] == [*range(len(indices))]
+                listed = f"0 to {len(indices) - 1}" if is_range else joined([*map(str, indices)])
                 raise InvalidTrace(
-                    f"{name} has {missing[0]}; counted from 0, as in Python, there are {which}."
+                    f"{name} has {missing[0]}; counted from 0, as in Python, there are {listed}."
                 )
 
     def tokens(self, queries: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -108,7 +108,7 @@ def selection(
     """
     if store not in get_args(Store):
         raise AttnvizError(f"Unknown store {store!r:.30}; use one of {joined([*get_args(Store)])}.")
-    if (limit := whole(max_weight_bytes, "max_weight_bytes")) < 0:
+    if (limit := as_int(max_weight_bytes, "max_weight_bytes")) < 0:
         raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
     chosen = {"layers": layers, "heads": heads, "queries": queries}
     return Selection(
@@ -121,8 +121,8 @@ def selection(
 def _numbers(given: Numbers, name: str) -> tuple[int, ...] | None:
     if given is None:
         return None
-    several = given if isinstance(given, Iterable) else [given]
-    found = tuple(whole(number, name) for number in several)
+    listed = given if isinstance(given, Iterable) else [given]
+    found = tuple(as_int(number, name) for number in listed)
     if not found or min(found) < 0 or len({*found}) < len(found):
         raise AttnvizError(f"{name} must be one or more different indices from 0, not {found}.")
     return found

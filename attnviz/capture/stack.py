@@ -1,4 +1,4 @@
-"""A model's layers as a function of its word embeddings, so that the embeddings can be changed."""
+"""The layers of a model as a function of its word embeddings, which can then be changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from attnviz.transformer.layers import Encoder
 from attnviz.transformer.masks import causal_mask
 
 TOLERANCE = 1e-5
-"""The largest difference from the outputs of the model when it reads token ids."""
+"""The largest difference from the model's outputs for token ids."""
 
 
 class StackForward(NamedTuple):
@@ -55,17 +55,17 @@ class Stack:
     Attributes:
         tokens: the input tokens.
         words: [token, d_word], their word embeddings, before positions are added.
-        stand_ins: a replacement embedding, [d_word], for each occlusion method that uses one.
+        replacements: a replacement embedding, [d_word], for each occlusion method that uses one.
         run: computes the layers for word embeddings of several sentences, [sentence, token, d_word].
         expects: the kind of prediction of the model's head, if any.
         mask_token: the text of the mask token, if there is one.
-        mask_id: its row in the vocabulary.
+        mask_id: the id of the mask token.
         spell: returns the readable text of a token id.
     """
 
     tokens: tuple[Token, ...]
     words: Tensor
-    stand_ins: Mapping[OcclusionMethod, Tensor]
+    replacements: Mapping[OcclusionMethod, Tensor]
     run: Callable[[Tensor], StackForward]
     expects: Expects | None = None
     mask_token: str | None = None
@@ -73,34 +73,34 @@ class Stack:
     spell: Callable[[int], str] = str
 
     @property
-    def ways(self) -> tuple[OcclusionMethod, ...]:
-        """The supported ways to remove a token."""
-        return tuple(way for way in OCCLUSION_METHODS if way in (*self.stand_ins, "deleted"))
+    def occlusion_methods(self) -> tuple[OcclusionMethod, ...]:
+        """The supported methods of removing a token."""
+        return tuple(method for method in OCCLUSION_METHODS if method in (*self.replacements, "deleted"))
 
 
 def stack_of(model: Model, text: str | ModelInput) -> Stack:
-    """Return the layers of a loaded model for a text or its tokens; safe while other threads use the model.
+    """Return the layers of a loaded model for a text or its tokens; thread-safe.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the text is invalid for this model.
-        ModelNotSupported: the model does not take word embeddings as input, or their output differs from
-            that of the tokens.
+        ModelNotSupported: the model does not take word embeddings as input, or its output for them differs
+            from that for the tokens.
     """
     model.need_processor()
     if as_model_input(text).second is not None:
         raise ModelNotSupported("One text is needed here, not two sentences together. Omit the second one.")
     if isinstance(model, HuggingFaceModel):
-        return _published(model, text)
+        return _from_transformers(model, text)
     if isinstance(model, ScratchModel):
         return _from_scratch(model, text)
     if isinstance(model, TranslatorModel):
-        return _of_translator(model, text)
+        return _from_translator(model, text)
     if isinstance(model, StorytellerModel):
-        return _of_storyteller(model, text)
+        return _from_storyteller(model, text)
     raise ModelNotSupported("This model reads no text, so no word can be removed.")
 
 
-def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
+def _from_transformers(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
     tokens, network, tokenizer = model.tokens(text), model.network, model.tokenizer
     paired = bool(network.config.is_encoder_decoder)
     layers: Any = network.get_encoder() if paired else network
@@ -114,22 +114,22 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
     with torch.no_grad():
         words = table(ids)
         try:
-            off = (run(inputs_embeds=words).output - run(input_ids=ids).output).abs().max()
-        # Each family refuses word embeddings with a different error; they have no base class in common.
+            difference = (run(inputs_embeds=words).output - run(input_ids=ids).output).abs().max()
+        # Families refuse word embeddings with different errors, which have no common base class.
         except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
             raise ModelNotSupported(
                 f"{type(network).__name__} does not accept word embeddings as input, so words cannot be "
                 "changed or removed."
             ) from error
-        if not off <= TOLERANCE:
+        if not difference <= TOLERANCE:
             raise ModelNotSupported(
                 f"{type(network).__name__} computes different outputs from word embeddings than from token "
-                f"ids: they differ by {off:.1g}."
+                f"ids: they differ by {difference:.1g}."
             )
     return Stack(
         tokens,
         words[0],
-        _stand_ins(tokenizer, table),
+        _replacements(tokenizer, table),
         lambda words: run(inputs_embeds=words),
         None if paired else expects(network),
         tokenizer.mask,
@@ -146,25 +146,25 @@ def _from_scratch(model: ScratchModel, text: str | ModelInput) -> Stack:
     added = (steps.positions + steps.segments).detach()
 
     def run(words: Tensor) -> StackForward:
-        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]))
+        return _run_encoder(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]))
 
-    stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
-    return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
+    replacements = _replacements(model.tokenizer, bert.embeddings.words)
+    return Stack(tokens, steps.words.detach(), replacements, run, mask_token=model.tokenizer.mask)
 
 
-def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
+def _from_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
     tokens, network = model.tokens(text), model.translator.model
     steps = network.source_embedding(torch.tensor([token.id for token in tokens]))
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
 
     def run(words: Tensor) -> StackForward:
-        return _ran(network.encoder, words + steps.positions[: words.shape[1]])
+        return _run_encoder(network.encoder, words + steps.positions[: words.shape[1]])
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)
 
 
-def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
+def _from_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
     tokens, network = model.tokens(text), model.storyteller.model
     table = network.table.weight
 
@@ -184,37 +184,37 @@ def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
     )
 
 
-def _ran(encoder: Encoder, embedded: Tensor) -> StackForward:
+def _run_encoder(encoder: Encoder, embedded: Tensor) -> StackForward:
     found = encoder(embedded)
     return StackForward(found.output, tuple(layer.attention.attention.weights for layer in found.layers))
 
 
-def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
+def _replacements(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
     """Return the mask token's embedding, if the model has one, and the mean of all word embeddings."""
     with torch.no_grad():
-        stand_ins: dict[OcclusionMethod, Tensor] = {
+        replacements: dict[OcclusionMethod, Tensor] = {
             "mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)
         }
         if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
-            stand_ins["mask vector"] = table(torch.tensor(tokenizer.mask_id))
-    return stand_ins
+            replacements["mask vector"] = table(torch.tensor(tokenizer.mask_id))
+    return replacements
 
 
-def expected(stack: Stack, place: int) -> ExpectedToken | None:
+def expected(stack: Stack, position: int) -> ExpectedToken | None:
     """Return the prediction at a token: the actual next token, or else the most probable one.
 
     Args:
-        place: the token, from 0.
+        position: the token, from 0.
 
     Returns:
-        None without a prediction: the model has no head, or the token is not masked.
+        None if there is no prediction: the model has no head, or the token is not masked.
     """
-    following = place + 1 < len(stack.tokens) and stack.expects == "next"
-    if stack.expects is None or (stack.expects == "masked" and stack.tokens[place].id != stack.mask_id):
+    has_next = position + 1 < len(stack.tokens) and stack.expects == "next"
+    if stack.expects is None or (stack.expects == "masked" and stack.tokens[position].id != stack.mask_id):
         return None
     with torch.no_grad():
         logits = stack.run(stack.words[None]).logits
     assert logits is not None  # noqa: S101 - it has a head; for the type checker
-    number = stack.tokens[place + 1].id if following else int(logits[0, place].argmax())
-    probability = float(logits[0, place].softmax(-1)[number])
-    return ExpectedToken(number, stack.spell(number), probability, stack.expects, following)
+    number = stack.tokens[position + 1].id if has_next else int(logits[0, position].argmax())
+    probability = float(logits[0, position].softmax(-1)[number])
+    return ExpectedToken(number, stack.spell(number), probability, stack.expects, has_next)

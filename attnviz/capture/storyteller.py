@@ -1,4 +1,4 @@
-"""The storyteller as a source of traces, predictions and generated text."""
+"""Traces, predictions and generated text of the storyteller."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next
-from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
+from attnviz.capture.generation import GenerationDefaults, next_predictions, sample_tokens
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, variant_elements
 from attnviz.capture.scratch import output_projections, self_attention
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits, validate_edits
@@ -23,11 +23,11 @@ from attnviz.trained.vocabulary import END, PAD, START
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 _END = VOCABULARY.ids([END])[0]
-_HABITS = GenerationDefaults(ends=frozenset([_END]), never=tuple(VOCABULARY.ids([PAD, START, CHANT])))
+_DEFAULTS = GenerationDefaults(ends=frozenset([_END]), forbidden=tuple(VOCABULARY.ids([PAD, START, CHANT])))
 
 
-class _Read(NamedTuple):
-    """The input of a forward pass after generation; `end` as in `expected_next`."""
+class _Input(NamedTuple):
+    """The input of a forward pass after generation; `end` as in `next_predictions`."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -74,7 +74,9 @@ class StorytellerModel(Model):
         """Return the predictions after each token; see `Model.predictions`."""
         read = self._read(text, edits)
         logits = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ()).logits
-        return expected_next(logits, read.ids, VOCABULARY.word, _HABITS, read.writing, read.written, read.end)
+        return next_predictions(
+            logits, read.ids, VOCABULARY.word, _DEFAULTS, read.writing, read.written, read.end
+        )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """Return all positions: each token has a next one."""
@@ -83,51 +85,51 @@ class StorytellerModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, all with the words that the unchanged model generates."""
+        """Return the outcome of each variant, with the words that the unedited model generates."""
         read = self._read(text)
         for edits in variants:
             validate_edits(edits, len(read.tokens), len(read.tokens))
         ids = torch.tensor(read.ids)
 
-        def run(some: Sequence[Edits]) -> Outcomes:
-            steps = self.storyteller.steps(ids.expand(len(some), -1), some)
+        def run(batch: Sequence[Edits]) -> Outcomes:
+            steps = self.storyteller.steps(ids.expand(len(batch), -1), batch)
             expected = None if position is None else owned(steps.logits[:, position].softmax(dim=-1))
             return Outcomes(owned(steps.output), None, expected)
 
         size = self.storyteller.size
-        each = numbers_of_variant(len(ids), size.n_heads, size.d_model, len(VOCABULARY))
+        each = variant_elements(len(ids), size.n_heads, size.d_model, len(VOCABULARY))
         return Outcomes.of_batches(variants, each, run)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Return the words with these ids."""
         return tuple(map(VOCABULARY.word, ids))
 
-    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Read:
+    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Input:
         given = self._supported(text)
-        read = _Read(given.text, reading.tokens(given.text))
+        read = _Input(given.text, reading.tokens(given.text))
         if given.writing is not None:
             validate_edits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
             read = self._written(read, given.writing, edits)
         validate_edits(edits, len(read.tokens), len(read.tokens))
         return read
 
-    def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:
-        """Return the input with the generated words, without the one that ends the text."""
+    def _written(self, read: _Input, writing: Writing, edits: Edits) -> _Input:
+        """Return the input with the generated words, without the end token."""
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
 
-        def scores(unread: Sequence[int]) -> Tensor:
+        def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal before
-            if edits:  # they may concern any token, so nothing is cached
-                so_far.extend(unread)
+            if edits:  # edits may affect any token, so nothing is cached
+                so_far.extend(new_ids)
                 return self.storyteller.steps(torch.tensor(so_far), [edits]).logits[-1]
-            before = self.storyteller.model(torch.tensor(unread), before)
+            before = self.storyteller.model(torch.tensor(new_ids), before)
             return before.logits[-1]
 
-        ids = [step.id for step in drawn_one_by_one(scores, read.ids, writing, TOKEN_LIMIT, _HABITS)]
+        ids = [step.id for step in sample_tokens(scores, read.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
         end = ids.pop() if ids and ids[-1] == _END else None
         text, tokens = reading.append_words(read.text, read.tokens, ids)
-        return _Read(text, tokens, writing, len(ids), end)
+        return _Input(text, tokens, writing, len(ids), end)
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         return self.supported(text, writes=True)

@@ -1,4 +1,4 @@
-"""The translator as a source of traces: both texts, all three kinds of attention, edited or not."""
+"""Traces of the translator: both texts and all three kinds of attention, with or without edits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
+from attnviz.capture.model import Model, ModelInput, Outcomes, variant_elements
 from attnviz.capture.scratch import block_of_steps, output_projections
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.interventions.edit import Edits
@@ -32,18 +32,18 @@ class TranslatorModel(Model):
         self._projections = output_projections(self.translator.model)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """Return the encoder's tokens of a text, [END] included; see `reading.tokens` for the errors."""
+        """Return the encoder's tokens of a text, including [END]; see `reading.tokens` for the errors."""
         return reading.tokens(self._supported(text).text)
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, all with the French that the unchanged model generates."""
+        """Return the outcome of each variant, with the French that the unedited model generates."""
         source, following = self._texts(text)
 
-        def run(some: Sequence[Edits]) -> Outcomes:
-            copies = len(some)
-            steps = self.translator.steps_all([source] * copies, [following] * copies, some)
+        def run(batch: Sequence[Edits]) -> Outcomes:
+            copies = len(batch)
+            steps = self.translator.steps_all([source] * copies, [following] * copies, batch)
             return Outcomes(
                 owned(steps.decoder.output),
                 owned(steps.encoder.output),
@@ -52,7 +52,7 @@ class TranslatorModel(Model):
 
         sizes = self.translator.sizes
         tokens = max(len(source), len(following)) + 1
-        each = numbers_of_variant(tokens, sizes.n_heads, sizes.d_model, len(FRENCH))
+        each = variant_elements(tokens, sizes.n_heads, sizes.d_model, len(FRENCH))
         return Outcomes.of_batches(variants, each, run)
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
@@ -114,21 +114,21 @@ def words(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def spelled(french: Sequence[str], text: str) -> tuple[Token, ...]:
-    """Return [START] and the words of a translation, with their places in `format_sentence(french)`.
+    """Return [START] and the words of a translation as tokens, with their spans in the text.
 
     Accepts any words: an edited or barely trained model may generate an empty or a very long text.
     """
-    places: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     end = 0
     for word in french:
         start = text.lower().index(word, end)
         end = start + len(word)
-        places.append((start, end))
+        spans.append((start, end))
     start_id, *ids = FRENCH.ids([START, *french])
     return (
         Token(START, start_id, 0, 0, None, special=True),
         *(
-            Token(word, number, *place, word=order, special=False)
-            for order, (word, number, place) in enumerate(zip(french, ids, places, strict=True))
+            Token(word, number, *span, word=order, special=False)
+            for order, (word, number, span) in enumerate(zip(french, ids, spans, strict=True))
         ),
     )

@@ -1,4 +1,4 @@
-"""Weights computed on demand from queries and keys, and attention that does not store its weights."""
+"""Weights computed on demand from queries and keys, and attention without stored weights."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ class MaskRule:
         Args:
             tokens: the number of tokens.
             device: the device of the masks.
-            window: the number of tokens that a token may attend to, itself included; None: no limit.
+            window: the number of tokens that a token may attend to, including itself; None: no limit.
         """
-        sees = causal_mask_function if window is None else sliding_window_causal_mask_function(window)
+        mask_function = (
+            causal_mask_function if window is None else sliding_window_causal_mask_function(window)
+        )
         return MaskRule(
             {
                 "batch_size": 1,
@@ -55,20 +57,20 @@ class MaskRule:
                 "kv_length": tokens,
                 "q_offset": 0,
                 "device": device,
-                "mask_function": sees,
+                "mask_function": mask_function,
             }
         )
 
     @property
     def is_causal(self) -> bool:
-        """Return whether the mask is causal without further restrictions."""
-        known = self.arguments
-        square = known["q_length"] == known["kv_length"] and not known.get("kv_offset")
-        return square and known["mask_function"] is causal_mask_function and self._padding is None
+        """Whether the mask is causal without further restrictions."""
+        arguments = self.arguments
+        square = arguments["q_length"] == arguments["kv_length"] and not arguments.get("kv_offset")
+        return square and arguments["mask_function"] is causal_mask_function and self._padding is None
 
     @property
     def allows_all(self) -> bool:
-        """Return whether every query may attend to every key."""
+        """Whether every query may attend to every key."""
         return self.arguments["mask_function"] is bidirectional_mask_function and self._padding is None
 
     @property
@@ -95,7 +97,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 class Bias(Protocol):
-    """A rule for what is added to the scaled scores."""
+    """A rule for a bias, which is added to the scaled scores."""
 
     def of(self, heads: list[int]) -> Bias:
         """Return the bias of some of the heads."""
@@ -198,7 +200,7 @@ class VectorWeights:
     They equal the weights that the model used up to rounding: it ran with another kernel.
 
     Attributes:
-        query: [head, query, d_head], with the model's dtype and device.
+        query: [head, query, d_head], in the model's dtype and on its device.
         key: [head or group of heads, key, d_head].
         places: the queries' positions in the text.
         mask, bias: rules, or None.
@@ -247,17 +249,17 @@ class VectorWeights:
             return np.ones((len(queries), self.shape[2]), np.bool_)
         return self.mask.rows([self.places[query] for query in queries]).numpy(force=True)
 
-    def refuse(self) -> None:
+    def check_size(self) -> None:
         """Raise if the full array is too large.
 
         Raises:
             InvalidTrace: it would take more memory than the limit.
         """
-        refuse_above(self.limit, self.shape, _FLOAT_BYTES)
+        check_size(self.limit, self.shape, _FLOAT_BYTES)
 
     def numpy(self) -> Floats:
-        """Return the full array, [head, query, key]; raises as `refuse`."""
-        self.refuse()
+        """Return the full array, [head, query, key]; errors as for `check_size`."""
+        self.check_size()
         heads, queries, keys = self.shape
         found = np.empty((heads, queries, keys), np.float32)
         step = max(1, MAX_TILE // keys)
@@ -275,13 +277,13 @@ class Computed:
     Attributes:
         shape: its shape.
         compute: returns it as a tensor.
-        item: bytes per element.
+        item_bytes: bytes per element.
         limit: the largest size of the array, in bytes.
     """
 
     shape: tuple[int, ...]
     compute: Callable[[], Tensor]
-    item: int
+    item_bytes: int
     limit: int
 
     def numpy(self) -> NDArray[Any]:
@@ -290,27 +292,27 @@ class Computed:
         Raises:
             InvalidTrace: it would take more memory than the limit.
         """
-        refuse_above(self.limit, self.shape, self.item)
+        check_size(self.limit, self.shape, self.item_bytes)
         with torch.inference_mode():
             return as_numpy(self.compute())
 
 
-def refuse_above(limit: int, shape: tuple[int, ...], item: int) -> None:
+def check_size(limit: int, shape: tuple[int, ...], item_bytes: int) -> None:
     """Raise if an array would be too large.
 
     Args:
         limit: the largest size, in bytes.
-        item: bytes per element.
+        item_bytes: bytes per element.
 
     Raises:
         InvalidTrace: it would take more memory than the limit.
     """
-    if (needed := int(np.prod(shape, dtype=np.int64)) * item) > limit:
+    if (needed := int(np.prod(shape, dtype=np.int64)) * item_bytes) > limit:
         sizes = " × ".join(f"{size:,}" for size in shape)
         raise InvalidTrace(
             f"{sizes} numbers would take {needed / 1e9:,.2f} GB, more than max_weight_bytes, "
-            f"{limit / 1e9:,.2f} GB. Read rows, block.row(head, query), block.top(head, k) or "
-            "block.pooled(head, size); select heads= and queries=; or give a larger max_weight_bytes."
+            f"{limit / 1e9:,.2f} GB. Read rows with block.row(head, query), block.top(head, k) "
+            "or block.pooled(head, size); select heads= and queries=; or set a larger max_weight_bytes."
         )
 
 
@@ -334,7 +336,7 @@ def fast_attention(
 ) -> Tensor:
     """Return the head outputs, [1, head, query, d_head], by PyTorch's fast kernels, without storing weights.
 
-    If a rule is more than causal, queries are processed in tiles, each with the keys that they may
+    Unless the mask is simply causal, queries are processed in tiles, each with the keys that they may
     attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
 
     Args:
@@ -347,66 +349,70 @@ def fast_attention(
     if plain and (mask is None or mask.is_causal):
         return kernel(query, key, value, is_causal=mask is not None, scale=scale, enable_gqa=groups > 1)
     queries, keys = query.shape[2], key.shape[2]
-    everywhere = torch.ones(1, keys, dtype=torch.bool, device=query.device)
+    all_keys = torch.ones(1, keys, dtype=torch.bool, device=query.device)
     step = max(1, MAX_TILE // (keys * query.shape[1]))
     outputs = []
     for start in range(0, queries, step):
         places = range(start, min(start + step, queries))
-        allowed = everywhere if mask is None else mask.rows(places)
-        open_keys = allowed.any(dim=0).nonzero()
-        near = slice(int(open_keys[0]), int(open_keys[-1]) + 1)
-        added = additive(allowed[:, near], query.dtype)[None, None]
-        part, part_key, part_value = query[:, :, start : start + step], key[:, :, near], value[:, :, near]
-        of_part = None
+        allowed = all_keys if mask is None else mask.rows(places)
+        used_keys = allowed.any(dim=0).nonzero()
+        key_range = slice(int(used_keys[0]), int(used_keys[-1]) + 1)
+        added = additive(allowed[:, key_range], query.dtype)[None, None]
+        part, part_key, part_value = (
+            query[:, :, start : start + step],
+            key[:, :, key_range],
+            value[:, :, key_range],
+        )
+        part_bias = None
         if bias is not None:
-            of_part = bias.rows(torch.tensor(places, device=query.device))[None, :, :, near]
+            part_bias = bias.rows(torch.tensor(places, device=query.device))[None, :, :, key_range]
         if cap is None and sinks is None:
-            added = added if of_part is None else of_part + added
+            added = added if part_bias is None else part_bias + added
             outputs.append(
                 kernel(part, part_key, part_value, attn_mask=added, scale=scale, enable_gqa=groups > 1)
             )
             continue
-        weights = attend(part, part_key, added, scale, of_part, cap, sinks)
+        weights = attend(part, part_key, added, scale, part_bias, cap, sinks)
         outputs.append(weights @ part_value.repeat_interleave(groups, dim=1))
     return torch.cat(outputs, dim=2)
 
 
-def give_rules(network: nn.Module, wanted: Callable[[], bool]) -> None:
-    """Let modules that compute T5's or MPNet's bias return a rule in its place.
+def install_bias_rules(network: nn.Module, uses_rules: Callable[[], bool]) -> None:
+    """Let modules that compute T5's or MPNet's bias return a rule instead.
 
     The network must not be shared between threads yet.
 
     Args:
-        wanted: returns whether the current forward pass takes a rule.
+        uses_rules: returns whether the current forward pass uses rules.
     """
     for module in network.modules():
         if hasattr(module, "compute_position_bias"):
-            setattr(module, "compute_position_bias", _ruled_mpnet(module, wanted))  # noqa: B010 - as below
+            setattr(module, "compute_position_bias", _mpnet_with_rule(module, uses_rules))  # noqa: B010 - as below
         if hasattr(module, "compute_bias") and hasattr(module, "relative_attention_bias"):
-            setattr(module, "compute_bias", _ruled(module, wanted))  # noqa: B010 - for the type checker
+            setattr(module, "compute_bias", _t5_with_rule(module, uses_rules))  # noqa: B010 - for the type checker
 
 
-def _ruled(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
-    compute, known = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
+def _t5_with_rule(module: Any, uses_rules: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
+    compute, module_ref = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
 
     def compute_bias(*lengths: int, **named: Any) -> Tensor | DistanceBias:
-        if not wanted():
-            found: Tensor = compute(known(), *lengths, **named)
+        if not uses_rules():
+            found: Tensor = compute(module_ref(), *lengths, **named)
             return found
         query_length, key_length, *_ = lengths
         length = query_length + key_length - 1
-        line = compute(known(), 1, length, past_seen_tokens=query_length - 1)[0, :, 0]
+        line = compute(module_ref(), 1, length, past_seen_tokens=query_length - 1)[0, :, 0]
         return DistanceBias(line, query_length)
 
     return compute_bias
 
 
-def _ruled_mpnet(module: Any, wanted: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
-    compute, known = type(module).compute_position_bias, weakref.ref(module)
+def _mpnet_with_rule(module: Any, uses_rules: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
+    compute, module_ref = type(module).compute_position_bias, weakref.ref(module)
 
     def compute_position_bias(states: Tensor, *more: Any, **named: Any) -> Tensor | DistanceBias:
-        encoder: Any = known()
-        if not wanted():
+        encoder: Any = module_ref()
+        if not uses_rules():
             found: Tensor = compute(encoder, states, *more, **named)
             return found
         tokens = states.shape[1]

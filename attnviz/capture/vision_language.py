@@ -1,8 +1,8 @@
-"""Vision-language models as a source of traces: some of their tokens are image patches."""
+"""Traces of vision-language models, in which some tokens are image patches."""
 
 from __future__ import annotations
 
-import inspect as signatures
+import inspect
 import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,24 +28,29 @@ from transformers.models.auto import processing_auto
 
 from attnviz.capture import forward, image_grids
 from attnviz.capture.arrays import as_numpy, one_per_head
-from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next, habits_of
+from attnviz.capture.generation import (
+    GenerationDefaults,
+    generation_defaults,
+    next_predictions,
+    sample_tokens,
+)
 from attnviz.capture.inspection import (
     TOLERANCE,
     AttentionLayer,
-    exactly,
+    find_output_layer,
     kind_by_name,
     linear_layers,
-    mixer_of,
     refuse_other_modules,
     run,
     weights_of,
+    without_autocast,
 )
 from attnviz.capture.model import Model, ModelInput, Prediction, Writing
-from attnviz.capture.network import compute_with, in_our_words, quiet
+from attnviz.capture.network import compute_with, quiet, translated_errors
 from attnviz.capture.pictures import opened, upright
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.capture.vectors import Computed, VectorWeights, refuse_above
+from attnviz.capture.vectors import Computed, VectorWeights, check_size
 from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, UnreadableText, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
@@ -60,11 +65,11 @@ _WITHOUT_RULES = frozenset({"paligemma"})
 """Families that pass a ready-made mask, not a rule, to their decoder."""
 
 _EACH_TOKEN = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Processor outputs with one value per token, and the value for a generated token."""
+"""Processor outputs with one value per token."""
 
 
 @dataclass(frozen=True, eq=False)
-class Separate:
+class SeparateWeights:
     """The weights of sequences that a layer processes separately, as one array [head, query, key].
 
     Weights between sequences are 0.
@@ -105,7 +110,7 @@ class Separate:
         Raises:
             InvalidTrace: it would take more memory than the limit.
         """
-        refuse_above(self.limit, self.shape, 4)
+        check_size(self.limit, self.shape, 4)
         return np.stack([self.rows(head, range(self.starts[-1])) for head in range(self.shape[0])])
 
     def mask(self) -> Tensor:
@@ -155,7 +160,7 @@ class VisionLanguageModel(Model):
     """
 
     _text_input = "input_ids"
-    _returning = False
+    _weights_on_request = False
     """Whether its modules return weights only on request."""
 
     def __init__(
@@ -168,7 +173,7 @@ class VisionLanguageModel(Model):
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
         self.entry, self.network, self.tokenizer = entry, network, tokenizer
         self._processor: Any = processor
-        self._takes = signatures.signature(network.forward).parameters
+        self._parameters = inspect.signature(network.forward).parameters
         self._prepare()
         self._layers = self._inspected()
 
@@ -178,7 +183,7 @@ class VisionLanguageModel(Model):
         self._image_id: int = settings.image_token_id
         self._placeholder: str = self._processor.image_token
         ends = (getattr(settings, f"vision_{end}_token_id", None) for end in ("start", "end"))
-        self._around = "{}".join("" if end is None else self.tokenizer.spelled(end) for end in ends)
+        self._image_template = "{}".join("" if end is None else self.tokenizer.spelled(end) for end in ends)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Return the tokens of the text and the images."""
@@ -208,16 +213,16 @@ class VisionLanguageModel(Model):
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Return the prediction after the last token only: there may be thousands of tokens."""
+        """Return the prediction after only the last token, because there may be thousands of tokens."""
         if edits:
             self._refuse_edits()
         given = self._given(text)
         read = self._read(given)
         read = read if given.writing is None else self._written(read, given.writing)
         with torch.inference_mode():
-            returned: Any = run(self.network, self._lean(read.inputs))
+            returned: Any = run(self.network, self._without_cache(read.inputs))
         logits, last = returned.logits[0, -1:].float().cpu(), [read.tokens[-1].id]
-        [found] = expected_next(logits, last, self.tokenizer.readable, self._habits(), None, 0, read.end)
+        [found] = next_predictions(logits, last, self.tokenizer.readable, self._defaults(), None, 0, read.end)
         return (replace(found, position=len(read.tokens) - 1),)
 
     def outcomes(
@@ -233,8 +238,8 @@ class VisionLanguageModel(Model):
         """Return the readable texts of token ids."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _habits(self) -> GenerationDefaults:
-        return habits_of(self.network)
+    def _defaults(self) -> GenerationDefaults:
+        return generation_defaults(self.network)
 
     def _refuse_edits(self) -> NoReturn:
         raise ModelNotSupported(
@@ -257,14 +262,14 @@ class VisionLanguageModel(Model):
         pictures = [upright(opened(picture)) for picture in given.images]
         text = given.text
         if self._placeholder not in text:
-            text = f"{self._around.format(self._placeholder) * len(pictures)}{text}"
+            text = f"{self._image_template.format(self._placeholder) * len(pictures)}{text}"
         try:
             made = self._processor(images=[pictures], text=text, return_tensors="pt")
         except (
             ValueError,
             IndexError,
             RuntimeError,
-        ) as error:  # for instance, if the numbers of placeholders and images differ
+        ) as error:  # for instance, the numbers of placeholders and images differ
             raise UnreadableText(
                 f"The processor of {quoted(self.name)} cannot read this: {str(error).splitlines()[0]:.200}"
             ) from error
@@ -276,7 +281,7 @@ class VisionLanguageModel(Model):
         inputs = {
             name: value.to(self.network.device, self.network.dtype if value.is_floating_point() else None)
             for name, value in made.items()
-            if name in self._takes and name != "labels"
+            if name in self._parameters and name != "labels"
         }
         shown = tuple(map(as_png, pictures))
         return PreparedInput(inputs, text, tokens, layout.sequences, shown)
@@ -293,12 +298,12 @@ class VisionLanguageModel(Model):
                 f"its processor."
             )
         text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
-        rest, of_pictures = iter(words), iter(patches)
+        text_tokens, remaining = iter(words), iter(patches)
         tokens: list[Token] = []
         for number in ids:
             if number != self._image_id:
-                tokens.append(next(rest))
-            elif (patch := next(of_pictures)) is not None:
+                tokens.append(next(text_tokens))
+            elif (patch := next(remaining)) is not None:
                 tokens.append(patch_token(patch, number, len(self._starts(patches)) > 1))
             else:
                 tokens.append(Token(self.tokenizer.spelled(number), number, 0, 0, None, special=True))
@@ -311,34 +316,34 @@ class VisionLanguageModel(Model):
     def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
         """Return the input with generated tokens.
 
-        Each step processes the whole input again: token positions may depend on the images.
+        Each step processes the complete input again, because token positions may depend on the images.
         """
         inputs = dict(read.inputs)
 
-        def scores(unread: Sequence[int]) -> Tensor:
+        def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal inputs
-            if unread is not before:
-                inputs = self._longer(inputs, unread)
-            with exactly(self.network.device):
-                returned: Any = run(self.network, self._lean(inputs))
+            if new_ids is not before:
+                inputs = self._extended(inputs, new_ids)
+            with without_autocast(self.network.device):
+                returned: Any = run(self.network, self._without_cache(inputs))
             last: Tensor = returned.logits[0, -1].float().cpu()
             return last
 
-        before, habits = read.inputs[self._text_input][0].tolist(), self._habits()
-        drawn = drawn_one_by_one(scores, before, writing, self.entry.token_limit, habits)
+        before, defaults = read.inputs[self._text_input][0].tolist(), self._defaults()
+        drawn = sample_tokens(scores, before, writing, self.entry.token_limit, defaults)
         steps = [step.id for step in drawn]
-        end = steps.pop() if steps and steps[-1] in habits.ends else None
+        end = steps.pop() if steps and steps[-1] in defaults.ends else None
         text, words = self.tokenizer.written(read.text, read.tokens, steps)
         return replace(
             read,
-            inputs=self._longer(read.inputs, steps),
+            inputs=self._extended(read.inputs, steps),
             text=text,
             tokens=words,
             written=len(steps),
             end=end,
         )
 
-    def _longer(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
+    def _extended(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
         """Return the arguments of a forward pass with these tokens appended."""
         longer = dict(inputs)
         for name in (self._text_input, *_EACH_TOKEN):
@@ -347,36 +352,40 @@ class VisionLanguageModel(Model):
                 longer[name] = torch.cat([longer[name], longer[name].new_tensor([values])], dim=1)
         return longer
 
-    def _lean(self, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
+    def _without_cache(self, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the arguments of a forward pass without a cache, with logits of the last token only."""
         lean = {"use_cache": False, "logits_to_keep": 1}
-        return {**inputs, **{name: value for name, value in lean.items() if name in self._takes}}
+        return {**inputs, **{name: value for name, value in lean.items() if name in self._parameters}}
 
-    # ---- what is recorded
+    # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
         """Return each attention module's layer, by `id`, after a comparison with transformers' weights."""
         inputs = self._sample()
-        with torch.inference_mode(), exactly(self.network.device):
+        with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
-                run(self.network, inputs, returning=self._returning)
+                run(self.network, inputs, with_weights=self._weights_on_request)
             compute_with(self.network, "eager")
             try:
-                expected = run(self.network, inputs, returning=True)
+                expected = run(self.network, inputs, with_weights=True)
             finally:
                 compute_with(self.network, IMPLEMENTATION)
-            seeing = {id(module) for module in self._vision_encoder().modules()}
+            vision_modules = {id(module) for module in self._vision_encoder().modules()}
             names = {id(module): name for name, module in self.network.named_modules()}
             layers: dict[int, AttentionLayer] = {}
             for record in records:
                 if id(record.module) in layers:
                     continue
-                crosses = kind_by_name(names[id(record.module)]) == "cross"
-                kind: Kind = "vision" if id(record.module) in seeing else "cross" if crosses else "decoder"
+                is_cross = kind_by_name(names[id(record.module)]) == "cross"
+                kind: Kind = (
+                    "vision" if id(record.module) in vision_modules else "cross" if is_cross else "decoder"
+                )
                 number = sum(layer.kind == kind for layer in layers.values())
-                mixed = mixer_of(record, calls)
+                mixed = find_output_layer(record, calls)
                 if mixed[0] is None:
-                    mixed = _mixer_of_parts([each for each in records if each.module is record.module], calls)
+                    mixed = _output_layer_of_parts(
+                        [each for each in records if each.module is record.module], calls
+                    )
                 layers[id(record.module)] = AttentionLayer(
                     record.module, kind, number, record.query.shape[1], *mixed
                 )
@@ -389,7 +398,7 @@ class VisionLanguageModel(Model):
     def _sample(self) -> dict[str, Any]:
         """Return a sample input for the inspection."""
         picture = Image.linear_gradient("L").resize((192, 128))
-        return self._lean(self._read(ModelInput("a", images=(picture,))).inputs)
+        return self._without_cache(self._read(ModelInput("a", images=(picture,))).inputs)
 
     def _vision_encoder(self) -> torch.nn.Module:
         base: Any = self.network
@@ -411,24 +420,28 @@ class VisionLanguageModel(Model):
                 f"layers, and transformers returned the weights of {len(returned)}."
             )
         pairs = zip(records, returned, strict=True)
-        off = max(float((one.weights - other).abs().max()) for one, other in pairs)
-        if not off <= TOLERANCE:
-            raise AttentionNotRead(f"{type(self.network).__name__}: weights differ by up to {off:.1g}.")
+        difference = max(float((one.weights - other).abs().max()) for one, other in pairs)
+        if not difference <= TOLERANCE:
+            raise AttentionNotRead(
+                f"{type(self.network).__name__}: weights differ by up to {difference:.1g}."
+            )
 
     def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
         count = len(read.tokens)
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
-        whole = selection.heads is None and selection.queries is None
+        complete = selection.heads is None and selection.queries is None
         heads, queries = selection.heads or range(decoder[0].heads), selection.queries or range(count)
-        kept = [layer for layer in decoder if selection.keeps(layer.layer)]
-        cells = len(kept) * len(heads) * len(queries) * count
-        seeing = [layer for layer in self._layers.values() if layer.kind == "vision"]
-        seeing = [layer for layer in seeing if whole and selection.keeps(layer.layer)]
-        cells += sum(layer.heads for layer in seeing) * sum(len(each) ** 2 for each in read.sequences)
-        most = max(cells, decoder[0].heads * count**2)
+        selected_layers = [layer for layer in decoder if selection.keeps(layer.layer)]
+        elements = len(selected_layers) * len(heads) * len(queries) * count
+        vision_layers = [layer for layer in self._layers.values() if layer.kind == "vision"]
+        vision_layers = [layer for layer in vision_layers if complete and selection.keeps(layer.layer)]
+        elements += sum(layer.heads for layer in vision_layers) * sum(
+            len(each) ** 2 for each in read.sequences
+        )
+        largest = max(elements, decoder[0].heads * count**2)
         vectors = selection.store == "vectors" or (
-            selection.store == "auto" and 4 * most > selection.max_weight_bytes
+            selection.store == "auto" and 4 * largest > selection.max_weight_bytes
         )
         if self.entry.family in _WITHOUT_RULES:
             selection.refuse_vectors(self.name)
@@ -436,13 +449,13 @@ class VisionLanguageModel(Model):
 
         def part(_: int, record: Record) -> Record:
             layer = self._layers.get(id(record.module))
-            if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not whole):
+            if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not complete):
                 return record.without_tensors()
             chosen = record if layer.kind == "vision" else record.of(selection.heads, selection.queries)
             return chosen.compact()
 
         with recording(None, part, vectors=vectors) as records, torch.inference_mode():
-            run(self.network, self._lean(read.inputs))
+            run(self.network, self._without_cache(read.inputs))
         groups: dict[int, list[Record]] = defaultdict(list)
         for record in records:
             groups[id(record.module)].append(record)
@@ -453,23 +466,28 @@ class VisionLanguageModel(Model):
         )
         blocks = forward.recorded_blocks(
             self.network,
-            kept,
-            [groups[id(layer.module)][0] for layer in kept],
+            selected_layers,
+            [groups[id(layer.module)][0] for layer in selected_layers],
             read.tokens,
             selection,
             vectors=vectors,
         )
         return (
             *blocks,
-            *(_vision_block(layer, groups[id(layer.module)], read.sequences, selection) for layer in seeing),
+            *(
+                _vision_block(layer, groups[id(layer.module)], read.sequences, selection)
+                for layer in vision_layers
+            ),
         )
 
 
-def _mixer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
-    """Return `mixer_of` for a module that ran once per sequence."""
-    together = torch.cat([record.concatenated()[0] for record in records]).float()
+def _output_layer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
+    """Return `find_output_layer` for a module that ran once per sequence."""
+    concatenated = torch.cat([record.concatenated()[0] for record in records]).float()
     for layer, given in calls:
-        if given.shape == together.shape and torch.allclose(given.float(), together, atol=TOLERANCE, rtol=0):
+        if given.shape == concatenated.shape and torch.allclose(
+            given.float(), concatenated, atol=TOLERANCE, rtol=0
+        ):
             return layer, given
     return None, None
 
@@ -491,7 +509,7 @@ def _vision_block(
                     record.query[row], record.key[row], places, *rules, selection.max_weight_bytes, attend
                 )
             )
-    held = Separate(weights, selection.max_weight_bytes)
+    combined = SeparateWeights(weights, selection.max_weight_bytes)
     tokens = _vision_tokens(sequences, [part.shape[1] for part in weights])
     vectors = {
         name: torch.cat([getattr(record, name).transpose(0, 1).flatten(1, 2) for record in records], dim=1)
@@ -505,8 +523,8 @@ def _vision_block(
         query=vectors["query"],
         key=one_per_head(vectors["key"], layer.heads),
         value=one_per_head(vectors["value"], layer.heads),
-        weights=held,
-        mask=Computed(held.shape[1:], held.mask, 1, selection.max_weight_bytes),
+        weights=combined,
+        mask=Computed(combined.shape[1:], combined.mask, 1, selection.max_weight_bytes),
         scale=records[0].scale,
         projection=layer.projection,
     )
@@ -516,13 +534,13 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
     """Return the vision encoder's tokens; a sequence may begin with [CLS], or consist of windows."""
     several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
-    beside = 0
+    special = 0
     if len(lengths) == len(sequences):
-        beside = lengths[0] - len(sequences[0])
+        special = lengths[0] - len(sequences[0])
     for patches in sequences:
-        found.extend(Token("[CLS]", 0, 0, 0, None, special=True) for _ in range(beside))
+        found.extend(Token("[CLS]", 0, 0, 0, None, special=True) for _ in range(special))
         found.extend(patch_token(patch, 0, several) for patch in patches)
-    if len(found) != sum(lengths) or beside not in (0, 1):
+    if len(found) != sum(lengths) or special not in (0, 1):
         raise ModelNotSupported(
             f"The vision encoder read {sum(lengths)} tokens, but its images have {len(found)} patches."
         )
@@ -532,8 +550,8 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
 def patch_token(patch: Patch, number: int, several: bool) -> Token:
     """Return a token named "row,column", from 1; with image and view numbers if there are several."""
     place = f"{patch.row + 1},{patch.column + 1}"
-    before = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
-    return Token(f"{before}{place}", number, 0, 0, None, special=False, patch=patch)
+    prefix = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
+    return Token(f"{prefix}{place}", number, 0, 0, None, special=False, patch=patch)
 
 
 def as_png(picture: Image.Image) -> bytes:
@@ -546,7 +564,7 @@ def as_png(picture: Image.Image) -> bytes:
 
 
 def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
-    """Load the processor of the model in a folder, without torchvision, which is needed only for videos.
+    """Load the processor of the model in a folder, without torchvision, which only videos need.
 
     Raises:
         ModelFilesDamaged: its files are missing, or their values are invalid.
@@ -555,19 +573,19 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
     names: Mapping[str, str] = vars(processing_auto)["PROCESSOR_MAPPING_NAMES"]
     kind: Any = getattr(transformers, names[family])
     settings = config.read_json(file, name) if (file := folder / config.OF_PICTURES[0]).is_file() else {}
-    with quiet(), in_our_words(folder, name):
+    with quiet(), translated_errors(folder, name):
         auto: Any = AutoImageProcessor
         images = auto.from_pretrained(folder, backend="pil", local_files_only=True, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        known = signatures.signature(kind.__init__).parameters
-        given = {key: value for key, value in settings.items() if key in known}
-        given |= {"image_processor": images, "tokenizer": tokenizer}
-        if "video_processor" in known:
-            given["video_processor"] = None
-        processor: ProcessorMixin = without_videos(kind)(**given)
+        parameters = inspect.signature(kind.__init__).parameters
+        arguments = {key: value for key, value in settings.items() if key in parameters}
+        arguments |= {"image_processor": images, "tokenizer": tokenizer}
+        if "video_processor" in parameters:
+            arguments["video_processor"] = None
+        processor: ProcessorMixin = without_videos(kind)(**arguments)
     return processor
 
 
 def without_videos(kind: type[Any]) -> type[Any]:
-    """Return a processor class that accepts None as video processor, which would need torchvision."""
+    """Return a processor class that accepts None as video processor, because that would need torchvision."""
     return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

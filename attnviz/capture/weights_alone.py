@@ -1,4 +1,4 @@
-"""A model with attention that cannot be decomposed: only its weights, as transformers returns them."""
+"""Traces of models with attention that cannot be decomposed: only weights, as transformers returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from attnviz.capture import forward
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
 from attnviz.capture.inspection import AttentionLayer, returned_weights, run, weights_of
-from attnviz.capture.local_attention import NOTE, REPEATED, SUMMARIES, mask, read_by_length, whole
+from attnviz.capture.local_attention import (
+    NOTE,
+    REPEATED,
+    SUMMARIES,
+    choose_attention_by_length,
+    full_weights,
+    mask,
+)
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import AttentionNotRead, ModelNotSupported
@@ -38,19 +45,19 @@ def load_or_fall_back(
     entry: Entry,
     network: Callable[[bool], PreTrainedModel],
     tokenizer: TextTokenizer,
-    owned_by: PreTrainedModel | None = None,
+    original: PreTrainedModel | None = None,
 ) -> HuggingFaceModel:
     """Load a model; fall back to attention weights only.
 
     Args:
-        network: Loads the network; True loads it for returned weights only.
-        owned_by: The caller's model object, which shares its parameters with the network.
+        network: Loads the network; with True, only to return weights.
+        original: The caller's model object, which shares its parameters with the network.
 
     Raises:
-        ModelNotSupported: not even its weights can be shown.
+        ModelNotSupported: even its weights cannot be shown.
     """
     try:
-        return HuggingFaceModel(entry, network(False), tokenizer, owned_by)
+        return HuggingFaceModel(entry, network(False), tokenizer, original)
     except AttentionNotRead as error:
         return WeightsModel(entry, network(True), tokenizer, str(error))
 
@@ -60,55 +67,55 @@ class WeightsModel(HuggingFaceModel):
 
     Args:
         entry, network, tokenizer: as `HuggingFaceModel` takes them; the network computes `eager`.
-        why: Reason that its attention cannot be decomposed, as one sentence.
+        reason: The reason why its attention cannot be decomposed, as one sentence.
 
     Raises:
         ModelNotSupported: transformers does not return its weights.
     """
 
-    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer, why: str) -> None:
+    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer, reason: str) -> None:
         self.weights_alone = (
-            f"{why} Only the attention weights that transformers returns are shown, without queries, keys, "
-            "values, scores or masks."
+            f"{reason} Only the attention weights that transformers returns are shown, without queries, "
+            "keys, values, scores or masks."
         )
-        self._why = why
+        self._reason = reason
         if entry.family in LOCAL and entry.family != "big_bird":
             summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
             self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
-        # BigBird makes this switch itself on its first short input.
+        # In transformers, BigBird switches its attention on its first short input.
         if getattr(network.config, "attention_type", "") == "block_sparse" and entry.layers:
             self.notes = (NOTE, REPEATED)
-            read_by_length(network)
+            choose_attention_by_length(network)
         super().__init__(entry, network, tokenizer)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """Trace one text at a time; see `Model.traces`."""
         return Model.traces(self, texts, selection)
 
-    def _refuse_misfits(self, edits: Edits, read: TokenizedInput) -> None:  # noqa: ARG002
+    def _check_edits(self, edits: Edits, tokenized: TokenizedInput) -> None:  # noqa: ARG002
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} Interventions are not supported.")
 
-    def _takes_vectors(self, read: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
 
-    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
+    def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
         sample = self._sample()
         lengths = [ids.shape[1] for ids in sample.values()]
         with torch.inference_mode():
-            returned = run(self.network, sample, returning=True)
+            returned = run(self.network, sample, with_weights=True)
         if not (self._paired or self.entry.family in LOCAL):
-            forwards = (layer.triu(1).any() for layer in weights_of(returned, "encoder") if layer is not None)
-            self.entry = self.entry.of_kind("encoder" if any(forwards) else "decoder")
+            later = (layer.triu(1).any() for layer in weights_of(returned, "encoder") if layer is not None)
+            self.entry = self.entry.of_kind("encoder" if any(later) else "decoder")
         for kind in self.entry.kinds:
             shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
             layers = self._weights(kind, returned, lengths[0])
-            wanted = len(self.entry.numbers_of(kind))
-            fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * wanted
-            if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
+            count = len(self.entry.numbers_of(kind))
+            has_shapes = [getattr(layer, "shape", ()) for layer in layers] == [shape] * count
+            if not (has_shapes and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
                 found = "valid attention weights either: some are outside [0, 1]"
-                found = found if fitting else "its attention weights either"
-                raise ModelNotSupported(f"{self._why} transformers does not return {found}.")
+                found = found if has_shapes else "its attention weights either"
+                raise ModelNotSupported(f"{self._reason} transformers does not return {found}.")
         return ()  # no layers to intervene on
 
     def _weights(self, kind: Kind, returned: object, tokens: int) -> Sequence[Tensor]:
@@ -119,7 +126,7 @@ class WeightsModel(HuggingFaceModel):
         """
         found = returned_weights(returned, kind, self.entry)
         local = kind == "encoder" and self.entry.family in LOCAL
-        return whole(self.network.config, found, returned, tokens) if local else found
+        return full_weights(self.network.config, found, returned, tokens) if local else found
 
     def _mask(self, kind: Kind, number: int, weights: Floats, returned: object) -> Mask:
         if kind == "encoder" and self.entry.family in LOCAL:
@@ -128,13 +135,13 @@ class WeightsModel(HuggingFaceModel):
 
     def _blocks(
         self,
-        read: TokenizedInput,
-        edits: Edits,  # noqa: ARG002 - none
+        tokenized: TokenizedInput,
+        edits: Edits,  # noqa: ARG002 - there are none
         selection: Selection,
     ) -> tuple[Block, ...]:
         with torch.inference_mode():
-            returned = run(self.network, self._arguments(read), returning=True)
-        sides = forward.sides(read.source, read.target or read.source)
+            returned = run(self.network, self._arguments(tokenized), with_weights=True)
+        sides = forward.sides(tokenized.source, tokenized.target or tokenized.source)
         blocks = [
             changed(
                 weights_block(kind, number, *sides[kind], shown := owned(weights[0])),
@@ -143,7 +150,7 @@ class WeightsModel(HuggingFaceModel):
             )
             for kind in self.entry.kinds
             for number, weights in zip(
-                self.entry.numbers_of(kind), self._weights(kind, returned, len(read.source)), strict=True
+                self.entry.numbers_of(kind), self._weights(kind, returned, len(tokenized.source)), strict=True
             )
         ]
         return selection.of(blocks, self.name)

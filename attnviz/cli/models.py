@@ -95,7 +95,7 @@ def _parameters(entry: Entry) -> int:
             weights_file = file
         case Package(folder=folder):
             weights_file = folder / weights.FILE
-    return weights.learned_numbers(weights_file, weights_file.name).total()
+    return weights.count_parameters(weights_file, weights_file.name).total()
 
 
 def _expects(entry: Entry) -> str:

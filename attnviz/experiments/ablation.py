@@ -119,9 +119,11 @@ def occlude_words(
         from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    method = stack.ways[0] if method is None else method
-    if method not in stack.ways:
-        raise AttnvizError(f"This model does not support {method!r}. Choose one of: {', '.join(stack.ways)}.")
+    method = stack.occlusion_methods[0] if method is None else method
+    if method not in stack.occlusion_methods:
+        raise AttnvizError(
+            f"This model does not support {method!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
+        )
     *_, last = occlusion(stack, checked_place(place, stack.tokens), None, method)
     replaced_by = stack.mask_token if method == "mask vector" else None
     return WordOcclusion(last.cosine_change.astype(np.float64), replaced_by)

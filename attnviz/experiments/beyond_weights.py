@@ -232,7 +232,7 @@ def _occlusions(
 
     changes: dict[OcclusionMethod, Floats] = {}
     for number, method in enumerate(OCCLUSION_METHODS):
-        if method not in stack.ways:
+        if method not in stack.occlusion_methods:
             found = found.without((method,), ModelNotSupported("This model has no mask token."))
             continue
         for each in occlusion(stack, found.place, target, method):

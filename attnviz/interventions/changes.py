@@ -1,4 +1,4 @@
-"""The edits of the current forward pass, in a context variable, so that each thread has its own."""
+"""The edits of the current forward pass, in a context variable with a separate value for each thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnviz.interventions.edit import Edit, Edits
 from attnviz.interventions.editing import edited_heads
 
 _FORBIDDEN = torch.finfo(torch.float32).min
-_SO = "The edits were not applied."
+_NOT_APPLIED = "The edits were not applied."
 
 
 class _Pass:
@@ -29,7 +29,7 @@ class _Pass:
         number = self._ran
         if number >= len(self._expected) or self._expected[number] is not module:
             raise ModelNotSupported(
-                f"{type(module).__name__} did not run in the same order as when the model was loaded. {_SO}"
+                f"{type(module).__name__} did not run in the order of the inspection. {_NOT_APPLIED}"
             )
         self._ran += 1
         return self._edits[number]
@@ -37,7 +37,7 @@ class _Pass:
     def check_end(self) -> None:
         if self._ran != len(self._expected):
             raise ModelNotSupported(
-                f"{self._ran} of the model's {len(self._expected)} attention modules ran. {_SO}"
+                f"{self._ran} of the model's {len(self._expected)} attention modules ran. {_NOT_APPLIED}"
             )
 
 
@@ -50,25 +50,25 @@ def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edit
     """Apply edits to the one forward pass that runs inside, in this thread only.
 
     Args:
-        expected: Modules that will request their edits, in order.
-        edits: Edits of each module, for each row of the batch; may be empty.
+        expected: The modules that will request their edits, in order.
+        edits: The edits of each module, for each row of the batch; may be empty.
 
     Raises:
-        ModelNotSupported: other modules requested edits, or in another order.
+        ModelNotSupported: other modules requested edits, or the order was different.
     """
-    now = _Pass(expected, edits)
-    before = _pass.set(now)
+    current = _Pass(expected, edits)
+    before = _pass.set(current)
     try:
         yield
     finally:
         _pass.reset(before)
-    now.check_end()
+    current.check_end()
 
 
 def edits_of(module: nn.Module) -> Sequence[Edits]:
     """Return the edits of a module's current attention, for each row of the batch."""
-    now = _pass.get()
-    edits = () if now is None else now.next(module)
+    current = _pass.get()
+    edits = () if current is None else current.next(module)
     return edits if any(edits) else ()
 
 
@@ -81,17 +81,17 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
         mask: Additive mask of the scores.
 
     Raises:
-        InvalidEdit: an edit moves weight to a masked key, or its vectors have another size.
+        InvalidEdit: an edit moves weight to a masked key, or its vectors have the wrong size.
     """
     edits = edits_of(module)
     if not edits:
         return weights, torch.matmul(weights, value)
     if mask is not None:
         forbidden = mask.expand(-1, -1, *weights.shape[-2:])[0, 0] <= _FORBIDDEN
-        for edit in (edit for of_row in edits for edit in of_row):
+        for edit in (edit for row_edits in edits for edit in row_edits):
             if not isinstance(edit, Edit) or edit.target is None:
                 continue
-            # Slices, because a text that is being generated does not have all of its rows yet.
+            # Slices, because a text that is still being generated may not have these rows yet.
             rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
             if bool(forbidden[rows, edit.target : edit.target + 1].any()):
                 raise InvalidEdit(f"“{edit}” moves weight to a key that this layer masks.")

@@ -17,7 +17,7 @@ Edits: TypeAlias = "Sequence[Edit | HeadOutput]"
 """The edits of one sentence, applied in order; outputs are replaced last."""
 
 _NUMBER = "([1-9][0-9]{0,3})"
-_WRITTEN = re.compile(
+_PATTERN = re.compile(
     f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
@@ -28,8 +28,8 @@ _MAX_QUOTED = 40  # characters of an unreadable edit that its error message repe
 class Edit:
     """One edit of one head's weights; all numbers count from 0.
 
-    Ablate: set the weights to 0. The head then contributes nothing to the output of the query token, not
-    even an average (W_O's bias is part of no head and stays).
+    Ablate: set the weights to 0. The head then contributes nothing to the output of the query token (W_O's
+    bias is not part of any head and remains).
 
     Redirect: set the weight of one key to 1 and all others to 0.
 
@@ -43,8 +43,8 @@ class Edit:
     - "encoder 2-1 >7" redirects all of the head's rows to it,
     - "encoder 2-1 9 2>7" moves the weight of the second token to the seventh.
 
-    Several edits are applied in order, each to the result of the one before: if two ablate or redirect the
-    same row, the last one counts.
+    Several edits are applied in order, each to the result of the previous one: if two ablate or redirect the
+    same row, the last one wins.
 
     Attributes:
         kind, layer, head: The edited head.
@@ -88,11 +88,11 @@ class Edit:
         Raises:
             InvalidEdit: the text is not an edit.
         """
-        match = _WRITTEN.fullmatch(text)
+        match = _PATTERN.fullmatch(text)
         if match is None:
-            asked = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
+            shown = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
             raise InvalidEdit(
-                f"“{asked}” is not an edit. For example, “encoder 2-1 9 2>7” means: encoder, layer 2, head "
+                f"“{shown}” is not an edit. For example, “encoder 2-1 9 2>7” means: encoder, layer 2, head "
                 "1, row 9, move the weight of key 2 to key 7."
             )
         kind, layer, head, *row = match.groups()
@@ -104,8 +104,8 @@ class Edit:
 class HeadOutput:
     """An edit that replaces a head's output, weights · values before W_O; numbers count from 0.
 
-    The layer continues with these vectors, whatever the weights are: those of another sentence
-    (activation patching, Vig et al. 2020), or a mean (mean ablation).
+    The layer continues with these vectors, whatever the weights are: those of another sentence (activation
+    patching, Vig et al. 2020), or a mean (mean ablation).
 
     Attributes:
         kind, layer, head: The edited head.
@@ -152,7 +152,7 @@ def by_place(
     Raises:
         InvalidEdit: the model has no such layer or head.
     """
-    named = dict.fromkeys(edit for of_sentence in edits for edit in of_sentence)
+    named = dict.fromkeys(edit for sentence_edits in edits for edit in sentence_edits)
     for edit in named:
         place = (edit.kind, edit.layer)
         if place not in heads:
@@ -167,20 +167,20 @@ def by_place(
     }
 
 
-def _layers(places: Iterable[tuple[Kind, int]]) -> str:
+def _layers(layers: Iterable[tuple[Kind, int]]) -> str:
     """Return the layers of each kind, in words: "encoder 1 to 6"."""
     last: dict[Kind, int] = {}
-    for kind, layer in places:
+    for kind, layer in layers:
         last[kind] = max(last.get(kind, 0), layer + 1)
     return ", ".join(f"{kind} {'1' if count == 1 else f'1 to {count}'}" for kind, count in last.items())
 
 
 def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = False) -> None:
-    """Check that a sentence has the tokens of its edits.
+    """Check that a sentence has the tokens that its edits name.
 
     Args:
-        source: Number of tokens that the encoder reads.
-        target: Number of tokens that the decoder reads; equal to `source` without an encoder–decoder.
+        source: Number of the encoder's tokens.
+        target: Number of the decoder's tokens; equal to `source` in a model with one stack.
         at_most: The counts are upper bounds, because the text is not generated yet.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Apply edits to weights, to outputs, and to a copy of one of our models that shares its parameters."""
+"""Application of edits to weights, to outputs, and to copies of attnviz's own models."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
     Raises:
         InvalidEdit: the model has no such layer or head.
     """
-    copied = twin(model)
+    copied = copy_with_shared_tensors(model)
     paths = places(model)
     heads = {place: attention_at(model, path).n_heads for place, path in paths.items()}
-    for place, here in by_place(edits, heads).items():
+    for place, layer_edits in by_place(edits, heads).items():
         attention = attention_at(model, paths[place])
-        copied.set_submodule(paths[place], EditedAttention(attention, here))
+        copied.set_submodule(paths[place], EditedAttention(attention, layer_edits))
     return copied
 
 
-def twin(model: AnyModule) -> AnyModule:
-    """Return a copy of a network that shares its tensors, so that modules can be replaced safely."""
+def copy_with_shared_tensors(model: AnyModule) -> AnyModule:
+    """Return a copy of a network in which modules can be replaced; it shares the tensors."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    return copy.deepcopy(model, shared)  # objects in this table are not copied
+    return copy.deepcopy(model, shared)  # does not copy the objects in this table
 
 
 class EditedAttention(nn.Module):
     """Multi-head attention with edited weights or outputs.
 
-    Scores are unedited; weights, output and everything after them are edited.
+    The scores are unedited; the weights, the output and all later steps are edited.
 
     Args:
         attention: The unedited attention.
@@ -115,7 +115,7 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
         value: [*sentence, head, key, d_head].
 
     Raises:
-        InvalidEdit: as `replace_outputs`.
+        InvalidEdit: as for `replace_outputs`.
     """
     weights = edit_weights(weights, edits)
     return weights, replace_outputs(weights @ value, edits)
@@ -124,24 +124,24 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
 def edit_weights(
     weights: Float[Tensor, "*sentence head query key"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query key"]:
-    """Return the weights after the edits; unedited weights are equal to the bit.
+    """Return the weights after the edits; other weights are equal to the bit.
 
-    Edits of rows that do not exist (yet) are skipped: a translation is generated word by word.
+    Edits of rows that do not exist yet are skipped, because a translation is generated word by word.
 
     Args:
         weights: Weights with or without a batch axis.
         edits: Edits of each sentence, in order.
     """
     changed = weights.clone().reshape(-1, *weights.shape[-3:])
-    for heads, of_sentence in zip(changed, edits, strict=True):
-        for edit in of_sentence:
+    for heads, sentence_edits in zip(changed, edits, strict=True):
+        for edit in sentence_edits:
             if not isinstance(edit, Edit) or (edit.query is not None and edit.query >= changed.shape[-2]):
                 continue
             rows = heads[edit.head] if edit.query is None else heads[edit.head, edit.query]
             if edit.source is not None:
-                given = rows[edit.source].clone()
+                moved = rows[edit.source].clone()
                 rows[edit.source] = 0
-                rows[edit.target] += given
+                rows[edit.target] += moved
                 continue
             rows.zero_()
             if edit.target is not None:
@@ -154,27 +154,27 @@ def replace_outputs(
 ) -> Float[Tensor, "*sentence head query d_head"]:
     """Return the head outputs with replaced vectors; other outputs are equal to the bit.
 
-    As in `edit_weights`, rows that do not exist (yet) are skipped.
+    As in `edit_weights`, rows that do not exist yet are skipped.
 
     Args:
         outputs: weights · values, with or without a batch axis.
         edits: Edits of each sentence; edits of weights are ignored.
 
     Raises:
-        InvalidEdit: the vectors have another size than the head's.
+        InvalidEdit: the vectors have a different size from the head's.
     """
     changed = outputs.clone().reshape(-1, *outputs.shape[-3:])
-    for sentence, of_sentence in enumerate(edits):
-        for edit in of_sentence:
+    for sentence, sentence_edits in enumerate(edits):
+        for edit in sentence_edits:
             if not isinstance(edit, HeadOutput):
                 continue
-            given, rows = torch.tensor(edit.vectors), changed[sentence, edit.head]
-            if given.shape[1] != rows.shape[1]:
+            vectors, rows = torch.tensor(edit.vectors), changed[sentence, edit.head]
+            if vectors.shape[1] != rows.shape[1]:
                 raise InvalidEdit(
-                    f"“{edit}” has vectors of {given.shape[1]} numbers; this head's have {rows.shape[1]}."
+                    f"“{edit}” has vectors of {vectors.shape[1]} numbers; this head's have {rows.shape[1]}."
                 )
             if edit.query is not None:
-                rows[edit.query : edit.query + 1] = given
+                rows[edit.query : edit.query + 1] = vectors
             else:  # one row applies to all
-                rows[: len(given) if len(given) > 1 else None] = given[: len(rows)]
+                rows[: len(vectors) if len(vectors) > 1 else None] = vectors[: len(rows)]
     return changed.reshape(outputs.shape)

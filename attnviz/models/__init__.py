@@ -1,1 +1,1 @@
-"""Which model: names, folders, the hub, the list of allowed models, configurations, tokenizers."""
+"""The available models: names, folders, the hub, the list of allowed models, configs and tokenizers."""

@@ -16,15 +16,15 @@ SETTING = "ATTNVIZ_MODELS"
 """The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
 
 They are separated by commas; `name=` before one sets the name that users see. The default name of a folder is
-its last part, so that users do not learn its path. `*` in place of a list: everyone may open any
-model. Without the variable, a server allows this only to users on the same machine.
+its last part, which does not reveal its path. With `*` instead of a list, everyone may open any model.
+Without the variable, a server allows this only to users on the same machine.
 """
 
 EVERYTHING = "*"
 """The variable's value that lets everyone open any model."""
 
 MAX_OPENED = 32
-"""The largest number of opened models in the list on the page; the oldest one is removed first."""
+"""The largest number of opened models in the list on the page; the oldest ones are removed first."""
 
 _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
@@ -34,7 +34,7 @@ _restriction: Callable[[], bool] | None = None
 
 
 def restrict(may_open: Callable[[], bool]) -> None:
-    """Set the function that decides, without a setting of the operator, who may open other models."""
+    """Set the function that decides who may open other models if the operator has not set it."""
     global _restriction  # noqa: PLW0603 - one server per process
     _restriction = may_open
 
@@ -56,11 +56,11 @@ def names() -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Raise unless this user may use this model. Reads only the list, no file and no network.
+    """Raise unless this user may use this model. This accesses neither files nor the network.
 
     Raises:
-        UnknownModel: the user may not. The message is the same for every other name, so that
-            it reveals nothing about this machine.
+        UnknownModel: the user may not. The message is the same for all other names, and reveals nothing about
+            this machine.
         WrongSetting: the operator's list is invalid.
     """
     if not may_open() and name not in _listed():
@@ -70,42 +70,41 @@ def check(name: str) -> None:
 def target(name: str) -> str:
     """Return the model of a name on the operator's list; the name itself if there is no list.
 
-    The names of the catalogue cannot be redefined: the lessons use these models, whatever the
-    visitors may choose elsewhere.
+    The names of the catalogue cannot be redefined, because the lessons use these models.
 
     Raises:
         UnknownModel, WrongSetting: as for `check`.
     """
     if name in catalogue.names() or may_open():
         return name
-    behind = _listed().get(name)
-    if behind is None:
+    model = _listed().get(name)
+    if model is None:
         raise _not_listed()
-    return behind
+    return model
 
 
 def check_setting() -> None:
     """Check the operator's list when a server starts: its folders must exist.
 
     Raises:
-        WrongSetting: the list is invalid, or a folder is missing. It names the folder, for the operator.
+        WrongSetting: the list is invalid, or a folder is missing; the message names the folder.
     """
     if _setting() == EVERYTHING:
         return
-    for behind in _listed().values():
-        folder = Path(behind).expanduser().absolute()
-        if _is_folder(behind) and not folder.is_dir():
+    for model in _listed().values():
+        folder = Path(model).expanduser().absolute()
+        if _is_folder(model) and not folder.is_dir():
             raise WrongSetting(f"{SETTING}: there is no folder “{folder}”.")
 
 
 def opened() -> tuple[str, ...]:
-    """Return the models opened on this server besides the catalogue's, the latest one last."""
+    """Return the models opened on this server that are not in the catalogue, the latest one last."""
     with _lock:
         return tuple(_opened)
 
 
 def remember(name: str) -> None:
-    """Add a model to `opened`, at its end."""
+    """Add a model at the end of `opened`."""
     if name in catalogue.names():
         return
     with _lock:
@@ -132,33 +131,33 @@ def _listed() -> Mapping[str, str]:
 def _read(setting: str) -> Mapping[str, str]:
     """Parse the list, and return its models by the name that users see.
 
-    The errors quote no path: the page shows them to users.
+    The errors contain no paths, because the page shows them to users.
     """
     listed: dict[str, str] = {}
     for number, part in enumerate(filter(None, (part.strip() for part in setting.split(","))), start=1):
-        name, equals, behind = (piece.strip() for piece in part.partition("="))
+        name, equals, model = (piece.strip() for piece in part.partition("="))
         if not equals:
-            name, behind = _called(part), part
-        if not behind or not _NAME.fullmatch(name):
+            name, model = _default_name(part), part
+        if not model or not _NAME.fullmatch(name):
             raise WrongSetting(
                 f"Model {number} of {SETTING} is neither a name, a folder, an id, nor name=model."
             )
-        if name in catalogue.names() and behind != name:
+        if name in catalogue.names() and model != name:
             raise WrongSetting(f"{SETTING}: “{name}” is the name of a bundled model. Choose another name.")
         if name in listed:
             raise WrongSetting(
                 f"{SETTING} has two models with the name “{name}”. Choose another name for one: name=model."
             )
-        listed[name] = behind
+        listed[name] = model
     if not listed:
         raise WrongSetting(f"{SETTING} has no model. Set it to * to allow every model.")
     return listed
 
 
-def _called(behind: str) -> str:
+def _default_name(model: str) -> str:
     """Return the default name: a catalogue name or an id as it is; a folder's last part."""
-    return Path(behind).name if _is_folder(behind) else behind
+    return Path(model).name if _is_folder(model) else model
 
 
-def _is_folder(behind: str) -> bool:
-    return behind.startswith((".", "~", "/")) or behind.count("/") > 1 or Path(behind).is_dir()
+def _is_folder(model: str) -> bool:
+    return model.startswith((".", "~", "/")) or model.count("/") > 1 or Path(model).is_dir()

@@ -39,13 +39,13 @@ SHAPES = "shapes"
 
 @dataclass(frozen=True)
 class Package:
-    """Published files in an installed Python package.
+    """The published files of a model in an installed Python package.
 
     Attributes:
         name: the package's import name.
-        requirement: its requirement for pip.
+        requirement: the requirement specifier for pip.
         subfolder: the folder of the files in it.
-        files: (name, SHA-256) of every file that is read.
+        files: (name, SHA-256) of each file that is read.
     """
 
     name: str
@@ -62,7 +62,9 @@ class Package:
         """
         spec = find_spec(self.name)
         if spec is None or not spec.submodule_search_locations:
-            raise ModelFilesDamaged(f"The package {self.name} is not installed. {_remedy(self.requirement)}")
+            raise ModelFilesDamaged(
+                f"The package {self.name} is not installed. {_reinstall_hint(self.requirement)}"
+            )
         folder = Path(spec.submodule_search_locations[0]) / self.subfolder
         _check(folder, self.files, self.requirement)
         return folder
@@ -72,8 +74,8 @@ class Package:
 class Trained:
     """Weights that were trained for attnviz and are bundled with it.
 
-    The file is checked when it is loaded: it contains a digest of its weights, so that a new training
-    needs no change here.
+    The file contains a digest of its weights and is checked when it is loaded, so retraining needs no change
+    here.
 
     Attributes:
         file: its path.
@@ -144,13 +146,13 @@ class Facts:
         decoder_layers: the number of decoder layers; 0: no decoder.
         heads, d_model, d_head: the sizes of every layer.
         token_limit: the maximum number of tokens, special tokens included.
-        window: the number of tokens, itself included, that a token may attend to; None: no limit.
+        window: the number of tokens that a token may attend to, including itself; None: no limit.
         expects: the kind of token that its head predicts: "next", "masked", or None.
         grid: the numbers of rows and columns of an image's patches; None: not a vision model.
-        beside: the names of the tokens before an image's patches.
+        special: the names of the tokens before an image's patches.
         images: True for a vision-language model.
         without_weights: (layer index, type) of the layers without attention weights.
-        part: the prefix of its weights' names, in a file that also contains another model.
+        part: the prefix of its weights' names in a file that also contains another model.
         joins: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
     """
 
@@ -164,7 +166,7 @@ class Facts:
     window: int | None = None
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
-    beside: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
     images: bool = False
     without_weights: tuple[tuple[int, str], ...] = ()
     part: str = ""
@@ -212,7 +214,7 @@ class Entry(Facts):
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def of_kind(self, kind: Kind) -> Entry:
-        """Return the entry of a one-stack model with the kind of attention that was found in its masks."""
+        """Return the entry of a one-stack model, with the kind of attention that its masks show."""
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
@@ -254,16 +256,16 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -
         except OSError as error:
             raise ModelFilesDamaged(
                 f"The model file {name} of {requirement} cannot be read ({error.strerror}). "
-                f"{_remedy(requirement)}"
+                f"{_reinstall_hint(requirement)}"
             ) from error
         if found != published:
             raise ModelFilesDamaged(
                 f"The model file {name} of {requirement} differs from the published one: its SHA-256 begins "
-                f"with {found[:12]}, not {published[:12]}. {_remedy(requirement)}"
+                f"with {found[:12]}, not {published[:12]}. {_reinstall_hint(requirement)}"
             )
 
 
-def _remedy(requirement: str) -> str:
+def _reinstall_hint(requirement: str) -> str:
     return f"To repair it: pip install --force-reinstall --no-deps {requirement}."
 
 
@@ -283,7 +285,7 @@ MINILM_LEARNED = (
     "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained "
     "to give similar vectors to texts that belong together, such as a question and its answer"
 )
-"""A description of its training, for users: it is no longer a language model."""
+"""A description of its training, for users; it is no longer a language model."""
 
 
 def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
@@ -406,7 +408,7 @@ def entry(name: str) -> Entry:
     """Return the entry of that name.
 
     Raises:
-        UnknownModel: there is none; the message lists the names, the closest first.
+        UnknownModel: there is none; the message suggests the closest name and lists all.
     """
     found = _ENTRIES.get(name)
     if found is None:
@@ -416,6 +418,6 @@ def entry(name: str) -> Entry:
 
 def unknown(name: str) -> str:
     """Return the error message for a name that is not in the catalogue."""
-    near = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    close = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]}?" if close else ""
     return f"No model is called {quoted(name)}.{hint} These come with attnviz: {', '.join(_ENTRIES)}."

@@ -1,4 +1,4 @@
-"""The contents of a model's config, read before any weights: its family, its sizes and its abilities."""
+"""The facts in a model's config, read before its weights: family, sizes and supported inputs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 FILE = "config.json"
 
 OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
-"""The files with the image processor's settings; the first one is nested, and takes precedence."""
+"""The files with the image processor's settings; the first one is nested and takes precedence."""
 
 MAX_BYTES = 10_000_000
-"""The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
+"""The maximum size of the files other than weights; label lists of 22,000 classes take 2 MB."""
 
 MAX_LAYERS = 10_000
 MAX_LABELS = 100_000
@@ -33,24 +33,24 @@ MAX_LABELS = 100_000
 
 ALWAYS_TOKENS = 1024
 MAX_ATTENTION_WEIGHTS = 2**28
-"""The largest layers × heads × tokens² of a text with more than `ALWAYS_TOKENS`: 1.1 GB of weights.
+"""The largest layers × heads × tokens² for texts of more than `ALWAYS_TOKENS` tokens: 1.1 GB of weights.
 
-A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
+A model with 12 × 12 heads reads up to 1,365 tokens. One with 32 × 32 heads reads 1,024, which take 4.3 GB.
 """
 
 MAX_TOKENS = 8192
-"""The largest number of tokens for which queries, keys and values are kept, without weights.
+"""The largest number of tokens for which queries, keys and values are stored, without weights.
 
 They may take a quarter of a model's memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
 
-# Their position table starts with unused rows for padding.
-_BEHIND_PADDING = {
+# Families whose position table starts with unused rows for padding.
+_PADDING_FIRST = {
     *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
 }
 
-_NEWER = "Perhaps it needs a newer version of attnviz, with a newer transformers."
+_NEWER = "A newer version of attnviz and transformers may support it."
 
 
 def read_json(file: Path, name: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
         name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, is far too long, or contains another type.
+        ModelFilesDamaged: it cannot be read, is too large, or contains another type.
     """
     try:
         size = file.stat().st_size
@@ -94,30 +94,30 @@ def facts(folder: Path, name: str) -> Facts:
     """
     raw = read_json(folder / FILE, name)
     _refuse_code(raw, name)
-    if "transformers_weights" in raw:  # could name a pickle, or weights other than those that were counted
+    if "transformers_weights" in raw:  # it could name a pickle, or other weights than the counted ones
         raise ModelNotSupported(
             f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), but attnviz reads "
             "only model.safetensors. Save the model again with save_pretrained."
         )
     _check_size_limits(raw, name)
-    config = _understood(folder, raw, name)
+    config = _parsed(folder, raw, name)
     reason = families.refusal(config.model_type, config.to_dict())
     if reason is not None:
         raise ModelNotSupported(reason)
-    half = shown_half(config)
-    if half.model_type in families.SEES:
-        found = facts_of(half, name, processor=image_processor(folder, name))
-        return found if half is config else replace(found, part="vision_model.")
+    shown = shown_config(config)
+    if shown.model_type in families.VISION:
+        found = facts_of(shown, name, processor=image_processor(folder, name))
+        return found if shown is config else replace(found, part="vision_model.")
     saved = folder / "tokenizer_config.json"
-    longest = read_json(saved, name).get("model_max_length") if saved.is_file() else None
-    return facts_of(config, name, longest)
+    max_length = read_json(saved, name).get("model_max_length") if saved.is_file() else None
+    return facts_of(config, name, max_length)
 
 
-def shown_half(config: PreTrainedConfig) -> PreTrainedConfig:
-    """Return the config to show: the vision model's for one of `TWO_TOWERS`, else the whole."""
+def shown_config(config: PreTrainedConfig) -> PreTrainedConfig:
+    """Return the config of the model to show: the vision model for `TWO_TOWERS`, else the complete model."""
     whole: Any = config
-    half: PreTrainedConfig = whole.vision_config if config.model_type in families.TWO_TOWERS else config
-    return half
+    shown: PreTrainedConfig = whole.vision_config if config.model_type in families.TWO_TOWERS else config
+    return shown
 
 
 def image_processor(folder: Path, name: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
 def facts_of(
     config: PreTrainedConfig,
     name: str,
-    longest: object = None,
+    max_length: object = None,
     processor: Mapping[str, Any] | None = None,
     *,
     bounded: bool = True,
@@ -143,9 +143,9 @@ def facts_of(
 
     Args:
         name: the model's name, for messages.
-        longest: the tokenizer's own maximum number of tokens, if it has one.
+        max_length: the tokenizer's own maximum number of tokens, if it has one.
         processor: the settings from `image_processor`, for a vision model.
-        bounded: limit the length of a text by memory too, not only by the model's positions.
+        bounded: limit the length of a text also by memory, not only by the model's positions.
 
     Raises:
         ModelFilesDamaged: the config lacks a required value.
@@ -153,28 +153,30 @@ def facts_of(
     """
     if config.model_type in families.WITH_IMAGES:
         text: Any = _decoder(config) if config.model_type in families.READERS else config.get_text_config()
-        found = facts_of(text, name, longest, bounded=False)  # long texts are kept as vectors
+        found = facts_of(text, name, max_length, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's decoder has no causal mask over images
         return replace(
             found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
             expects="next", window=None,
         )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
-    first, second = _halves(config)
+    first, second = _stack_configs(config)
     heads, d_model = _size(first, "num_attention_heads", name), _size(first, "hidden_size", name)
-    heads_beside = second.num_attention_heads if second is not config else heads
-    if getattr(config, "decoder_attention_heads", heads_beside) != heads and config.is_encoder_decoder:
+    decoder_heads = second.num_attention_heads if second is not config else heads
+    if getattr(config, "decoder_attention_heads", decoder_heads) != heads and config.is_encoder_decoder:
         raise ModelNotSupported(
             f"{quoted(name)} has different numbers of heads in its encoder and its decoder; attnviz requires "
             "the same number in every layer."
         )
     others = families.without_weights(config.model_type, getattr(config, "layer_types", None) or ())
     if len(others) == layers + decoder_layers:
-        raise ModelNotSupported(f"{quoted(name)} has no layer with attention weights: each is {others[0]}.")
+        raise ModelNotSupported(
+            f"{quoted(name)} has no layer with attention weights: each layer is {others[0]}."
+        )
     # Including cross-attention.
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers - len(others))
-    grid, beside = None, _beside(config)
-    if config.model_type in families.SEES:
+    grid, special = None, _special_tokens(config)
+    if config.model_type in families.VISION:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     maximum = tokens_with_weights(all_heads)
@@ -183,7 +185,7 @@ def facts_of(
         maximum = max(maximum, min(MAX_TOKENS, limits.max_bytes() // 4 // vectors))
     if not bounded:
         maximum = sys.maxsize
-    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(first, longest, maximum)
+    token_limit = grid[0] * grid[1] + len(special) if grid else _token_limit(first, max_length, maximum)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -193,23 +195,23 @@ def facts_of(
         d_head=getattr(first, "head_dim", None) or d_model // heads,
         token_limit=token_limit,
         window=None if layers else _window(config),
-        expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
+        expects=_expects(config.architectures or (), has_decoder=bool(decoder_layers)),
         grid=grid,
-        beside=beside if grid else (),
+        special=special if grid else (),
         without_weights=tuple(others.items()),
         joins=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
     )
 
 
 def _decoder(config: Any) -> PreTrainedConfig:
-    """Return the decoder's config of one of `READERS`, as of a separate model."""
+    """Return the config of the decoder in one of `READERS`, as for a separate model."""
     found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
     found.is_encoder_decoder, found.is_decoder = False, True
-    for size, of_pair in (
+    for size, paired_name in (
         ("num_hidden_layers", "decoder_layers"),
         ("num_attention_heads", "decoder_attention_heads"),
     ):
-        setattr(found, size, getattr(found, of_pair, getattr(found, size)))
+        setattr(found, size, getattr(found, paired_name, getattr(found, size)))
     return cast("PreTrainedConfig", found)
 
 
@@ -224,7 +226,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         ModelFilesDamaged: the config is invalid.
         ModelNotSupported: its images have no fixed size.
     """
-    if config.model_type not in families.OF_ANY_SIZE:
+    if config.model_type not in families.ANY_SIZE:
         return pair(config, "image_size", name)
     size = processor.get("crop_size" if processor.get("do_center_crop") else "size")
     if isinstance(size, int) and processor.get("do_center_crop"):
@@ -233,13 +235,13 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         case {"height": int(height), "width": int(width)} if height > 0 < width:
             return height, width
     raise ModelNotSupported(
-        f"The image processor of {quoted(name)} does not resize images to a fixed size, so their numbers "
-        "of patches differ. Set a size with height and width, or "
+        f"The image processor of {quoted(name)} does not resize images to a fixed size, so the "
+        "number of patches varies. Set a size with height and width, or "
         "do_center_crop with a crop_size."
     )
 
 
-def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
+def _special_tokens(config: PreTrainedConfig) -> tuple[str, ...]:
     """Return the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
     registers = range(1, getattr(config, "num_register_tokens", 0) + 1)
     classes = () if config.model_type == "siglip_vision_model" else ("[CLS]",)
@@ -247,7 +249,7 @@ def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
 
 
 def _refuse_code(raw: dict[str, Any], name: str) -> None:
-    """Raise for a model that needs Python files of its author, which are never run here."""
+    """Raise for a model that needs its author's Python files, which attnviz never runs."""
     own = raw.get("auto_map")
     classes = own if isinstance(own, dict) else {"AutoModel": own} if own else {}
     if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
@@ -259,7 +261,7 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
 
 
 def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
-    """Raise for sizes so large that transformers would build endless lists."""
+    """Raise for sizes for which transformers would build very long lists."""
     for key, value in raw.items():
         if isinstance(value, Mapping):
             _check_size_limits(value, name)
@@ -270,7 +272,7 @@ def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
             )
 
 
-def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
+def _parsed(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
     family = raw.get("model_type")
     if not isinstance(family, str) or not family:
         raise ModelFilesDamaged(
@@ -281,7 +283,7 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
         from transformers import CONFIG_MAPPING, AutoConfig
     if family not in CONFIG_MAPPING:
         raise ModelNotSupported(
-            f"{quoted(name)} is of a kind that transformers does not know: {quoted(family)}. {_NEWER}"
+            f"{quoted(name)} is of a family that transformers does not support: {quoted(family)}. {_NEWER}"
         )
     try:
         with gate:  # the family's own module is imported on first use
@@ -298,12 +300,12 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
 
 
 def encodes_alone(config: PreTrainedConfig) -> bool:
-    """Return whether this is the encoder of an encoder–decoder, saved without its decoder."""
+    """Return whether a model is the encoder of an encoder–decoder, saved without the decoder."""
     return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
 
 def paired_family(config: PreTrainedConfig) -> bool:
-    """Return whether the family has an encoder and a decoder, even if this model has only one of them."""
+    """Return whether a family has an encoder and a decoder, even if this model has only one of them."""
     with gate:
         from transformers.models.auto import modeling_auto
     paired = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
@@ -314,7 +316,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     """Return (encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
-    first, second = _halves(config)
+    first, second = _stack_configs(config)
     family, layers = config.model_type, _size(first, "num_hidden_layers", name)
     if config.is_encoder_decoder and not encodes_alone(config):
         sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
@@ -323,7 +325,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return 0, layers
     if paired_family(config):
         return layers, 0
-    encoders = {*families.SEES, "siglip_text_model"}
+    encoders = {*families.VISION, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
     unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
@@ -335,32 +337,33 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not supported: attnviz supports masked, causal and "
         "encoder–decoder language models, and these vision families: "
-        f"{', '.join(sorted(families.SEES))}."
+        f"{', '.join(sorted(families.VISION))}."
     )
 
 
 def tokens_with_weights(heads: int) -> int:
-    """Return the largest number of tokens for which weights are kept, for a total number of heads."""
+    """Return the largest number of tokens for which weights are stored, for a total number of heads."""
     return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // heads))
 
 
-def _halves(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
-    """Return the configs of the encoder and of the decoder; only T5Gemma has two, else they are the same."""
+def _stack_configs(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
+    """Return the configs of the encoder and of the decoder, which are different only for T5Gemma."""
     whole: Any = config
     return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 
 
-def _token_limit(config: PreTrainedConfig, longest: object, maximum: int) -> int:
-    """Return the size of the position table, or else the tokenizer's limit; or less, to save memory."""
+def _token_limit(config: PreTrainedConfig, max_length: object, maximum: int) -> int:
+    """Return the size of the position table or the tokenizer's limit, reduced if necessary to save memory."""
     names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
     table = next((size for name in names if (size := getattr(config, name, None))), None)
-    if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:  # as if it were none
+    # Up to this length, a BigBird decoder computes full attention.
+    if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:
         table = min(table or maximum, (5 + 2 * config.num_random_blocks) * config.block_size)
     if type(table) is int and table > 0:
-        unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
-        return max(1, min(table - unreachable, maximum))
-    declared = longest if isinstance(longest, int | float) and longest >= 1 else maximum
-    return int(min(declared, maximum))
+        unused = (config.pad_token_id or 0) + 1 if config.model_type in _PADDING_FIRST else 0
+        return max(1, min(table - unused, maximum))
+    tokenizer_limit = max_length if isinstance(max_length, int | float) and max_length >= 1 else maximum
+    return int(min(tokenizer_limit, maximum))
 
 
 def _window(config: PreTrainedConfig) -> int | None:
@@ -370,7 +373,7 @@ def _window(config: PreTrainedConfig) -> int | None:
 
 
 def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
-    """Return (height, width) of a config value that is one number if they are equal.
+    """Return a config value as (height, width); it may be a single number.
 
     Raises:
         ModelFilesDamaged: the config is invalid.
@@ -378,7 +381,7 @@ def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]
     value = getattr(config, attribute, None)
     both = tuple(value) if isinstance(value, list | tuple) else (value, value)
     if len(both) != 2 or not all(type(size) is int and size > 0 for size in both):
-        raise _senseless(attribute, name)
+        raise _invalid_value(attribute, name)
     return both
 
 
@@ -387,17 +390,16 @@ def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
     if isinstance(value, dict | list):
         raise ModelNotSupported(
             f"Models of the family {quoted(config.model_type)} are not supported: their configs have no "
-            f"{attribute}, or several."
+            f"{attribute}, or several of them."
         )
     if type(value) is not int or value < 1:
-        raise _senseless(attribute, name)
+        raise _invalid_value(attribute, name)
     return value
 
 
-def _senseless(attribute: str, name: str) -> ModelFilesDamaged:
+def _invalid_value(attribute: str, name: str) -> ModelFilesDamaged:
     return ModelFilesDamaged(
-        f"{FILE} of {quoted(name)} has no valid {attribute}, which every model with attention "
-        "needs. Save the model again."
+        f"{FILE} of {quoted(name)} has no valid {attribute}, which attnviz needs. Save the model again."
     )
 
 
@@ -407,9 +409,9 @@ def writes(architectures: Sequence[str]) -> bool:
     return any(name.endswith(heads) for name in architectures)
 
 
-def _expects(architectures: Sequence[str], reads_on: bool) -> Expects | None:
-    """Return which tokens the saved model's head predicts, by transformers' class names."""
-    if reads_on:
+def _expects(architectures: Sequence[str], has_decoder: bool) -> Expects | None:
+    """Return the kind of tokens that the saved model's head predicts, from transformers' class names."""
+    if has_decoder:
         return "next" if writes(architectures) else None
     masked = ("ForMaskedLM", "BertForPreTraining")
     return "masked" if any(name.endswith(masked) for name in architectures) else None

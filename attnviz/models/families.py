@@ -1,4 +1,4 @@
-"""The families of models that cannot be recorded exactly, and why; decided by a model's config alone."""
+"""Model families: the supported ones, and the reasons why others cannot be recorded exactly."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from attnviz.errors import AttentionNotRead
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
-    "it has state-space layers, which keep a running summary and have no attention weights": (
+    "it has state-space layers, which have a recurrent state and no attention weights": (
         *("mamba", "mamba2", "falcon_mamba"),
     ),
-    "it keeps a running memory and has no attention weights": ("xlstm",),
-    "it has linear attention, which keeps a running sum and has no weight for each pair of tokens": ("rwkv",),
+    "it has a recurrent memory and no attention weights": ("xlstm",),
+    "it has linear attention, which has no weight for each pair of tokens": ("rwkv",),
     "a part of each layer is a convolution, which has no attention weights": ("convbert",),
     "it mixes its tokens without attention": ("fnet",),
     "it computes attention only within blocks or samples of the tokens": (
@@ -35,7 +35,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     ),
     "it has a custom attention, which attnviz does not support": ("xlnet", "prophetnet"),
 }
-"""The reasons for refusal, with the families (transformers' `model_type`) that are refused by name alone."""
+"""The reasons for refusal, each with the families (transformers' `model_type`) that are always refused."""
 
 QUANTIZERS: Mapping[object, str] = {
     "torchao": "torchao",
@@ -47,7 +47,7 @@ QUANTIZERS: Mapping[object, str] = {
 """The packages that transformers uses to read quantized weights, by `quant_method` of the config."""
 
 LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
-"""Families with an encoder that computes only weights of near tokens."""
+"""Families with an encoder that computes only weights of nearby tokens."""
 
 ONLY_ABLATED = frozenset(
     {
@@ -63,7 +63,7 @@ _LAYERS_WITHOUT_WEIGHTS: Mapping[str, str] = {
     "mlp": "a feed-forward layer",
     "moe": "a layer of experts",
 }
-"""Descriptions of layers without a weight for each pair of tokens, by their type in configs."""
+"""Descriptions of layers without a weight for each pair of tokens, by layer type in configs."""
 
 _LINEAR_ATTENTION: Mapping[str, str] = {
     **dict.fromkeys(("jamba", "zamba"), "recurrent (Mamba)"),
@@ -73,14 +73,14 @@ _LINEAR_ATTENTION: Mapping[str, str] = {
     "kimi_linear": "linear attention (Kimi Delta Attention)",
     **dict.fromkeys(("qwen3_next", "olmo_hybrid", "qwen3_5_text"), "linear attention (Gated DeltaNet)"),
 }
-"""The kind of layer behind "linear_attention", by family."""
+"""The kind of layer that "linear_attention" stands for in configs, by family."""
 
-SEES: frozenset[str] = frozenset(
+VISION: frozenset[str] = frozenset(
     {"vit", "dinov2", "dinov2_with_registers", "clip_vision_model", "siglip_vision_model"}
 )
 """The vision families."""
 
-OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
+ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
 """Vision families for images of any size: position embeddings of patches are interpolated."""
 
 READERS = frozenset({"vision-encoder-decoder", "blip"})
@@ -104,34 +104,33 @@ WITH_IMAGES = READERS | frozenset(
 """The vision-language families."""
 
 TWO_TOWERS = frozenset({"clip", "siglip"})
-"""Families of two models, `vision_model` and `text_model`, joined only after their last layers."""
+"""Families of two models, `vision_model` and `text_model`, connected only after their last layers."""
 
 TEXT_TOWERS = frozenset({"clip_text_model", "siglip_text_model"})
 """The `model_type` of their text models."""
 
 WITHOUT_AUTO: Mapping[str, str] = {"siglip_text_model": "SiglipTextModel"}
-"""Families that no Auto class of transformers opens, and the class that does."""
+"""The classes of families that transformers' Auto classes do not load."""
 
-_OTHER_HALF = (
+_TEXT_MODEL_NOTE = (
     "This is the vision model. To open the text model, save it with its tokenizer in another folder: "
     "{}.from_pretrained(…).save_pretrained(…)."
 )
 NOTES: Mapping[str, str] = {
-    "clip_vision_model": _OTHER_HALF.format("CLIPTextModel"),
-    "siglip_vision_model": f"{_OTHER_HALF.format('SiglipTextModel')} After the last layer, a pooling head "
-    "combines the patches by attention with a learned query, which is not a token; it is not recorded.",
+    "clip_vision_model": _TEXT_MODEL_NOTE.format("CLIPTextModel"),
+    "siglip_vision_model": f"{_TEXT_MODEL_NOTE.format('SiglipTextModel')} After the last layer, a pooling "
+    "head combines the patches with a learned query, which is not a token; this attention is not recorded.",
     "siglip_text_model": "In training, its texts were padded to equal length without a mask. Here it "
     "reads the text without padding.",
 }
-"""Notes on a family besides its sizes."""
-_MORE_THAN_TEXT = ("vision_config", "audio_config")
+"""Notes for users on some families."""
+_OTHER_INPUTS = ("vision_config", "audio_config")
 
 
 def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     """Return why a model of this family cannot be recorded exactly; None if it can.
 
-    Further reasons are found when the model is loaded and compared with transformers' own attention:
-    `ModelNotSupported` is raised if the two differ.
+    Other models are compared with transformers' own attention on loading, and refused if they differ.
 
     Args:
         model_type: transformers' name of the family.
@@ -146,32 +145,30 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
                 f"The weights of this model are quantized ({method}), which needs {needed}. Use the "
                 "model without quantization."
             )
-    reason = _reason(model_type, config)
+    reason = _reason_for(model_type, config)
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
 def refuse_local(model_type: str) -> None:
-    """Raise for a family of which only weights can be recorded.
+    """Raise for a family for which only weights can be recorded.
 
     Raises:
         AttentionNotRead: the family is one of these.
     """
     if model_type in LOCAL and model_type != "big_bird":  # for short texts it computes all weights
         raise AttentionNotRead(
-            f"The encoder of a model of the family “{model_type}” computes only weights of near tokens, in "
+            f"The encoder of a model of the family “{model_type}” computes only weights of nearby tokens, in "
             "custom code."
         )
 
 
-def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
+def _reason_for(model_type: str, config: Mapping[str, Any]) -> str | None:
     for reason, families in REFUSED.items():
         if model_type in families:
             return reason
     if model_type == "falcon" and config.get("alibi"):
-        return (
-            "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
-        )
-    if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _MORE_THAN_TEXT):
+        return "transformers adds its ALiBi bias twice with `eager` attention, and once with `sdpa`"
+    if model_type not in TWO_TOWERS | WITH_IMAGES and any(config.get(part) for part in _OTHER_INPUTS):
         return "it reads images or audio together with text, which attnviz does not support in this family"
     return None
 

@@ -21,11 +21,11 @@ SETTINGS = (
     "generation_config.json",
     *config.OF_PICTURES,
 )
-"""The files that are read besides config, weights and tokenizer, if present. No others are, and no code."""
+"""Optional files that are read, in addition to config, weights and tokenizer; no code is read."""
 
 
 def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
-    """Return the description of the model in a folder, without loading its weights, in some milliseconds.
+    """Return the description of the model in a folder without loading its weights.
 
     The result is cached until a file in the folder changes.
 
@@ -34,7 +34,7 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
 
     Raises:
         UnknownModel: there is no such folder.
-        ModelFilesDamaged: a file is missing, damaged, or a link to outside of the folder.
+        ModelFilesDamaged: a file is missing, damaged, or a link to a place outside the folder.
         ModelNotSupported: the model is not supported; see the message.
         ModelTooLarge: it is larger than `limits.max_bytes`.
     """
@@ -46,7 +46,7 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
 
 
 def fingerprint(folder: Path, name: str) -> str:
-    """Return a digest of the names, sizes and times of the files in a folder, which changes with any of them.
+    """Return a digest of the names, sizes and modification times of the files in a folder.
 
     It is part of the key of everything that is cached for a model (its entry, tokenizer, weights, traces).
 
@@ -57,24 +57,25 @@ def fingerprint(folder: Path, name: str) -> str:
         files = [(file.name, file.stat()) for file in sorted(folder.iterdir()) if file.is_file()]
     except OSError as error:
         raise ModelFilesDamaged(f"The folder {quoted(name)} cannot be read ({error.strerror}).") from error
-    lines = (f"{file} {seen.st_size} {seen.st_mtime_ns}" for file, seen in files)
+    lines = (f"{file} {stat.st_size} {stat.st_mtime_ns}" for file, stat in files)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def described(
-    name: str, title: str, facts: Facts, learned: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
+    name: str, title: str, facts: Facts, counts: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
 ) -> Entry:
     """Return the entry of a model with these facts, without those that depend on its tokenizer.
 
-    `learned`: the number of parameters, by the dtype in which they are stored.
+    Args:
+        counts: the number of parameters, by stored dtype.
     """
-    stored = " and ".join(kind for kind, count in learned.most_common() if count) or dtype
+    stored = " and ".join(kind for kind, count in counts.most_common() if count) or dtype
     return Entry(
         name=name,
         title=title,
-        description=_description(facts, learned.total(), stored, dtype),
+        description=_description(facts, counts.total(), stored, dtype),
         engine="transformers",
-        parameters=learned.total(),
+        parameters=counts.total(),
         stored=stored,
         dtype=dtype,
         origin=origin,
@@ -83,23 +84,23 @@ def described(
 
 
 @lru_cache(maxsize=32)
-def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
+def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
-        _check_place(folder, file, name)
-    if weights.ADAPTER in files:  # transformers would load another model, which it names
+        _check_links(folder, file, name)
+    if weights.ADAPTER in files:  # transformers would load the model that it names
         raise weights.without_weights({weights.ADAPTER}, name)
     if config.FILE not in files:
         raise ModelFilesDamaged(
             f"The folder {quoted(name)} has no {config.FILE}, so it is not a transformers model. "
-            "Choose the folder that save_pretrained has written."
+            "Choose a folder written by save_pretrained."
         )
     facts = config.facts(folder, name)
-    learned: Counter[str] = Counter()
-    for file in weights.files_of_weights(files, folder, name):
-        _check_place(folder, file, name)
-        learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
-    found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
+    counts: Counter[str] = Counter()
+    for file in weights.weight_files(files, folder, name):
+        _check_links(folder, file, name)
+        counts += weights.count_parameters(folder / file, f"{file} of {quoted(name)}", facts.part)
+    found = described(name, Path(name).name or name, facts, counts, dtype, Folder(folder, digest))
     if not facts.sees:
         tokenizer.check_files(files, folder, name)
     if found.reads:
@@ -107,22 +108,19 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
     return found
 
 
-def _check_place(folder: Path, file: str, name: str) -> None:
-    """Raise unless a file is in the folder itself, or is the hub cache's target of a link in it."""
-    home, place = folder.resolve(), (folder / file).resolve()
-    cached = home.parent.parent / "blobs" if home.parent.name == "snapshots" else home
-    if not (place.is_relative_to(home) or place.is_relative_to(cached)):
+def _check_links(folder: Path, file: str, name: str) -> None:
+    """Raise unless a file is in the folder itself, or a link from it to the hub's cache."""
+    own, target = folder.resolve(), (folder / file).resolve()
+    cache = own.parent.parent / "blobs" if own.parent.name == "snapshots" else own
+    if not (target.is_relative_to(own) or target.is_relative_to(cache)):
         raise ModelFilesDamaged(
-            f"{file} in {quoted(name)} is a link to outside of the folder. Put the file itself there."
+            f"{file} in {quoted(name)} is a link to outside the folder. Replace it with the file itself."
         )
 
 
 def joins(reads: tokenizer.TextTokenizer) -> bool:
     """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
-    for sample in (
-        "a",
-        "ACGTACGT",
-    ):  # the second for tokenizers of DNA and proteins, which drop lower-case letters
+    for sample in ("a", "ACGTACGT"):  # the second for DNA and proteins, where lower-case letters are dropped
         try:
             one, two = (
                 sum(token.special for token in reads.tokens(sample, second)) for second in (None, sample)
@@ -140,8 +138,8 @@ def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> st
     else:
         layers = plural(facts.layers or facts.decoder_layers, "layer")
     if facts.without_weights:
-        few = len(facts.without_weights)
-        layers = f"{layers} ({few} of them without attention weights)"
+        count = len(facts.without_weights)
+        layers = f"{layers} ({count} of them without attention weights)"
     note = families.NOTES.get(facts.family, "")
     return (
         f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "
@@ -150,10 +148,10 @@ def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> st
 
 
 def _precision(stored: str, dtype: DType) -> str:
-    """Return the dtypes in which it is stored and runs, if either is not float32."""
+    """Return a text about the stored dtype and the dtype in which the model runs, unless both are float32."""
     if stored == dtype == "float32":
         return ""
-    both = f", stored in {stored} and run in {dtype}"
+    dtypes = f", stored in {stored} and run in {dtype}"
     if dtype == "float32":
-        return both
-    return f"{both}: what a page recomputes from its vectors can differ from the model's own values"
+        return dtypes
+    return f"{dtypes}: values that a page recomputes can differ from the model's own values"

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: their description before the download, and the download."""
+"""Models on the Hugging Face hub: descriptions without their weights, and downloads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from attnviz.models.catalogue import Downloaded, Entry, Facts, Hub
 from attnviz.models.limits import DType
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes received and the total; an exception from it ends the download."""
+"""Called with the received bytes and the total; an exception from it stops the download."""
 
 _ID = re.compile(r"[^\W_][\w.-]{0,95}/[^\W_][\w.-]{0,95}", re.ASCII)
 _REVISION = re.compile(r"[^\W_][\w./-]{0,99}", re.ASCII)
 _LATEST = "main"
 
-_one_at_a_time = threading.Lock()  # held during a download, so that others wait
+_download_lock = threading.Lock()  # held during a download
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Listing:
         commit: the commit of the repository.
         facts: the contents of its config.
         small, weights: (name, bytes) of the files to download; no others are downloaded.
-        learned: the number of parameters by dtype, from the headers of its weights.
-        snapshot: the folder in the cache for all files; it has those of `small` that this needed.
+        parameters: the number of parameters by dtype, from the headers of its weights.
+        snapshot: the folder in the cache for all files; it already has some of `small`.
     """
 
     commit: str
     facts: Facts
     small: tuple[tuple[str, int], ...]
     weights: tuple[tuple[str, int], ...]
-    learned: Counter[str]
+    parameters: Counter[str]
     snapshot: Path
 
     @property
@@ -65,8 +65,8 @@ def is_id(name: str) -> bool:
 def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     """Return the description of a model by id, before its weights are downloaded or loaded.
 
-    The hub is queried only if not all files are on this machine: a downloaded model does not change, and
-    needs no network.
+    The hub is queried only if files are missing on this machine: a downloaded model does not change and needs
+    no network.
 
     Args:
         identifier: "owner/name" or "owner/name@revision".
@@ -84,12 +84,12 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
         downloaded = Downloaded(cached, found.fingerprint, repository, cached.name)
         return replace(found, title=name, origin=downloaded)
     listing = _listing(repository, revision, name, dtype)
-    limits.check(listing.learned.total(), dtype)
+    limits.check(listing.parameters.total(), dtype)
     size = sum(size for file, size in listing.files if not (listing.snapshot / file).exists())
     found = folder.described(
-        name, name, listing.facts, listing.learned, dtype, Hub(repository, listing.commit, size)
+        name, name, listing.facts, listing.parameters, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.joins)  # a guess without its tokenizer
+    return replace(found, pairs=listing.facts.joins)  # may be wrong: only its tokenizer shows this
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
@@ -98,43 +98,44 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
     Args:
         identifier: "owner/name" or "owner/name@revision".
         name: the model's name, for messages.
-        progress: receives the state; an exception from it stops the download, and leaves no partial file.
+        progress: called with the progress; an exception from it stops the download and leaves no partial
+            file.
 
     Raises:
         AttnvizError: as for `entry`.
     """
     repository, revision = _parts(identifier)
     listing = _listing(repository, revision, name, dtype)
-    limits.check(listing.learned.total(), dtype)
+    limits.check(listing.parameters.total(), dtype)
     total, before = sum(size for _, size in listing.files), 0
 
-    def report(came: int) -> None:
-        progress(before + came, total)
+    def report(received: int) -> None:
+        progress(before + received, total)
 
-    while not _one_at_a_time.acquire(timeout=0.2):
-        report(0)  # may stop the download while it waits
+    while not _download_lock.acquire(timeout=0.2):
+        report(0)  # lets the user stop a waiting download
     try:
         with hub_files.plain_http():
             for file, size in listing.files:
                 report(0)
                 if (file, size) == listing.weights[0] and not listing.facts.sees:
-                    # Before gigabytes are downloaded in vain: can the tokenizer be opened?
+                    # Check that the tokenizer can be opened before downloading gigabytes.
                     tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
-                hub_files.fetched(repository, file, listing.commit, name, report)
+                hub_files.fetch(repository, file, listing.commit, name, report)
                 before += size
         report(0)
     finally:
-        _one_at_a_time.release()
+        _download_lock.release()
 
 
 @lru_cache(maxsize=32)
-def look(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
-    """Fetch a model's list of files, its config and the headers of its weights: some kilobytes.
+def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
+    """Fetch a model's list of files, its config and the headers of its weights, a few kilobytes.
 
     Raises:
         AttnvizError: as for `entry`.
     """
-    commit, sizes = hub_files.listed(repository, revision, name)
+    commit, sizes = hub_files.list_files(repository, revision, name)
     if weights.FILE not in sizes and weights.INDEX not in sizes:
         raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
@@ -143,15 +144,15 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
-    # By the revision's own name first: the cache then stores which commit that name means.
-    snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent
+    # First by the name of the revision: the cache then stores the commit for that name.
+    snapshot = hub_files.fetch(repository, config.FILE, revision, name).parent
     if snapshot.name != commit:
-        raise ModelNotReachable(f"{quoted(name)} has just been changed on the hub. Try again.")
+        raise ModelNotReachable(f"{quoted(name)} has just changed on the hub. Try again.")
     for file in small[1:]:
         if file in sizes:
-            hub_files.fetched(repository, file, commit, name)
-    parts = weights.files_of_weights(sizes, snapshot, name)
-    # A stored number takes at most four bytes: a far too large model is recognized before more requests.
+            hub_files.fetch(repository, file, commit, name)
+    parts = weights.weight_files(sizes, snapshot, name)
+    # A stored parameter takes at most four bytes, so this refuses far too large models without more requests.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.sees:
@@ -164,8 +165,8 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
             (file, sizes[file]) for file in (config.FILE, *tokenizers, *folder.SETTINGS) if file in sizes
         ),
         weights=tuple((file, sizes[file]) for file in parts),
-        learned=sum(
-            (hub_files.learned_numbers(repository, file, commit, name, facts.part) for file in parts),
+        parameters=sum(
+            (hub_files.count_parameters(repository, file, commit, name, facts.part) for file in parts),
             Counter(),
         ),
         snapshot=snapshot,
@@ -179,16 +180,16 @@ def _parts(identifier: str) -> tuple[str, str]:
 
 
 def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing:
-    """Return the hub's record of a model, from a cache; fetched again if its files were deleted."""
-    listing = look(repository, revision, name, dtype)
+    """Return the hub's record of a model, cached until its files are deleted."""
+    listing = fetch_listing(repository, revision, name, dtype)
     if not (listing.snapshot / config.FILE).exists():
-        look.cache_clear()
-        listing = look(repository, revision, name, dtype)
+        fetch_listing.cache_clear()
+        listing = fetch_listing(repository, revision, name, dtype)
     return listing
 
 
 def _cached(repository: str, revision: str) -> Path | None:
-    """Return the folder in the cache with all files of that model; None if one is missing."""
+    """Return the folder in the cache with all files of a model; None if one is missing."""
     found = hub_files.cached(repository, config.FILE, revision)
     if found is None:
         return None
@@ -196,7 +197,7 @@ def _cached(repository: str, revision: str) -> Path | None:
     if files.isdisjoint({*tokenizer.FILES, *config.OF_PICTURES}):
         return None
     try:
-        weights.files_of_weights(files, found.parent, repository)
+        weights.weight_files(files, found.parent, repository)
     except (ModelFilesDamaged, ModelNotSupported):
         return None
     return found.parent

@@ -1,4 +1,4 @@
-"""Single files of the Hugging Face hub: listed, read in part, or downloaded; and the errors of these."""
+"""Files on the Hugging Face hub: listing, reading headers, downloading, and translating errors."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ TIMEOUT_SECONDS = 5.0
 """The time after which an unanswered request to the hub counts as failed."""
 
 ProgressCallback = Callable[[int], None]
-"""Called with the number of bytes received; an exception from it stops the download."""
+"""Called with the number of received bytes; an exception from it stops the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
 _LIBRARY_NAME = "attnviz"
 
 
 def endpoint() -> str:
-    """Return the hub's address: HF_ENDPOINT, or huggingface.co."""
+    """Return the hub's URL: HF_ENDPOINT, or huggingface.co."""
     from huggingface_hub import constants
 
     return constants.ENDPOINT
 
 
-def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, int]]:
-    """Return (commit, bytes of each file) of a repository, from the hub.
+def list_files(repository: str, revision: str, name: str) -> tuple[str, dict[str, int]]:
+    """Return the commit of a repository on the hub, and the size of each file in bytes.
 
     Args:
         repository: "owner/name".
@@ -38,35 +38,35 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
         name: the model's name, for messages.
 
     Raises:
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import HfApi
 
-    with in_our_words(name):
+    with translated_errors(name):
         api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
         found = api.model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS)
     return str(found.sha), {file.rfilename: file.size or 0 for file in found.siblings or ()}
 
 
 def cached(repository: str, file: str, revision: str) -> Path | None:
-    """Return the path of a file of that revision on this machine, or None. Makes no request."""
+    """Return the path of a file of that revision on this machine, or None; makes no request."""
     from huggingface_hub import constants, try_to_load_from_cache
 
     found = try_to_load_from_cache(repository, file, constants.HF_HUB_CACHE, revision)
     return Path(found) if isinstance(found, str) else None
 
 
-def fetched(
-    repository: str, file: str, revision: str, name: str, came: ProgressCallback | None = None
+def fetch(
+    repository: str, file: str, revision: str, name: str, received: ProgressCallback | None = None
 ) -> Path:
-    """Return the path of a file of that revision on this machine, after downloading it if necessary.
+    """Download a file of a revision if necessary, and return its path on this machine.
 
     Raises:
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import constants, hf_hub_download
 
-    with in_our_words(name):
+    with translated_errors(name):
         found = hf_hub_download(
             repository,
             file,
@@ -75,36 +75,36 @@ def fetched(
             endpoint=endpoint(),
             library_name=_LIBRARY_NAME,
             etag_timeout=TIMEOUT_SECONDS,
-            tqdm_class=_bar(came),
+            tqdm_class=_bar(received),
         )
     return Path(found)
 
 
-def learned_numbers(repository: str, file: str, commit: str, name: str, part: str) -> Counter[str]:
+def count_parameters(repository: str, file: str, commit: str, name: str, part: str) -> Counter[str]:
     """Return the number of parameters by dtype in a file of weights on the hub, from its header only.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as for `weights.learned_numbers`.
-        UnknownModel, ModelNotReachable: see `in_our_words`.
+        ModelFilesDamaged, ModelNotSupported: as for `weights.count_parameters`.
+        UnknownModel, ModelNotReachable: see `translated_errors`.
     """
     from huggingface_hub import HfApi, errors
 
-    called = f"{file} of {quoted(name)}"
-    with in_our_words(name):
+    title = f"{file} of {quoted(name)}"
+    with translated_errors(name):
         api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
         try:
             header = api.parse_safetensors_file_metadata(repository, file, revision=commit)
         except errors.SafetensorsParsingError as error:
-            raise ModelFilesDamaged(f"{called} is damaged. Download it again.") from error
+            raise ModelFilesDamaged(f"{title} is damaged. Download it again.") from error
     if len(header.tensors) > weights.MAX_TENSORS:
-        raise weights.too_many_tensors(called)
+        raise weights.too_many_tensors(title)
     tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())
-    return weights.counted(tensors, called, part)
+    return weights.counted(tensors, title, part)
 
 
 @contextmanager
 def plain_http() -> Iterator[None]:
-    """Download by plain HTTP inside this block; only one thread at a time may enter it.
+    """Use plain HTTP for downloads inside this block; only one thread at a time may enter it.
 
     The hub's faster protocol uses its own threads, which cannot be stopped.
     """
@@ -117,7 +117,7 @@ def plain_http() -> Iterator[None]:
         constants.HF_HUB_DISABLE_XET = before
 
 
-def _bar(came: ProgressCallback | None) -> type[Any]:
+def _bar(received: ProgressCallback | None) -> type[Any]:
     """Return a progress bar class for huggingface_hub that draws nothing and reports the bytes received."""
 
     class Bar:
@@ -132,15 +132,15 @@ def _bar(came: ProgressCallback | None) -> type[Any]:
 
         def update(self, more: int) -> None:
             self._bytes += more
-            if came is not None:
-                came(self._bytes)
+            if received is not None:
+                received(self._bytes)
 
     return Bar
 
 
 @contextmanager
-def in_our_words(name: str) -> Iterator[None]:
-    """Turn errors of huggingface_hub into messages for users.
+def translated_errors(name: str) -> Iterator[None]:
+    """Convert errors of huggingface_hub to messages for users.
 
     Args:
         name: the requested model.
@@ -158,18 +158,18 @@ def in_our_words(name: str) -> Iterator[None]:
         raise
     except errors.GatedRepoError as error:
         raise ModelNotReachable(
-            f"{model} requires agreement to its conditions. Agree to them on its page on "
+            f"{model} requires agreement to its conditions. Accept them on its page on "
             f"the hub, {_LOG_IN}, and try again."
         ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise UnknownModel(
             f"The hub has no model {model}, no such revision of it, or it is private. Check the spelling; "
-            f"for a private one, {_LOG_IN}."
+            f"for a private model, {_LOG_IN}."
         ) from error
     except errors.HfHubHTTPError as error:
         raise ModelNotReachable(
             f"The hub denies access to {model} (error {error.response.status_code}). If it "
-            f"needs a token with read access, {_LOG_IN}; or else try again later."
+            f"needs a token with read access, {_LOG_IN}; otherwise, try again later."
         ) from error
     except errors.OfflineModeIsEnabled as error:
         raise ModelNotReachable(
@@ -185,11 +185,11 @@ def in_our_words(name: str) -> Iterator[None]:
     ) as error:
         raise ModelNotReachable(
             f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
-            "fetched. Check the network. Without one, attnviz can open the models on this machine: its own, "
+            "downloaded. Check the network. Without it, attnviz can open models on this machine: its own, "
             "folders, and earlier downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(
-            f"{model} cannot be downloaded: {(error.strerror or str(error)).rstrip('.')}. Its files go to "
-            "the folder that HF_HOME names; there must be space, and attnviz must be allowed to write there."
+            f"{model} cannot be downloaded: {(error.strerror or str(error)).rstrip('.')}. Its files are "
+            "stored in the folder HF_HOME, which must be writable and have enough free space."
         ) from error

@@ -1,4 +1,4 @@
-"""Memory limit for one model, set by the operator."""
+"""The operator's memory limit for one model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SETTING = "ATTNVIZ_MAX_GB"
 """The environment variable with the limit, in gigabytes (10⁹ bytes)."""
 
 DEFAULT_GB = 4.0
-"""Default limit: one billion float32 parameters, which fits a laptop."""
+"""The default limit: one billion float32 parameters, which suits a laptop."""
 
 DType = Literal["float32", "bfloat16", "float16"]
-"""Floating-point type of the parameters."""
+"""The floating-point type of the parameters."""
 
 BYTES_PER_PARAMETER: Mapping[DType, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
@@ -32,12 +32,12 @@ def max_bytes() -> int:
     except ValueError:
         gigabytes = -1.0
     if not 0 < gigabytes < 1e6:
-        raise WrongSetting(f"{SETTING} should be a number of gigabytes, for example {SETTING}=8.")
+        raise WrongSetting(f"{SETTING} must be a number of gigabytes, for example {SETTING}=8.")
     return int(gigabytes * 1e9)
 
 
 def in_memory(parameters: int, dtype: DType = "float32") -> int:
-    """Return the parameters' size in bytes."""
+    """Return the size of the parameters, in bytes."""
     return parameters * BYTES_PER_PARAMETER[dtype]
 
 
@@ -45,8 +45,8 @@ def check(parameters: int, dtype: DType = "float32") -> None:
     """Raise if a model with this many parameters exceeds the memory limit.
 
     Raises:
-        ModelTooLarge: the model exceeds the limit; the message has its size, the limit and how to raise it.
-        WrongSetting: as `max_bytes`.
+        ModelTooLarge: the model exceeds the limit; the message explains how to raise it.
+        WrongSetting: as for `max_bytes`.
     """
     needed, limit = in_memory(parameters, dtype), max_bytes()
     if needed > limit:

@@ -1,4 +1,4 @@
-"""Resolves names: a model of the catalogue, a folder on this machine, or an id on the Hugging Face hub."""
+"""Resolution of names: models in the catalogue, folders on this machine, and Hugging Face ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POSSIBLE = {
     "device": "cpu, cuda, xpu or mps, or one of several, such as cuda:1",
 }
 
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
 _HUB_PAGE = re.compile(
     r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/(?P<id>[^/?#\s]+/[^/?#\s]+)"
     r"(?:/(?:tree|blob|resolve)/(?P<revision>[^/?#\s]+))?\S*",
@@ -35,7 +35,7 @@ BORROWED: dict[str, Entry] = {}
 
 
 def kind_of_name(name: str) -> KindOfName:
-    """Return the kind of a name; "unknown" if it has none. Checks only whether a folder exists."""
+    """Return the kind of a name. On disk, this checks only whether a folder exists."""
     if name in catalogue.names():
         return "catalogue"
     expanded = _expanded(name)
@@ -48,7 +48,7 @@ class Target(NamedTuple):
     """A resolved name.
 
     Attributes:
-        model: a name of the catalogue, a folder or an id.
+        model: a name in the catalogue, a folder or an id.
         dtype: the dtype in which it runs.
         device: the device on which it runs, in torch's notation.
     """
@@ -72,30 +72,32 @@ def with_settings(name: str, dtype: object = None, device: object = None) -> str
     """Return the name of the same model with this dtype and device; None: as in the name.
 
     Raises:
-        AttnvizError: there is no such dtype or device, or the name has another one.
+        AttnvizError: there is no such dtype or device, or the name has a different one.
     """
     if dtype is None and device is None:
         return name
     model, settings = parts_of(name)
-    asked = {"dtype": dtype, "device": device}
-    for setting, value in asked.items():
+    requested = {"dtype": dtype, "device": device}
+    for setting, value in requested.items():
         if value is None:
             continue
-        wanted = str(value).removeprefix("torch.")
-        match = _SETTING.fullmatch(f"#{wanted}")
+        text = str(value).removeprefix("torch.")
+        match = _SETTING.fullmatch(f"#{text}")
         if match is None or match[setting] is None:
-            raise AttnvizError(f"{setting} must be {_POSSIBLE[setting]}, not {quoted(wanted)}.")
-        if settings.setdefault(setting, wanted) != wanted:
+            raise AttnvizError(f"{setting} must be {_POSSIBLE[setting]}, not {quoted(text)}.")
+        if settings.setdefault(setting, text) != text:
             raise AttnvizError(
-                f"{quoted(name)} has #{settings[setting]}, but {setting} is {wanted}. Remove one of them."
+                f"{quoted(name)} has #{settings[setting]}, but {setting} is {text}. Remove one of them."
             )
     return model + "".join(
-        f"#{settings[setting]}" for setting in asked if settings.get(setting, "cpu") not in {"float32", "cpu"}
+        f"#{settings[setting]}"
+        for setting in requested
+        if settings.get(setting, "cpu") not in {"float32", "cpu"}
     )
 
 
 def parts_of(name: str) -> tuple[str, dict[str, Any]]:
-    """Split a name into the model and the settings after # at its end."""
+    """Split a name into the model and the settings after "#" at its end."""
     settings: dict[str, Any] = {}
     while (match := _SETTING.search(name)) and match.start() and match.lastgroup not in settings:
         settings[str(match.lastgroup)] = match[0].removeprefix("#")
@@ -104,7 +106,7 @@ def parts_of(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def pasted(text: str) -> str:
-    """Clean a pasted name: a path in quotes, or the URL of a page of the hub."""
+    """Clean a pasted name: remove quotation marks, and convert the URL of a page on the hub to an id."""
     name = text.strip().strip("\"'“”‘’").strip()
     page = _HUB_PAGE.fullmatch(name)
     if page is None or not hub.is_id(page["id"]):
@@ -116,9 +118,9 @@ def entry(name: str) -> Entry:
     """Return the description of a model before its weights are loaded.
 
     Args:
-        name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", optionally
-            with "@revision". "#bfloat16" or "#float16" after a folder or an id sets the dtype; "#cuda" and
-            the like set the device. If the operator has set a list of models, a name on that list.
+        name: a name in the catalogue, a folder, or a Hugging Face id "owner/name", optionally "@revision";
+            after a folder or an id, "#bfloat16" or "#float16" sets the dtype, and "#cuda" or similar the
+            device. If the operator has set a list of models, a name on that list.
 
     Raises:
         UnknownModel: there is no model of this name, or it is not on the operator's list.
@@ -128,31 +130,31 @@ def entry(name: str) -> Entry:
     """
     if name in BORROWED:
         return BORROWED[name]
-    behind, dtype, device = target(name)
-    kind = kind_of_name(behind)
+    model, dtype, device = target(name)
+    kind = kind_of_name(model)
     if kind == "catalogue":
         if dtype != "float32":
-            raise ModelNotSupported(f"{quoted(behind)} is a bundled model and runs in float32. Omit {dtype}.")
-        found = catalogue.entry(behind)
+            raise ModelNotSupported(f"{quoted(model)} is a bundled model and runs in float32. Omit {dtype}.")
+        found = catalogue.entry(model)
         if device != "cpu" and found.engine != "transformers":
-            raise ModelNotSupported(f"{quoted(behind)} runs on the CPU. Omit {device}.")
-        return found if name == behind else replace(found, name=name, title=name, device=device)
+            raise ModelNotSupported(f"{quoted(model)} runs on the CPU. Omit {device}.")
+        return found if name == model else replace(found, name=name, title=name, device=device)
     if kind == "folder":
-        expanded = _expanded(behind)
+        expanded = _expanded(model)
         assert expanded is not None  # noqa: S101 - its kind is folder; for the type checker
         return replace(folder.entry(expanded, name, dtype), device=device)
     if kind == "id":
-        return replace(hub.entry(behind, name, dtype), device=device)
+        return replace(hub.entry(model, name, dtype), device=device)
     raise UnknownModel(_unknown(name))
 
 
 def _expanded(name: str) -> Path | None:
-    """Return the path of a folder with this name; None if the name is invalid for a folder."""
-    if "\0" in name or not name.strip() or (_ADDRESS.match(name) and "\\" not in name):
+    """Return the expanded path of a folder; None if the name is not valid for a folder."""
+    if "\0" in name or not name.strip() or (_URL.match(name) and "\\" not in name):
         return None
-    path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises an error for an unknown ~user
+    path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     try:
-        os.stat(path)  # noqa: PTH116 - raises for a name that is too long, or has half a surrogate pair
+        os.stat(path)  # noqa: PTH116 - raises for names that are too long or have lone surrogates
     except FileNotFoundError:
         return path
     except (OSError, ValueError):
@@ -165,10 +167,10 @@ def _is_path_like(name: str) -> bool:
 
 
 def _unknown(name: str) -> str:
-    if _ADDRESS.match(name):
+    if _URL.match(name):
         hint = f" Perhaps {pasted(name)}?" if _HUB_PAGE.fullmatch(name) and pasted(name) != name else ""
-        return f"{quoted(name)} is a URL. Type only the model's id: owner/name.{hint}"
+        return f"{quoted(name)} is a URL. Enter only the model's id: owner/name.{hint}"
     return (
-        f"{catalogue.unknown(name)} Other models are opened by folder (./my-model) or by Hugging Face id "
-        "with its owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
+        f"{catalogue.unknown(name)} Open other models by folder (./my-model) or by Hugging Face id "
+        "with the owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
     )

@@ -1,4 +1,4 @@
-"""Converts texts and images to tokens with their spans, and tokens back to text."""
+"""Conversion of texts and images to tokens with spans, and of tokens to text."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 
 FILE = "tokenizer.json"
 
-_OF_MARIAN = "source.spm"
+_MARIAN = "source.spm"
 
 FILES = (
     *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
-    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", _OF_MARIAN, "target.spm"),
+    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", _MARIAN, "target.spm"),
 )
-"""The files of saved tokenizers; one of these is needed, and all that are there are read."""
+"""The files of saved tokenizers; at least one is required, and all that exist are read."""
 
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """The supported image formats."""
 
-_MAX_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
+_MAX_TOKENIZERS = 8  # in memory: one with a large vocabulary takes about 100 MB
 _MASKS = ("[MASK]", "<mask>")  # the mask tokens of the BERT and RoBERTa families
-_CONTEXT = 8  # tokens before the next one that determine its spelling (with a space before it or without)
+_CONTEXT = 8  # preceding tokens that determine whether a token begins with a space
 
 _NOT_BUILT = (
-    "transformers cannot build a tokenizer from this model's files. Put a tokenizer.json beside the model: a "
-    "fast tokenizer writes one with tokenizer.save_pretrained(folder). Or pass tokens in a program: "
-    "attnviz.trace(tokenizer(text), model), with a model object."
+    "transformers cannot build a tokenizer from this model's files. Add a tokenizer.json to the folder, "
+    "which a fast tokenizer writes with tokenizer.save_pretrained(folder). Or pass tokens and a model object "
+    "in Python: attnviz.trace(tokenizer(text), model)."
 )
 _NO_TOKENIZER = (
-    "A model object needs a tokenizer to read a text: pass tokenizer=…. Without one it reads tokens, as "
+    "A model object needs a tokenizer to read a text: pass tokenizer=…. Without it, pass tokens, as "
     "returned by tokenizer(text)."
 )
 _SETTINGS = "tokenizer_config.json"
@@ -67,8 +67,8 @@ class TokenizedText:
     """A text, or a pair of sentences, as tokens.
 
     Attributes:
-        tokens: special tokens included; in a pair, those of the first sentence come first.
-        type_ids: the segment of each token, for models that distinguish a pair's sentences; else all 0.
+        tokens: the tokens, including special tokens; in a pair, the first sentence comes first.
+        type_ids: the segment of each token for models with segments; otherwise all 0.
     """
 
     tokens: tuple[Token, ...]
@@ -85,13 +85,13 @@ def nothing_to_read(where: str = "here") -> EmptyText:
 class TextTokenizer:
     """A model's tokenizer, with the checks that a user's text needs.
 
-    It uses the `tokenizers` library alone, or a Python tokenizer with its methods, so that any
-    number of threads may share one.
+    It uses the `tokenizers` library, or a Python tokenizer with the same methods; any number of threads may
+    share it.
 
     Args:
         tokenizer: the inner tokenizer, not shared, or one in a separate process.
-        types: the number of sentences that the model distinguishes, if its config has it.
-        mask: the spelling of the mask token, if it is known.
+        types: the number of segment types in the model's config, if any.
+        mask: the spelling of the mask token, if known.
     """
 
     def __init__(
@@ -123,7 +123,8 @@ class TextTokenizer:
         """Return the tokens of a text or a pair from the inner tokenizer.
 
         Args:
-            target: True for a decoder's text, which a translator's tokenizer reads as another language.
+            target: True for the decoder's text, which the tokenizer of a translator reads as another
+                language.
         """
         encode: Any = self._tokenizer.encode
         if target:
@@ -138,45 +139,44 @@ class TextTokenizer:
     def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:
         """Return the tokens of a text, or of a pair of sentences, special tokens included.
 
-        A special token that was typed ("[MASK]", "</s>") belongs to the text and has a span. Spans exclude
-        the space around a word, whatever the tokenizer returns; tokens that are parts of the same character
-        have the same span. Words are separated by white space, by punctuation, and by the tokenizer itself;
-        the second sentence continues their numbers.
+        A typed special token ("[MASK]", "</s>") is part of the text and has a span. Spans always exclude the
+        space around a word; tokens that are parts of one character have the same span. White space,
+        punctuation and the tokenizer itself separate words; the second sentence continues their numbers.
 
-        A special token that the tokenizer added belongs to the sentence before it; one before
-        all others, to the first.
+        A special token that the tokenizer added belongs to the sentence before it, or to the first sentence
+        if it is at the beginning.
 
         Args:
             target: as for `encoded`.
 
         Raises:
             EmptyText: the tokenizer returns no tokens for a text.
-            TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
-            UnreadableText: the text has half a surrogate pair; or the tokenizer's process fails.
+            TextTooLong: there are too many tokens for the model, or more than `MAX_CHARACTERS` characters.
+            UnreadableText: the text has half of a surrogate pair, or the tokenizer's process fails.
         """
         texts = (text,) if second is None else (text, second)
-        most = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
+        maximum = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
         for each in texts:
-            readable.check(each, most)
+            readable.check(each, maximum)
         encoding = self.encoded(*texts, target=target)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
-        tokens = self._placed(encoding, texts)
+        tokens = self._with_spans(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
                 raise nothing_to_read("in the second sentence" if number else "here")
-        learned = self._types if isinstance(self._types, int) else 2
-        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+        n_types = self._types if isinstance(self._types, int) else 2
+        return TokenizedText(tokens, tuple(number if number < n_types else 0 for number in encoding.type_ids))
 
     def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
         """Return the text of token ids, and the tokens with their spans.
 
         Raises:
             EmptyText: there are no ids.
-            TextTooLong: there are more tokens than the model reads.
+            TextTooLong: there are too many tokens for the model.
         """
         if not ids:
-            raise EmptyText("There are no tokens for the model to read. Give at least one.")
+            raise EmptyText("There are no tokens for the model to read. Pass at least one.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
         return self.written("", (), ids)
@@ -184,32 +184,32 @@ class TextTokenizer:
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
     ) -> tuple[str, tuple[Token, ...]]:
-        """Append the tokens that a model has generated.
+        """Append tokens that a model has generated.
 
         Args:
             text: the text before generation.
             ids: the generated tokens.
 
         Returns:
-            The whole text and all tokens. Special tokens that the model generated have no span.
+            The complete text and all tokens. Generated special tokens have no span.
         """
         context = [token.id for token in tokens if not token.special][-_CONTEXT:]
         before = self._decoded(context)
         steps = [self._decoded([*context, *ids[: count + 1]])[len(before) :] for count in range(len(ids))]
         full = text + (steps[-1] if steps else "")
         word = next((token.word for token in reversed(tokens) if token.word is not None), 0)
-        placed = []
+        tokens_with_spans = []
         for number, (start, end) in zip(ids, spans_of_steps(steps), strict=True):
             if number in self._special:
-                placed.append(self.special(number))
+                tokens_with_spans.append(self.special(number))
             else:
                 spelling = self.spelled(number)
                 span = _span(full, len(text) + start, len(text) + end, spelling)
-                placed.append(Token(spelling, number, *span, word, special=False))
-        return full, (*tokens, *_numbered((full,), placed, tokens))
+                tokens_with_spans.append(Token(spelling, number, *span, word, special=False))
+        return full, (*tokens, *_numbered((full,), tokens_with_spans, tokens))
 
     def special(self, number: int) -> Token:
-        """Return a token that was not typed, such as a decoder's start token."""
+        """Return a special token outside the text, such as a decoder's start token."""
         return Token(self.spelled(number), number, 0, 0, None, special=True)
 
     def id_of(self, spelling: str) -> int | None:
@@ -218,7 +218,7 @@ class TextTokenizer:
         return None if number is None else int(number)
 
     def spelled(self, number: int) -> str:
-        """Return the tokenizer's own spelling of a token id; or its row number if there is none."""
+        """Return the tokenizer's spelling of a token id, or a text with the number if there is none."""
         spelling = self._tokenizer.id_to_token(number)
         return f"<row {number}>" if spelling is None else str(spelling)
 
@@ -233,32 +233,34 @@ class TextTokenizer:
         text = self._decoded([number])
         if BROKEN in text and (parts := spelled_bytes(spelling)) is not None:
             return numbered(parts)
-        if spelling.startswith(SPACES[1]) and not text.startswith(" "):  # removed at the start of a text
+        if spelling.startswith(SPACES[1]) and not text.startswith(
+            " "
+        ):  # the space is removed at the start of a text
             text = f" {text}"
         return text or spelling
 
     def _decoded(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _placed(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
+    def _with_spans(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
         """Return the tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
-        placed: list[Token] = []
+        tokens_with_spans: list[Token] = []
         sentence = 0
         for place, (number, added) in enumerate(zip(encoding.ids, encoding.special_tokens_mask, strict=True)):
             if added:
-                placed.append(replace(self.special(number), sentence=sentence))
+                tokens_with_spans.append(replace(self.special(number), sentence=sentence))
                 continue
             sentence = sentences[place] or 0
             text, spelling = texts[sentence], self.spelled(number)
             last = place + 1 == len(spans) or sentences[place + 1] != sentence
             start, bare_end = _span(text, *spans[place], spelling)
             end = _with_combining_marks(text, bare_end, len(text) if last else spans[place + 1][0])
-            if placed and placed[-1].sentence == sentence:
-                end = max(end, placed[-1].end)  # for a space inside of one character ("ﷺ")
+            if tokens_with_spans and tokens_with_spans[-1].sentence == sentence:
+                end = max(end, tokens_with_spans[-1].end)  # for a space inside one character ("ﷺ")
             token = Token(spelling, number, start, end, words[place], special=False, sentence=sentence)
-            placed.append(token)
-        return _numbered(texts, placed)
+            tokens_with_spans.append(token)
+        return _numbered(texts, tokens_with_spans)
 
 
 def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
@@ -273,7 +275,7 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
 
 
 @lru_cache(_MAX_TOKENIZERS)
-def _cached(folder: Path, token_limit: int, of_files: str, *, guarded: bool) -> TextTokenizer:  # noqa: ARG001 - the cache's key
+def _cached(folder: Path, token_limit: int, fingerprint: str, *, guarded: bool) -> TextTokenizer:  # noqa: ARG001 - the cache's key
     return guarded_in_folder(folder, token_limit) if guarded else in_folder(folder, token_limit)
 
 
@@ -290,8 +292,7 @@ def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     """Return the tokenizer of a folder.
 
-    `tokenizer.json` is read without torch or transformers; from other files, transformers builds the
-    tokenizer.
+    `tokenizer.json` is read without torch and transformers; transformers builds tokenizers from other files.
 
     Raises:
         ModelFilesDamaged: the files are missing or cannot be read.
@@ -302,7 +303,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     types = config.get("type_vocab_size")
     file = folder / FILE
     if not file.is_file() or (config.get("is_encoder_decoder") and _switches_languages(settings)):
-        return borrowed(_built(folder), token_limit, types)
+        return borrowed(_built_by_transformers(folder), token_limit, types)
     mask = settings.get("mask_token")
     mask = mask.get("content") if isinstance(mask, dict) else mask
     if "token_type_ids" not in settings.get("model_input_names", ("token_type_ids",)):
@@ -311,7 +312,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
 
 def _switches_languages(settings: dict[str, Any]) -> bool:
-    """Return whether the tokenizer reads targets differently from sources, as those of NLLB and mBART do."""
+    """Return whether the tokenizer reads sources and targets differently, as those of NLLB and mBART."""
     with gate:
         import transformers
 
@@ -323,7 +324,7 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
     """Return a tokenizer that calls a transformers tokenizer, without changing it.
 
     Args:
-        wrapper: a transformers tokenizer, or at least a function from a text to token ids with the method
+        wrapper: a transformers tokenizer, or a function from a text to token ids with the method
             `convert_ids_to_tokens`.
         token_limit, types: as for `TextTokenizer`.
 
@@ -332,7 +333,7 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
     """
     if not is_tokenizer(wrapper):
         raise TypeError(
-            "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
+            "tokenizer must be a transformers tokenizer, as from AutoTokenizer.from_pretrained, not "
             f"{wrapper!r:.40}."
         )
     mask = getattr(wrapper, "mask_token", None)
@@ -341,7 +342,7 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
 
 @lru_cache(maxsize=4)
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
-    """Return a substitute for a missing tokenizer, which shows each token as its id."""
+    """Return a replacement for a missing tokenizer that shows each token as its id."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
@@ -350,7 +351,7 @@ def numbers(rows: int, token_limit: int) -> TextTokenizer:
 
 
 class _Numbers(TextTokenizer):
-    """The tokenizer of a model without one; it cannot read text."""
+    """The tokenizer of a model object without tokenizer; it cannot read text."""
 
     def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads none
         """Raise ModelNotSupported."""
@@ -358,9 +359,9 @@ class _Numbers(TextTokenizer):
 
 
 def special_ids(tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer) -> frozenset[int]:
-    """Switch truncation and padding off, and return the ids of the special tokens.
+    """Disable truncation and padding, and return the ids of the special tokens.
 
-    A published file truncates and pads for training batches; here nothing is truncated silently.
+    Published files may truncate and pad for training batches; attnviz must not truncate a text silently.
     """
     if isinstance(tokenizer, RemoteTokenizer):
         return frozenset(tokenizer.special)
@@ -371,7 +372,7 @@ def special_ids(tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer) -> fr
 
 
 def import_for(folder: Path) -> None:
-    """Import what `in_folder` needs, before memory is limited."""
+    """Import the packages that `in_folder` needs, before memory is limited."""
     import tokenizers  # noqa: F401
 
     if not (folder / FILE).is_file() or _settings(folder, "config.json").get("is_encoder_decoder"):
@@ -380,7 +381,7 @@ def import_for(folder: Path) -> None:
 
 
 def check_files(files: Iterable[str], folder: Path, name: str) -> None:
-    """Raise unless there is a tokenizer among the files of a model.
+    """Raise unless a model's files include a tokenizer.
 
     Args:
         folder: the folder of its settings, if there are any.
@@ -390,25 +391,25 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
     """
     if not set(files) & set(FILES) and _settings(folder, _SETTINGS).get("tokenizer_class") not in _NO_FILES:
         raise ModelFilesDamaged(
-            f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
+            f"There is no tokenizer in {quoted(name)}: {FILE} is missing. Save it there: "
             "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."
         )
 
 
-def patch_tokens(grid: tuple[int, int], beside: Sequence[str]) -> tuple[Token, ...]:
-    """Return [CLS] or the like, and patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
+def patch_tokens(grid: tuple[int, int], special: Sequence[str]) -> tuple[Token, ...]:
+    """Return special tokens and then patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
-    They are the same for every image, and have no characters: `start` and `end` are 0.
+    They are the same for every image and have no characters: `start` and `end` are 0.
 
     Args:
         grid: the numbers of rows and columns of patches.
-        beside: the names of the tokens before them, such as [CLS].
+        special: the names of the tokens before them, such as [CLS].
     """
     patches = (
-        Token(f"{row + 1},{column + 1}", len(beside) + place, 0, 0, place, special=False)
+        Token(f"{row + 1},{column + 1}", len(special) + place, 0, 0, place, special=False)
         for place, (row, column) in enumerate(product(*map(range, grid)))
     )
-    return (*(Token(name, place, 0, 0, None, special=True) for place, name in enumerate(beside)), *patches)
+    return (*(Token(name, place, 0, 0, None, special=True) for place, name in enumerate(special)), *patches)
 
 
 def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:
@@ -422,16 +423,16 @@ def _tokenizer(file: Path) -> Tokenizer:
 
     try:
         return Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises nothing narrower
+    except Exception as error:  # the library raises no narrower exception
         raise ModelFilesDamaged(
             f"The tokenizer of this model cannot be read: {FILE} is damaged ({error}). Save or download "
             "it again."
         ) from error
 
 
-def _built(folder: Path) -> Any:
+def _built_by_transformers(folder: Path) -> Any:
     """Return the tokenizer that transformers builds from files."""
-    if (folder / _OF_MARIAN).is_file():
+    if (folder / _MARIAN).is_file():
         need_extra("sentencepiece")
     with gate:
         from transformers import AutoTokenizer
@@ -441,12 +442,12 @@ def _built(folder: Path) -> Any:
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers' tokenizers raise many kinds of errors
         raise ModelNotSupported(_NOT_BUILT) from error
-    # From a config alone transformers builds a tokenizer without a vocabulary.
+    # From a config alone, transformers builds a tokenizer without a vocabulary.
     names = wrapper.vocab_files_names.values()
     if names and not any((folder / file).is_file() for file in names):
         raise ModelFilesDamaged(
-            "This model has no tokenizer: there is no tokenizer.json, and no older vocabulary file either. "
-            "Save it beside the model: tokenizer.save_pretrained(folder)."
+            "This model has no tokenizer: it has neither a tokenizer.json nor an older vocabulary file. "
+            "Save it in the model's folder: tokenizer.save_pretrained(folder)."
         )
     return wrapper
 
@@ -461,18 +462,18 @@ def _settings(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
-    """Return a token's characters without the space around them; a token that is only space keeps it.
+    """Return a token's span without the space around it; the span of a token of only space is kept.
 
-    Tokenizers differ: the space before " dog" is in its span or not; a space on its own may have
-    no span; the ▁ that SentencePiece puts before a text has the span of the letter after it.
+    Tokenizers differ: the span of " dog" may include the space; a separate space may have no span; the ▁ that
+    SentencePiece puts before a text has the span of the letter after it.
     """
     typed = text[start:end]
     if not spelling.strip(SPACES):
         if typed.strip():
             return start, start
         before = not typed and text[start - 1 : start].isspace()
-        behind = not typed and not before and text[end : end + 1].isspace()
-        return start - before, end + behind
+        after = not typed and not before and text[end : end + 1].isspace()
+        return start - before, end + after
     inner = typed.strip()
     if not inner:
         return start, end
@@ -481,9 +482,9 @@ def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
 
 
 def _with_combining_marks(text: str, end: int, limit: int) -> int:
-    """Return the end of a token, including accents of its last letter that no other token covers.
+    """Return the end of a token, including combining accents on its last letter that no other token covers.
 
-    A tokenizer that strips accents excludes a decomposed accent from its token's span.
+    Tokenizers that strip accents exclude them from the spans.
     """
     while 0 < end < limit and unicodedata.category(text[end]).startswith("M"):
         end += 1
@@ -493,39 +494,49 @@ def _with_combining_marks(text: str, end: int, limit: int) -> int:
 def _numbered(
     texts: tuple[str, ...], tokens: Sequence[Token], before: Sequence[Token] = ()
 ) -> tuple[Token, ...]:
-    """Return the tokens with the numbers of their words, which continue those of the tokens before.
+    """Return the tokens with word numbers that continue those of the tokens before.
 
-    Some tokenizers do not split a text into words first, and give all of it the number of one word.
+    Some tokenizers do not split a text into words, and return the same word number for all tokens.
     """
     number = max((token.word for token in before if token.word is not None), default=-1)
-    one = before[-1] if before else None
+    previous = before[-1] if before else None
     numbered = []
     for token in tokens:
         if token.special:
             numbered.append(token)
         else:
-            number += one is None or one.special or _apart(texts[token.sentence], one, token)
+            number += (
+                previous is None or previous.special or _starts_word(texts[token.sentence], previous, token)
+            )
             numbered.append(token if token.word == number else replace(token, word=number))
-        one = token
+        previous = token
     return tuple(numbered)
 
 
-def _apart(text: str, one: Token, following: Token) -> bool:
+def _starts_word(text: str, previous: Token, following: Token) -> bool:
     """Return whether a new word begins with the second of two adjacent tokens."""
-    between = text[one.end : following.start]
+    between = text[previous.end : following.start]
     begins = text[following.start : following.end][:1]
-    if one.sentence == following.sentence and not between and begins and _sort(begins) == "accent":
-        return False  # it belongs to the letter before it, whatever the tokenizer returns
-    if (one.sentence, one.word) != (following.sentence, following.word):
+    if (
+        previous.sentence == following.sentence
+        and not between
+        and begins
+        and _character_type(begins) == "accent"
+    ):
+        return False  # an accent always belongs to the letter before it
+    if (previous.sentence, previous.word) != (following.sentence, following.word):
         return True
-    if any(_sort(letter) == "space" for letter in between):
+    if any(_character_type(letter) == "space" for letter in between):
         return True
-    if following.start < one.end or not begins or one.start == one.end:
-        return False  # two parts of one character, or a marker for a space before the word
-    return _sort(begins) != "letter" or _sort(text[one.end - 1]) in ("space", "punctuation")
+    if following.start < previous.end or not begins or previous.start == previous.end:
+        return False  # parts of one character, or a separate space marker
+    return _character_type(begins) != "letter" or _character_type(text[previous.end - 1]) in (
+        "space",
+        "punctuation",
+    )
 
 
-def _sort(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
+def _character_type(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
     """Return a character's role in splitting words at white space and punctuation (Devlin et al. 2019)."""
     category = unicodedata.category(letter)
     if category == "Zs" or letter in "\t\n\r":

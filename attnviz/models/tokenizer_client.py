@@ -1,4 +1,4 @@
-"""A tokenizer from untrusted files, in a separate process; see `tokenizer_worker`."""
+"""A tokenizer of untrusted files in a separate process; see `tokenizer_worker`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnviz.models.wrapped_tokenizer import Encoded
 TIMEOUT_SECONDS = 10.0
 """The wall time after which a request fails and the process is killed."""
 
-_START_SECONDS = 120.0  # transformers is slow to import on a busy machine
+_START_SECONDS = 120.0  # importing transformers is slow on a busy machine
 _MAX_ANSWER_BYTES = 64 * 1024**2
 _ERRORS: dict[str, type[AttnvizError]] = {
     error.__name__: error for error in (AttnvizError, ModelFilesDamaged, ModelNotSupported)
@@ -30,14 +30,14 @@ _COMMAND = (
 
 
 class _Ended(Exception):
-    """The process has ended, or was killed."""
+    """The process has ended or was killed."""
 
 
 class Client:
-    """The process of one folder. It is started by the first request, and restarted after it has ended.
+    """The process for one folder, which is restarted by the next request after it has ended.
 
     Attributes:
-        described: as for `TextTokenizer.described`.
+        described: as from `TextTokenizer.described`.
     """
 
     def __init__(self, folder: Path, token_limit: int) -> None:
@@ -67,7 +67,7 @@ class Client:
             name, message = result
             raise _ERRORS.get(name, UnreadableText)(
                 message
-                or "This model's tokenizer failed on the text: a rule in its tokenizer.json fails, or takes "
+                or "This model's tokenizer failed on the text: a rule in its tokenizer.json fails or takes "
                 "too long. Shorten the text, or choose another model."
             )
         return result[0]
@@ -75,7 +75,7 @@ class Client:
     def _start(self) -> list[Any]:
         """Start the process and let it open the tokenizer."""
         command = [sys.executable, "-c", _COMMAND, json.dumps(sys.path)]
-        # Rust's messages on stderr when memory is short may quote the text.
+        # Rust's messages on stderr may quote the text when memory is short.
         self._process = subprocess.Popen(  # noqa: S603 - our own code
             [*command, str(self._folder), str(self._token_limit)],
             stdin=subprocess.PIPE,
@@ -115,15 +115,14 @@ class Client:
         assert self._process is not None  # noqa: S101 - for the type checker
         assert self._process.stdout is not None  # noqa: S101 - likewise
         line = b""
-        killing = threading.Timer(seconds, self._process.kill)
-        killing.start()
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
         try:
             line = self._process.stdout.readline(_MAX_ANSWER_BYTES)
         finally:
-            killing.cancel()
-            if not line.endswith(
-                b"\n"
-            ):  # also after a KeyboardInterrupt: else the next request would read this answer
+            timer.cancel()
+            # Also after a KeyboardInterrupt: otherwise the next request would read this answer.
+            if not line.endswith(b"\n"):
                 self._kill()
         if not line.endswith(b"\n"):
             raise _Ended

@@ -1,8 +1,8 @@
 """A process that opens the tokenizer of one folder and applies it to texts, within limits.
 
-`tokenizer.json` is a program: a chain of `Replace` normalizers can expand one letter to any length, when a
-text is read or even when the file is opened. `tokenizer_client` starts this process and exchanges
-lines of JSON: a request is [method, *arguments], an answer is ["done", result] or ["failed", error, message].
+`tokenizer.json` is a program: a chain of `Replace` normalizers can expand one letter to any length, when it
+reads a text or even when it is opened. `tokenizer_client` starts this process and exchanges lines of JSON
+with it: a request is [method, *arguments], an answer ["done", result] or ["failed", error, message].
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import tokenizer
 
 CPU_SECONDS = 10
-"""The CPU time of one request."""
+"""The CPU time limit of one request."""
 
 MEMORY_BYTES = 2 * 10**9
 """The memory that the process may allocate after its imports."""
@@ -29,30 +29,30 @@ def main() -> None:
     """Serve requests from standard input until it is closed."""
     folder, token_limit = Path(sys.argv[1]), int(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # so that output of a library is not read as an answer
+    os.dup2(2, 1)  # keeps the output of libraries apart from answers
 
     def answer(*message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
     tokenizer.import_for(folder)
     _limit_memory()
-    answer("done", None)  # the imports are done: the client now starts to measure the time
+    answer("done", None)  # the imports are done; the client's timeout starts now
     worker = Worker(folder, token_limit)
     for line in sys.stdin:
         method, *arguments = json.loads(line)
-        _limit_processor_time()
+        _limit_cpu_time()
         try:
             answer("done", getattr(worker, method)(*arguments))
         except AttnvizError as error:
             answer("failed", type(error).__name__, str(error))
         except MemoryError:
-            raise  # the client sees that the process has ended
+            raise  # the client notices the end of the process
         except BaseException as error:  # noqa: BLE001 - a panic in Rust is not an `Exception`
             answer("failed", type(error).__name__, "")
 
 
 class Worker:
-    """The methods that a client may call, `open` first."""
+    """The methods that a client may call, beginning with `open`."""
 
     def __init__(self, folder: Path, token_limit: int) -> None:
         self._folder, self._token_limit = folder, token_limit
@@ -63,7 +63,7 @@ class Worker:
         return self._tokenizer.described()
 
     def encode(self, target: bool, *texts: str) -> list[list[Any]]:
-        """Encode a text or a pair as the fields of `Encoded`; only the ids if there are too many tokens."""
+        """Return a text or a pair as the fields of `Encoded`; only the ids if there are too many tokens."""
         found = self._tokenizer.encoded(*texts, target=target)
         if len(found) > self._token_limit:
             return [found.ids]
@@ -98,7 +98,7 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _limit_processor_time() -> None:
+def _limit_cpu_time() -> None:
     with suppress(ImportError, OSError, ValueError):  # Windows has no limits
         import resource
 

@@ -1,4 +1,4 @@
-"""The files of a model's weights: names, numbers of parameters, and conversion of other formats."""
+"""The files with a model's weights: names, numbers of parameters, and errors for other formats."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attnviz.models import config
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-"""The map from weights to files, if one file would be too large."""
+"""The map from weights to files, for models with several files."""
 
 ADAPTER = "adapter_config.json"
-"""The config beside weights that only change those of another model."""
+"""The config of weights that only change another model."""
 
 MAX_TENSORS = 20_000
 """The largest number of tensors in one file; thousands of names take seconds to read."""
@@ -32,23 +32,22 @@ _CONVERT = (
     "transformers.AutoProcessor.from_pretrained(old).save_pretrained(new)"
 )
 
-# The dtypes that are read, by their names in safetensors. Integers (position tables) are not parameters,
-# except for quantized ones.
-_LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
-_WHOLE = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
+# The supported dtypes, by their names in safetensors. Integers are not parameters, except quantized ones.
+_PARAMETER_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
+_INTEGER_DTYPES = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
 
 
-def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
-    """Return the number of parameters in a safetensors file, by dtype. Reads only its header.
+def count_parameters(file: Path, name: str, part: str = "") -> Counter[str]:
+    """Return the number of parameters in a safetensors file, by dtype; read only its header.
 
-    The safetensors library checks every claim of the header against the file's size before it allocates.
+    The safetensors library checks the header against the file's size before it allocates memory.
 
     Args:
         name: the file's name, for messages.
         part: count only tensors with this prefix.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, its header is inconsistent, or its dtype is unsupported.
+        ModelFilesDamaged: it cannot be read, its header is inconsistent, or a dtype is unsupported.
         ModelNotSupported: it lists too many tensors.
     """
     from safetensors import SafetensorError, safe_open
@@ -66,7 +65,7 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
             tensors = [
                 (array, found.get_dtype(), math.prod(found.get_shape())) for array, found in arrays.items()
             ]
-    except OSError as error:  # its own message contains the path
+    except OSError as error:  # its message contains the path
         raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
@@ -77,22 +76,22 @@ def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Co
     """Return the number of parameters, by dtype.
 
     Args:
-        tensors: (name, dtype in safetensors, number of elements) of each.
-        name, part: as for `learned_numbers`.
+        tensors: the name, dtype in safetensors and number of elements of each.
+        name, part: as for `count_parameters`.
 
     Raises:
         ModelFilesDamaged: a dtype is unsupported.
     """
-    learned: Counter[str] = Counter()
+    parameters: Counter[str] = Counter()
     for array, kind, count in tensors:
-        if kind not in _LEARNED.keys() | _WHOLE:
+        if kind not in _PARAMETER_DTYPES.keys() | _INTEGER_DTYPES:
             raise ModelFilesDamaged(
                 f"{name} has an unsupported dtype (in {quoted(array)}). "
                 "Use a version of the model in float32, float16 or bfloat16, not a quantized one."
             )
-        if kind in _LEARNED and array.startswith(part):
-            learned[_LEARNED[kind]] += count
-    return learned
+        if kind in _PARAMETER_DTYPES and array.startswith(part):
+            parameters[_PARAMETER_DTYPES[kind]] += count
+    return parameters
 
 
 def too_many_tensors(name: str) -> ModelNotSupported:
@@ -104,8 +103,8 @@ def too_many_tensors(name: str) -> ModelNotSupported:
     return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} per file.")
 
 
-def files_of_weights(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
-    """Return the names of the files with a model's weights: one, or those that the index in the folder lists.
+def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
+    """Return the names of the files with a model's weights: a single file, or those in the folder's index.
 
     Args:
         folder: the folder of the index, if there is one.
@@ -143,15 +142,15 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     if ADAPTER in files:
         return ModelNotSupported(
             f"{quoted(name)} is an adapter, which changes another model. Merge the two (merge_and_unload in "
-            "peft), save the result, and open that."
+            "peft), save the result, and open it."
         )
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            f"does not read it. Look for a version with {FILE}. Or, if you trust this one, convert it once "
-            f"in Python, from the old folder or id to a new folder: {_CONVERT}"
+            f"does not read it. Look for a version with {FILE}. Or, if you trust this one, convert it in "
+            f"Python, from the old folder or id to a new folder: {_CONVERT}"
         )
     return ModelFilesDamaged(
-        f"There are no supported weights in {quoted(name)}: no {FILE}. Save the model there with "
+        f"There are no supported weights in {quoted(name)}: {FILE} is missing. Save the model with "
         "save_pretrained, or look for a version that has this file."
     )

@@ -1,7 +1,6 @@
-"""Wraps transformers tokenizers and other Python tokenizers: token ids and their spellings are enough.
+"""Wrapper of transformers tokenizers and other Python tokenizers, which need only token ids and spellings.
 
-For a fast tokenizer, the `tokenizers` library returns each token's place in the text. For others, it is found
-by the spellings of the tokens.
+Fast tokenizers return each token's span in the text. For others, spans are found from the spellings.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from attnviz.spelling import BROKEN, SPACES
 
 Span = tuple[int, int]
 
-_MARKS = ("##", "@@", "</w>", *SPACES)
-"""The markers of tokenizers for a piece inside a word, the end of a word, and a space."""
+_MARKERS = ("##", "@@", "</w>", *SPACES)
+"""Tokenizers' markers for a piece inside a word, the end of a word, and a space."""
 
 _NO_LANGUAGE = (
     "This tokenizer has no target language, so the target would begin with the code of the source language. "
@@ -31,9 +30,9 @@ _NO_LANGUAGE = (
 
 @dataclass(frozen=True)
 class Encoded:
-    """Token ids of a text or a pair, with the attributes of an `Encoding` of the `tokenizers` library.
+    """Token ids of a text or a pair, with the attributes of an `Encoding` in the `tokenizers` library.
 
-    If there are too many tokens, a process returns only the ids.
+    If there are too many tokens, a worker process returns only the ids.
     """
 
     ids: list[int]
@@ -62,11 +61,11 @@ class WrappedTokenizer:
     def __init__(self, wrapper: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # each copy of Marian's recommends a package
+                warnings.simplefilter("ignore")  # each copy of Marian's tokenizer recommends a package
                 self._wrapper = copy.deepcopy(wrapper)
         except Exception:  # noqa: BLE001 - it contains an object that cannot be copied
             self._wrapper = wrapper
-        self._lock = threading.Lock()  # transformers' tokenizers change on every call
+        self._lock = threading.Lock()  # transformers' tokenizers change their state on every call
         added = getattr(wrapper, "added_tokens_decoder", {}).items()
         self._special = {
             *getattr(wrapper, "all_special_ids", ()),
@@ -100,10 +99,10 @@ class WrappedTokenizer:
         ids, inner = ([int(number) for number in each["input_ids"]] for each in (found, body))
         types = found.get("token_type_ids")
         types = [0] * len(ids) if types is None else [int(number) for number in types]
-        for own in getattr(found, "encodings", None) or ():
-            if own.ids == ids:
+        for fast in getattr(found, "encodings", None) or ():
+            if fast.ids == ids:
                 return Encoded(
-                    ids, types, own.offsets, own.word_ids, own.sequence_ids, own.special_tokens_mask
+                    ids, types, fast.offsets, fast.word_ids, fast.sequence_ids, fast.special_tokens_mask
                 )
         [text] = texts
         starts = (at for at in range(len(ids)) if ids[at : at + len(inner)] == inner)
@@ -120,13 +119,13 @@ class WrappedTokenizer:
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         """Return the text of the tokens."""
-        kept = [number for number in ids if not (skip_special_tokens and number in self._special)]
+        selected = [number for number in ids if not (skip_special_tokens and number in self._special)]
         if not hasattr(self._wrapper, "decode"):
-            return " ".join(filter(None, map(self.id_to_token, kept)))
+            return " ".join(filter(None, map(self.id_to_token, selected)))
         try:
-            return str(self._wrapper.decode(kept, clean_up_tokenization_spaces=False))
+            return str(self._wrapper.decode(selected, clean_up_tokenization_spaces=False))
         except TypeError:
-            return str(self._wrapper.decode(kept))
+            return str(self._wrapper.decode(selected))
 
     def token_to_id(self, spelling: str) -> int | None:
         """Return the id of a token, or None if the vocabulary does not contain it."""
@@ -149,10 +148,10 @@ class WrappedTokenizer:
         return {number: SimpleNamespace(special=True) for number in self._special}
 
     def no_truncation(self) -> None:
-        """Do nothing: it truncates only on request."""
+        """Do nothing: the tokenizer truncates only on request."""
 
     def no_padding(self) -> None:
-        """Do nothing: it pads only on request."""
+        """Do nothing: the tokenizer pads only on request."""
 
     def _spans(self, text: str, ids: Sequence[int]) -> list[Span] | None:
         """Return the spans of the tokens in the text, or None if they do not spell it."""
@@ -171,34 +170,34 @@ class WrappedTokenizer:
 
 
 def spans_of_steps(steps: Sequence[str]) -> list[Span]:
-    """Return the span of each token in the text that all of them make.
+    """Return the span of each token in the text of all tokens.
 
     Args:
         steps: the text after each token. Bytes of an incomplete character are replacement characters;
-            when it is complete, all its tokens get its span.
+            when it is complete, all its tokens have its span.
     """
     spans: list[Span] = []
-    waiting: list[int] = []  # tokens with an incomplete last character
-    known = broken = 0  # complete characters before this token, and replacement characters after them
+    incomplete: list[int] = []  # tokens with an incomplete last character
+    known = broken = 0  # numbers of complete characters so far, and of replacement characters after them
     for place, text in enumerate(steps):
-        whole = len(text.rstrip(BROKEN))
-        if whole > known:
+        complete = len(text.rstrip(BROKEN))
+        if complete > known:
             start = known
-            if text[known] == BROKEN:  # it will never be complete
+            if text[known] == BROKEN:  # a character that remains incomplete
                 run = len(text[known:]) - len(text[known:].lstrip(BROKEN))
                 start += min(run, broken)
             else:
-                for earlier in waiting:
+                for earlier in incomplete:
                     spans[earlier] = (min(spans[earlier][0], known), known + 1)
-            spans.append((start, min(whole + 1, len(text))))
-            known, waiting = whole, []
+            spans.append((start, min(complete + 1, len(text))))
+            known, incomplete = complete, []
         elif len(text) > known:
             spans.append((len(text) - 1, len(text)))
         else:
             spans.append((known, known))
-        broken = len(text) - whole
+        broken = len(text) - complete
         if broken:
-            waiting.append(place)
+            incomplete.append(place)
     return spans
 
 
@@ -206,7 +205,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
     """Return the consecutive spans of the spellings in the text, or None if they do not match it.
 
     Args:
-        spellings: None for a token that the vocabulary lacks: it gets the text between its neighbours.
+        spellings: None for an unknown token, whose span is the text between its neighbours.
     """
     spans: list[Span] = []
     unknown: list[int] = []
@@ -216,7 +215,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
         if spelling is None:
             unknown.append(number)
             continue
-        found = _found(text, spelling, end, bool(unknown))
+        found = _find_span(text, spelling, end, bool(unknown))
         if found is None:
             return None
         for place in unknown:
@@ -227,16 +226,16 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
     return None if not unknown and text[end:].strip() else spans
 
 
-def _found(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
-    """Return a token's span: after the end of another one and white space, or after unknown letters."""
+def _find_span(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
+    """Return a token's span after the end of the previous token and white space, or after unknown letters."""
     bare = spelling
-    for mark in _MARKS:
-        bare = bare.removeprefix(mark).removesuffix(mark)
-    behind = len(text) - len(text[end:].lstrip())
+    for marker in _MARKERS:
+        bare = bare.removeprefix(marker).removesuffix(marker)
+    next_start = len(text) - len(text[end:].lstrip())
     for letters in (spelling, bare):
         if letters and text.startswith(letters, end):
             return end, end + len(letters)
-        place = text.find(letters, end) if after_unknown and letters else behind
+        place = text.find(letters, end) if after_unknown and letters else next_start
         if place >= 0 and text.startswith(letters, place):
             return place, place + len(letters)
     return None

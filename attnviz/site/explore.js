@@ -1,4 +1,4 @@
-/* explore: the page Explore; starts it or Masks. */
+/* explore: starts the site, and has its page Explore. */
 
 import { applyTheme } from "../export/report/report.js";
 import { element } from "../widgets/dom.js";

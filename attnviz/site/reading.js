@@ -169,7 +169,7 @@ function withNames(tokens) {
   }));
 }
 
-// Descriptions of heads ------------------------------------------------------------------------------------------
+// Descriptions of heads -----------------------------------------------------------------------------------
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 

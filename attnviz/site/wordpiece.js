@@ -68,8 +68,7 @@ export class WordPiece {
 }
 
 /**
- * Normalizes a text to lower case without accents, and splits it into words at white space; each punctuation mark is a
- * word.
+ * Splits a text at white space into lower-case words without accents; each punctuation mark is a word.
  * @param {string[]} characters
  * @returns {Letter[][]}
  */

@@ -68,7 +68,7 @@ export function drawing(tag, attributes, ...children) {
 }
 
 /**
- * Returns the pointer's position in a node, in the node's own pixels, which the teacher's view zooms.
+ * Returns the pointer's position in a node, in the node's own pixels; the teacher's view is zoomed.
  * @param {{ clientX: number, clientY: number }} event
  * @param {HTMLElement} node
  */

@@ -30,7 +30,7 @@ const MIN_LABELLED = 0.0005; // smaller weights are rounded to "0.0 %"
 /**
  * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
  *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
- *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
+ *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, row_axis?: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
  *   string, caption: string, filename: string }} Message as sent and described by app/components/head_view.py
  */
 
@@ -86,6 +86,10 @@ class HeadView extends View {
   }
 
   // Contents --------------------------------------------------------------------------------------------
+
+  get rowAxis() {
+    return this.data.row_axis ?? "from (query)";
+  }
 
   get layer() {
     return this.chosen.value.layer;

@@ -32,8 +32,8 @@ const strengths = {
  *   curves run from `left` to `right`, tints from `right` to `width`; `row` is the height of a row, `top` the scroll
  *   position, `height` the visible height
  * @param {ShownHead[]} shown heads of equal shape
- * @param {{ queries: number[], key: number | null }} from the queries or the key to draw lines of; without
- *   either, all queries in view
+ * @param {{ queries: number[], key: number | null }} from the queries or the key whose lines are drawn;
+ *   without either, all queries in view
  * @param {Scale} kind
  * @returns {{ drawn: number, total: number, inView: boolean }} numbers of drawn curves and of all, and
  *   whether only the rows in view were considered

@@ -11,7 +11,7 @@ const MAX_CELL = 34; // pixels, as below
 const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
 const MAX_HEIGHT = 720;
 const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels
-const PROJECTED_HEIGHT = 125; // of more than `MANY_ROWS` rows in the teacher's view: leaves space for a slider
+const PROJECTED_HEIGHT = 125; // in the teacher's view with more than `MANY_ROWS` rows; leaves space for a slider
 const MANY_ROWS = 20;
 export const LEGEND_HEIGHT = 44; // with its numbers
 
@@ -60,7 +60,7 @@ export function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kin
   const { left, top, size, limit, angle, cell, cellHeight, rows, columns, width, height } = layout;
   const axis = { size: 11, fill: theme.muted };
   pen.text(x + left, y + 8, "to (key) →", axis);
-  pen.text(x + 8, y + top, "← from (query)", { ...axis, angle: -90, anchor: "end" });
+  pen.text(x + 8, y + top, `← ${layout.rowAxis}`, { ...axis, angle: -90, anchor: "end" });
   const label = { size, fill: theme.text };
   for (let i = 0; i < rows; i += layout.rowStep) {
     const text = truncate(rowLabels[i], limit, size, pen.font);
@@ -143,7 +143,7 @@ export class Panel {
     const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
     const pen = CanvasPen.on(this.picture, width, layout.total, view.theme);
-    drawMatrix(pen, 0, 0, layout, head, queries, keys, view.data.kind);
+    drawMatrix(pen, 0, 0, { ...layout, rowAxis: view.rowAxis }, head, queries, keys, view.data.kind);
     this.drawMarks();
   }
 
@@ -328,8 +328,7 @@ export class Matrix {
     const { query, key } = view.pinned;
     const zooming = "Ctrl and the wheel, or two fingers, zoom.";
     if (at) view.showDescription(view.cellSentence(at.i, at.j));
-    else if (view.block > 1)
-      {view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);}
+    else if (view.block > 1) view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
     else view.showDescription([isTouchScreen() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
@@ -349,7 +348,7 @@ export class Matrix {
         const fill = pen.theme.head(head.number);
         pen.text(x, y + 8, `Layer ${view.layer} · Head ${head.number}`, { size: 13, weight: 700, fill });
       }
-      drawMatrix(pen, x, y + title, layout, head, this.queries, this.keys, view.data.kind);
+      drawMatrix(pen, x, y + title, { ...layout, rowAxis: view.rowAxis }, head, this.queries, this.keys, view.data.kind);
     });
     const bottom = top + Math.ceil(shown.length / across) * height;
     return drawLegend(pen, 0, bottom + 6, Math.min(260, width), legendOf(view, shown), view.data.kind);

@@ -6,7 +6,7 @@ import { element } from "./dom.js";
 /** @typedef {"sequential" | "diverging"} Scale levels 0 to 254 = low to high, or 127 = zero; 255 = masked */
 
 /**
- * OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020).
+ * Converts OKLCH (lightness 0–1, chroma, hue in degrees) to OKLab (Ottosson 2020).
  * @param {number[]} lch
  */
 function oklab([lightness, chroma, hue]) {
@@ -15,7 +15,7 @@ function oklab([lightness, chroma, hue]) {
 }
 
 /**
- * OKLab to sRGB, 0–255, clipped to what a screen can show.
+ * Converts OKLab to sRGB, 0–255, clipped to the gamut.
  * @param {number[]} lab
  * @returns {Colour}
  */
@@ -35,7 +35,7 @@ function rgbFromOklab([lightness, a, b]) {
 }
 
 /**
- * One channel of sRGB, 0–255, to linear light, 0–1.
+ * Converts one channel of sRGB, 0–255, to linear light, 0–1.
  * @param {number} value
  */
 function linear(value) {
@@ -44,7 +44,7 @@ function linear(value) {
 }
 
 /**
- * sRGB, 0–255, to OKLab.
+ * Converts sRGB, 0–255, to OKLab.
  * @param {Colour} rgb
  */
 function oklabFromRgb(rgb) {
@@ -274,11 +274,11 @@ export class Theme {
   }
 
   /**
-   * The colour of a rise or a fall.
-   * @param {boolean} rises
+   * The colour of an increase or a decrease.
+   * @param {boolean} isIncrease
    */
-  change(rises) {
-    return this.#at(rises ? "above" : "below", 0.72);
+  change(isIncrease) {
+    return this.#at(isIncrease ? "above" : "below", 0.72);
   }
 }
 

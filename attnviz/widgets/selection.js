@@ -1,7 +1,7 @@
 /* selection: the visitor's choice, which Python confirms later. */
 
 /** @type {Map<string, Choice<any>>} */
-const named = new Map(); // the latest choice by name
+const choicesByName = new Map(); // the latest choice by name
 
 /**
  * The visitor's choice, shown immediately, even while Python still handles an earlier one.
@@ -18,7 +18,7 @@ export class Choice {
 
   /** @param {string} [name] name shared with other widgets on the page, if any */
   constructor(name) {
-    if (name) named.set(name, this);
+    if (name) choicesByName.set(name, this);
   }
 
   /**
@@ -62,6 +62,6 @@ export class Choice {
  * @returns {{ also?: object }}
  */
 export function pendingChoices(own) {
-  const open = [...named].filter(([name, choice]) => name !== own && !choice.confirmed);
+  const open = [...choicesByName].filter(([name, choice]) => name !== own && !choice.confirmed);
   return open.length ? { also: Object.assign({}, ...open.map(([, choice]) => choice.value)) } : {};
 }

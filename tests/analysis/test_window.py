@@ -17,7 +17,7 @@ from attnviz.analysis.window import (
     summary,
 )
 from attnviz.trace import Block
-from tests.export.report.made import block, tokens
+from tests.export.report.small_traces import block, tokens
 
 counts = st.integers(1, 5000)
 anywhere = st.integers(-9000, 9000)

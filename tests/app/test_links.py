@@ -1,4 +1,4 @@
-"""A link between pages sets its choices, whatever the widgets of the previous page held."""
+"""A link between pages sets its choices, independent of the widgets on the previous page."""
 
 from urllib.parse import parse_qs, urlencode
 

@@ -59,10 +59,10 @@ def test_model_is_inspected_opened_and_explored(saved: Path) -> None:
     app = clean(inspect(name))
     assert "2 layers × 3 heads" in page_text(app)
     assert "predicts masked tokens" in page_text(app)
-    assert not loading.ready(name)
+    assert not loading.is_loaded(name)
     assert name not in allowed.names()
     press(app, "Open")
-    wait_until(lambda: loading.ready(name) and name in allowed.names())
+    wait_until(lambda: loading.is_loaded(name) and name in allowed.names())
     clean(app.run())
     link = {"model": name, "text": "The old dog saw a fish .", "layer": "2", "head": "3", "query": "4 dog"}
     app = visit("explore", link)

@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from attnviz.export.report.notebook import show
 from tests.browser.server import ROOT
 from tests.browser.visit import COLOURS, Faults
-from tests.export.report.made import encoder
+from tests.export.report.small_traces import encoder
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 

@@ -73,7 +73,8 @@ def test_pages_print_completely_and_in_light_colours(page: Page, server: Server)
         visit(page, f"{server.url}/{lesson}?open=Everything&predict=1")
         assert printed_sheets(page) < 1, "the answer is visible"
         reveal(page)
-        page.emulate_media(media="print")  # otherwise a picture that does not fit leaves an empty frame
+        page.emulate_media(media="print")
+        # Without this style, a picture that does not fit on the sheet leaves an empty frame.
         expect(page.locator(".st-key-slide-picture")).to_have_css("break-inside", "avoid")
         page.emulate_media(media="null")
         assert printed_sheets(page) > 2

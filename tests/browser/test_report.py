@@ -12,7 +12,7 @@ from attnviz.export.report import notebook
 from attnviz.export.report.page import InitialView, report
 from attnviz.text import percent
 from tests.browser.visit import DESKTOP, FONT_SIZES, PHONE, Faults, axe, fits, font_sizes
-from tests.export.report.made import TARGET, TEXT, encoder, translator
+from tests.export.report.small_traces import TARGET, TEXT, encoder, translator
 
 FIRST = InitialView(layer=1, head=2, query=2)
 Open = Callable[..., Page]

@@ -1,4 +1,4 @@
-"""The button "Copy link" without the app: button_page automatically or by hand."""
+"""The button "Copy link" without the app: the link is copied automatically or manually."""
 
 import pytest
 from playwright.sync_api import Page, expect

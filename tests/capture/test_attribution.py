@@ -192,7 +192,7 @@ def test_deletion_equals_removing_the_token(family: str, text: str, place: int, 
 
 def test_occlusion_of_our_bert_equals_that_of_transformers(minilm: Model) -> None:
     published, reimplemented = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
-    for method in published.ways:
+    for method in published.occlusion_methods:
         one, other = (
             final_occlusion(stack, 9, None, method).cosine_change for stack in (published, reimplemented)
         )
@@ -202,7 +202,7 @@ def test_occlusion_of_our_bert_equals_that_of_transformers(minilm: Model) -> Non
 def test_long_texts_are_occluded_in_batches(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = stack_of(minilm, TIRED)
     together = final_occlusion(stack, 9, None, "mask vector")
-    monkeypatch.setattr("attnviz.capture.attribution._TOKENS_OF_OCCLUSION", 4 * len(stack.tokens))
+    monkeypatch.setattr("attnviz.capture.attribution._MAX_OCCLUSION_TOKENS", 4 * len(stack.tokens))
     found = list(occlusion(stack, 9, None, "mask vector"))
     assert [len(partial.cosine_change) for partial in found] == [4, 8, 12, 15]
     np.testing.assert_allclose(found[-1].cosine_change, together.cosine_change, atol=1e-6)

@@ -20,7 +20,7 @@ import attnviz
 from attnviz.capture import inspection, loading, recorder, weights_alone
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
-from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.pictures import VisionModel
 from attnviz.capture.weights_alone import WeightsModel
 from attnviz.errors import AttentionNotRead, InvalidTrace, ModelFilesDamaged, ModelNotSupported
 from attnviz.interventions.edit import Edit
@@ -148,7 +148,7 @@ def layers_of(folder: Path) -> tuple[inspection.AttentionLayer, ...]:
 def test_model_without_attention_weights_is_refused() -> None:
     sizes = {"vocab_size": 70, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
     model = untrained("lfm2", layer_types=["conv", "conv"], num_key_value_heads=2, **sizes)
-    with pytest.raises(ModelNotSupported, match="no layer with attention weights: each is a convolution"):
+    with pytest.raises(ModelNotSupported, match="attention weights: each layer is a convolution"):
         attnviz.trace([3, 4, 5], model)
 
 
@@ -186,7 +186,7 @@ def test_falcon_with_alibi_is_refused_since_implementations_differ() -> None:
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # once they agree, it can be supported
-    with pytest.raises(ModelNotSupported, match="twice if computed by `eager` and once if by `sdpa`"):
+    with pytest.raises(ModelNotSupported, match="twice with `eager` attention, and once with `sdpa`"):
         attnviz.trace([3, 4, 5], model)
 
 
@@ -301,7 +301,7 @@ def test_forged_record_is_refused(
 
 
 def test_missing_record_is_reported(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "keep", lambda _: None)
+    monkeypatch.setattr(recorder, "add_record", lambda _: None)
     assert "a custom attention, which attnviz cannot read" in refusal_of(folder_of("gpt2"))
 
 
@@ -381,7 +381,7 @@ def test_refused_families_exist_in_transformers() -> None:
         ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "different numbers of"),
         ({"quantization_config": {"quant_method": "gptq"}}, "the package gptqmodel, which is not installed"),
         ({"quantization_config": {"bits": 4}}, "an unsupported package"),
-        ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
+        ({"model_type": "falcon", "alibi": True}, "twice with `eager` attention"),
         ({"model_type": "falcon", "alibi": False}, None),
     ],
 )
@@ -513,7 +513,7 @@ def test_unused_model_is_freed_without_garbage_collection(folder_of: FolderOf, f
     gc.disable()  # like a server, which freezes loaded objects
     try:
         model = loading._open(resolve.entry(str(folder_of(family))))
-        assert isinstance(model, HuggingFaceModel | SeeingModel)
+        assert isinstance(model, HuggingFaceModel | VisionModel)
         reference = weakref.ref(model.network)
         if isinstance(model, HuggingFaceModel):
             model.trace("the dog")

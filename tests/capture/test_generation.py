@@ -22,11 +22,11 @@ from transformers import (
 from attnviz.capture.generation import (
     MAX_CANDIDATES,
     GenerationDefaults,
-    drawn_by,
-    habits_of,
+    generate,
+    generation_defaults,
     masked_tokens,
     next_tokens,
-    write,
+    sampling_probabilities,
 )
 from attnviz.capture.model import Prediction, Writing
 from attnviz.capture.network import open_network
@@ -91,7 +91,7 @@ def source_of(network: Any) -> list[int] | None:
 
 
 def generate_ours(network: Any, writing: Writing) -> list[int]:
-    return [step.id for step in write(network, start_of(network), writing, LIMIT, source_of(network))]
+    return [step.id for step in generate(network, start_of(network), writing, LIMIT, source_of(network))]
 
 
 def generate_reference(network: Any, tokens: int) -> list[int]:
@@ -125,7 +125,7 @@ def test_greedy_tokens_equal_those_of_transformers(folder_of: FolderOf, opened: 
 def test_cached_steps_have_the_probabilities_of_one_full_pass(opened: Open, family: str) -> None:
     network = opened(family).network
     steps = list(
-        write(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
+        generate(network, start_of(network), Writing(7, temperature=1.3, seed=3), LIMIT, source_of(network))
     )
     ids = torch.tensor([[*start_of(network), *(step.id for step in steps)]])
     inputs = {"input_ids": ids}
@@ -161,7 +161,7 @@ def test_generation_stops_at_an_end_token(opened: Open, monkeypatch: pytest.Monk
 
 def test_generation_stops_at_the_models_limit(opened: Open) -> None:
     def count(limit: int, tokens: int = 13) -> int:
-        return len(list(write(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
+        return len(list(generate(opened("gpt2").network, PROMPT, Writing(tokens), limit)))
 
     assert count(LIMIT) == 13
     assert count(len(PROMPT) + 5) == 5
@@ -173,7 +173,9 @@ def test_forbidden_tokens_are_not_generated(opened: Open, monkeypatch: pytest.Mo
     forbidden = generate_ours(network, Writing(1))[0]
     monkeypatch.setattr(network.generation_config, "bad_words_ids", [[forbidden], [5, 7]])
     monkeypatch.setattr(network.generation_config, "suppress_tokens", [11])
-    assert habits_of(network) == GenerationDefaults(ends=frozenset(), never=tuple(sorted((forbidden, 11))))
+    assert generation_defaults(network) == GenerationDefaults(
+        ends=frozenset(), forbidden=tuple(sorted((forbidden, 11)))
+    )
     ours = generate_ours(network, Writing(13))
     assert ours == generate_reference(network, 13)
     assert forbidden not in ours
@@ -184,7 +186,7 @@ def test_forced_first_token_is_generated(opened: Open, monkeypatch: pytest.Monke
     unrestricted = generate_ours(network, Writing(7, temperature=1.0))
     forced = (unrestricted[0] + 1) % network.config.vocab_size
     monkeypatch.setattr(network.generation_config, "forced_bos_token_id", forced)
-    ours = list(write(network, start_of(network), Writing(7), LIMIT, SOURCE))
+    ours = list(generate(network, start_of(network), Writing(7), LIMIT, SOURCE))
     assert [step.id for step in ours] == generate_reference(network, 7)
     assert ours[0].id == forced
     assert ours[0].after[forced] == 1
@@ -205,10 +207,12 @@ def test_filters_equal_transformers(scores: Tensor, temperature: float, top_k: i
     for each in filters:
         expected = each(None, expected)
     before = scores.clone()
-    ours = drawn_by(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
+    ours = sampling_probabilities(scores, Writing(1, temperature, top_k, top_p), FREE, 7)
     torch.testing.assert_close(ours, expected[0].softmax(-1), atol=1e-6, rtol=0)
     assert torch.equal(scores, before)
-    assert drawn_by(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1  # only the most probable token
+    assert (
+        sampling_probabilities(scores, Writing(1, temperature, 0, 0), FREE, 7).max() == 1
+    )  # only the most probable token
 
 
 NOT_NUMBERS: tuple[Any, ...] = (True, "7", None, float("nan"))
@@ -282,7 +286,7 @@ def test_generated_tokens_have_their_sampling_probabilities(opened: Open, family
     inputs, writing = inputs_of(model), Writing(5, temperature=0.7, top_k=7, top_p=0.9, seed=1)
     ids = read_ids(inputs)
     source = inputs["input_ids"][0].tolist() if "decoder_input_ids" in inputs else None
-    steps = list(write(model.network, ids, writing, 61, source))
+    steps = list(generate(model.network, ids, writing, 61, source))
     name = "input_ids" if source is None else "decoder_input_ids"
     inputs[name] = torch.tensor([[*ids, *(step.id for step in steps)]])
     found = next_tokens(model.network, model.tokenizer, inputs, writing, len(steps))

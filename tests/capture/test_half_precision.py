@@ -88,7 +88,7 @@ def test_unsupported_precision_is_refused(name: str, error: type[Exception], mes
 
 def test_custom_attention_is_supported_only_in_float32(folder_of: FolderOf) -> None:
     message = (
-        r"has a custom attention, .* in float32 only, not in float16: omit float16, or call model\.float\(\)"
+        r"has a custom attention .* only in float32, not in float16: omit float16, or call model\.float\(\)"
     )
     with pytest.raises(ModelNotSupported, match=message):
         attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")
@@ -130,7 +130,7 @@ def test_missing_device_is_reported(stored: Path) -> None:
 def test_computations_for_the_cpu_refuse_other_devices(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = loading.load(str(stored))
     monkeypatch.setattr(model, "device", "cuda:0")
-    message = r"runs on cuda:0, and this is computed on the CPU\. Omit the device, or call model\.cpu"
+    message = r"runs on cuda:0, but this computation needs the CPU\. Omit the device, or call model\.cpu"
     with pytest.raises(ModelNotSupported, match=message):
         residual_stream(model, SENTENCE, 3, "decoder")
     with pytest.raises(ModelNotSupported, match=message):

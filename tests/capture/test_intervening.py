@@ -250,7 +250,7 @@ def test_redirected_row_equals_that_row_in_transformers(family: str, folder_of: 
 def test_memory_limit_changes_only_the_batch_size(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
-    monkeypatch.setattr(interface, "MAX_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
+    monkeypatch.setattr(interface, "MAX_ELEMENTS", 3 * interface.variant_elements(6, 12, 384))
     sizes = []
     run = forward.outcomes
 
@@ -381,7 +381,7 @@ def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf)
 def test_model_that_runs_differently_than_when_checked_is_not_edited() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
     for module, message in (
-        (second, "did not run in the same order"),
+        (second, "did not run in the order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
         with pytest.raises(ModelNotSupported, match=message), changing([first, second], [[()], [()]]):

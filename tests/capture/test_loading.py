@@ -63,7 +63,7 @@ def test_least_recently_used_model_is_evicted(opened: list[str]) -> None:
     for name in "abcdefghai":
         loading.load(name)
     assert opened == list("abcdefghi")
-    assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
+    assert [name for name in "abcdefghij" if loading.is_loaded(name)] == list("acdefghi")
     assert len(loading._models) == loading.MAX_MODELS
 
 
@@ -73,7 +73,7 @@ def test_memory_limit_applies_to_all_models(opened: list[str], monkeypatch: pyte
     for name in "abac":
         loading.load(name)
     assert opened == ["a", "b", "c"]
-    assert [name for name in "abc" if loading.ready(name)] == ["a", "c"]
+    assert [name for name in "abc" if loading.is_loaded(name)] == ["a", "c"]
 
 
 def test_changed_folder_is_loaded_again(copy_of: FolderOf) -> None:

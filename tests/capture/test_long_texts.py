@@ -186,7 +186,7 @@ def test_auto_stores_weights_that_fit() -> None:
 
 
 def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(custom_attention._FAST, "mpnet")
+    monkeypatch.delitem(custom_attention._FINISH, "mpnet")
     network = model("mpnet")
     options: dict[str, Any]
     for options in ({"store": "vectors"}, {"max_weight_bytes": 10}):

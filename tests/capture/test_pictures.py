@@ -133,7 +133,7 @@ def test_text_model_refuses_images(folder_of: FolderOf) -> None:
 def test_image_under_the_patches_is_the_models_input(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     pixels = reference_inputs(folder, reference_model(folder))["pixel_values"][0].permute(1, 2, 0).numpy()
-    opened, resized_to = loading.seen(str(folder), picture())
+    opened, resized_to = loading.prepared_picture(str(folder), picture())
     np.testing.assert_allclose(np.array(opened), (pixels * 0.5 + 0.5) * 255, atol=1e-3)
     last = cached_trace(folder).tokens[-1].text.split(",")
     assert (opened.height, opened.width) == tuple(5 * int(count) for count in last)
@@ -161,7 +161,7 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
     larger = {**config["vision_config"], "image_size": 23}
     where = changed(folder_of("siglip"), tmp_path / "siglip", "config.json", vision_config=larger)
     changed(where, where, "preprocessor_config.json", size={"height": 23, "width": 23})
-    opened, resized_to = loading.seen(str(where), picture())
+    opened, resized_to = loading.prepared_picture(str(where), picture())
     assert (opened.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for x in range(23):
@@ -176,9 +176,13 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
 @pytest.mark.parametrize(
     ("family", "settings", "match"),
     [
-        ("vit", {"size": {"height": 20, "width": 25}}, "makes images 20 × 25 .* the model takes 15 × 25"),
-        ("clip", {"crop_size": 15}, "makes images 15 × 15 .* the model takes 20 × 20"),
-        ("siglip", {"size": {"shortest_edge": 20}}, "makes images 20 × 27 .* the model takes 20 × 20"),
+        (
+            "vit",
+            {"size": {"height": 20, "width": 25}},
+            "returns images of 20 × 25 .* the model takes 15 × 25",
+        ),
+        ("clip", {"crop_size": 15}, "returns images of 15 × 15 .* the model takes 20 × 20"),
+        ("siglip", {"size": {"shortest_edge": 20}}, "returns images of 20 × 27 .* the model takes 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "does not resize images to a fixed size"),
         ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "not supported: “ConvNextImageProc"),
         ("vit", {"image_processor_type": None}, "is not supported: “no name”"),

@@ -1,4 +1,4 @@
-"""The recorder: what it records, for which calls, and what it refuses."""
+"""The recorder: its recorded arrays, its calls, and the models that it refuses."""
 
 from typing import Any
 
@@ -8,7 +8,13 @@ from torch import Tensor
 from transformers import AttentionMaskInterface
 
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import AttentionLayer, inspected, kinds_and_layers, linear_layers, mixer_of
+from attnviz.capture.inspection import (
+    AttentionLayer,
+    find_output_layer,
+    inspected,
+    kinds_and_layers,
+    linear_layers,
+)
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import AttentionNotRead, ModelNotSupported
@@ -34,7 +40,7 @@ def test_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pyt
 
 
 def test_unknown_argument_that_changes_scores_is_refused(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match="LlamaAttention changes its scores by tilt, which attnviz"):
+    with pytest.raises(ModelNotSupported, match="LlamaAttention changes its scores with tilt, which attnviz"):
         open_network(folder_of("llama"))(IDS, tilt=0.5)
 
 
@@ -98,10 +104,10 @@ def test_projection_is_the_layer_that_reads_the_heads_outputs(folder_of: FolderO
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
-        mixer, inputs = mixer_of(record, calls)
+        mixer, inputs = find_output_layer(record, calls)
         assert mixer is not None
         assert inputs is not None
         projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
         assert projection is not None
         assert projection.shape == (3, 5, 15)
-        assert mixer_of(record, [(layer, other + 1) for layer, other in calls]) == (None, None)
+        assert find_output_layer(record, [(layer, other + 1) for layer, other in calls]) == (None, None)

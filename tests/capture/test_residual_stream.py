@@ -139,10 +139,10 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
     total = sum(float((part.vectors @ direction).sum()) for part in found.parts) + bias
     assert total == pytest.approx(float(logits[word]), abs=1e-4)
     attentions = [part for part in found.parts if part.kind == "decoder"]
-    for part, mixer in zip(attentions, mixers, strict=True):
-        weight = mixer.get_parameter("weight").detach()
+    for part, output_layer in zip(attentions, mixers, strict=True):
+        weight = output_layer.get_parameter("weight").detach()
         rows = (weight if family == "gpt2" else weight.T).reshape(heads, -1, size)
-        outputs = torch.einsum("hd,hdm->hm", recorded[mixer].reshape(heads, -1), rows)
+        outputs = torch.einsum("hd,hdm->hm", recorded[output_layer].reshape(heads, -1), rows)
         np.testing.assert_allclose(
             (part.vectors @ direction).sum(axis=1), (outputs @ unembedding).numpy(), atol=1e-5
         )
@@ -219,9 +219,9 @@ def test_unknown_token_kind_or_row_is_refused(minilm: Model, folder_of: FolderOf
 
 
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_NUMBERS", 6 * 12 * 15 * 384 - 1)
+    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_ELEMENTS", 6 * 12 * 15 * 384 - 1)
     with pytest.raises(
-        AttnvizError, match=r"parts with 414,720 numbers; the limit is 414,719\. Shorten the text"
+        AttnvizError, match=r"parts have 414,720 numbers; the limit is 414,719\. Shorten the text"
     ):
         decomposition(minilm, TIRED, IT)
 

@@ -181,7 +181,7 @@ def test_symlinked_shard_outside_the_folder_is_refused(bert: Path, tmp_path: Pat
     (bert / "model.safetensors").rename(tmp_path / "part.safetensors")
     change(bert / "model.safetensors.index.json", weight_map={"a": "part.safetensors"})
     (bert / "part.safetensors").symlink_to(tmp_path / "part.safetensors")
-    with pytest.raises(ModelFilesDamaged, match="link to outside of the folder"):
+    with pytest.raises(ModelFilesDamaged, match="link to outside the folder"):
         resolve.entry(str(bert))
 
 

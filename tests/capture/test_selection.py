@@ -153,7 +153,7 @@ def test_invalid_selection_is_refused(
 
 def test_unselected_rows_cannot_be_read() -> None:
     block = attnviz.trace("a dog slept", heads=[3], queries=[1, 2]).blocks[0]
-    with pytest.raises(InvalidTrace, match=r"no head 0 here, .* there is 3"):
+    with pytest.raises(InvalidTrace, match=r"There is no head 0; .* has 3"):
         block.row(0, 1)
-    with pytest.raises(InvalidTrace, match=r"no query 0 here, .* there is 1 and 2"):
+    with pytest.raises(InvalidTrace, match=r"There is no query 0; .* has 1 and 2"):
         block.row(3, 0)

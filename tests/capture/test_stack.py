@@ -7,7 +7,7 @@ import torch
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import OCCLUSION_METHODS
-from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.pictures import VisionModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
@@ -42,9 +42,9 @@ def test_both_bundled_berts_give_the_same_outputs() -> None:
     with torch.inference_mode():
         outputs = [stack.run(stack.words[None]).output for stack in (one, other)]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
-    assert one.ways == other.ways == OCCLUSION_METHODS
-    for method, vector in one.stand_ins.items():
-        torch.testing.assert_close(vector, other.stand_ins[method])
+    assert one.occlusion_methods == other.occlusion_methods == OCCLUSION_METHODS
+    for method, vector in one.replacements.items():
+        torch.testing.assert_close(vector, other.replacements[method])
     assert [stack.mask_token for stack in (one, other)] == ["[MASK]"] * 2
 
 
@@ -57,7 +57,7 @@ def test_decoder_expects_the_next_token(folder_of: FolderOf) -> None:
         candidate = prediction.actual or prediction.candidates[0]
         assert (found.id, found.kind, found.actual) == (candidate.id, "next", prediction.actual is not None)
         assert found.probability == pytest.approx(candidate.probability, abs=1e-6)
-    assert stack.ways == ("mean vector", "deleted")
+    assert stack.occlusion_methods == ("mean vector", "deleted")
 
 
 def test_bert_expects_a_token_only_at_a_mask(folder_of: FolderOf) -> None:
@@ -77,7 +77,7 @@ def test_model_without_a_head_expects_no_token() -> None:
 
 def test_vision_model_is_refused(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("vit")))
-    assert isinstance(model, SeeingModel)
+    assert isinstance(model, VisionModel)
     with pytest.raises(ModelNotSupported, match="reads no text"):
         stack_of(model, SENTENCE)
 

@@ -71,7 +71,7 @@ def test_wrapped_model_is_unwrapped_with_a_note(
     wrapped = wrap(model=network, tokenizer=tokenizer)
     has_tokenizer = hasattr(wrapped, "tokenizer")
     trace = attnviz.trace(SENTENCE, wrapped, tokenizer=None if has_tokenizer else tokenizer)
-    note = f"The traced model is a part of {place}."
+    note = f"The traced model is part of {place}."
     assert trace.notes == (note,)
     assert np.array_equal(trace.stack(), cached_trace(folder_of("bert")).stack())
     trace.save(tmp_path / "trace.npz")

@@ -10,7 +10,7 @@ import pytest
 from attnviz import __main__ as command_line
 
 
-class Answer(NamedTuple):
+class Result(NamedTuple):
     """The exit status of a command, its standard output, and its standard error."""
 
     status: int
@@ -18,49 +18,49 @@ class Answer(NamedTuple):
     err: str
 
 
-Run = Callable[..., Answer]
-Say = Callable[..., str]
-Unread = Callable[[], AbstractContextManager[None]]
+Run = Callable[..., Result]
+Output = Callable[..., str]
+ClosedPipe = Callable[[], AbstractContextManager[None]]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command."""
 
-    def run(*arguments: object) -> Answer:
+    def run(*arguments: object) -> Result:
         status = command_line.main([str(argument) for argument in arguments])
-        return Answer(status, *capsys.readouterr())
+        return Result(status, *capsys.readouterr())
 
     return run
 
 
 @pytest.fixture
-def say(run: Run) -> Say:
+def output_of(run: Run) -> Output:
     """Run a command that must succeed, and return its output."""
 
-    def say(*arguments: object) -> str:
-        answer = run(*arguments)
-        assert answer.status == 0, answer.err
-        return answer.out
+    def output_of(*arguments: object) -> str:
+        result = run(*arguments)
+        assert result.status == 0, result.err
+        return result.out
 
-    return say
+    return output_of
 
 
 @pytest.fixture
-def refuse(run: Run) -> Say:
+def error_of(run: Run) -> Output:
     """Run a command that must fail, and return its error message."""
 
-    def refuse(*arguments: object) -> str:
-        answer = run(*arguments)
-        assert (answer.status, answer.out) == (2, "")
-        assert "Traceback" not in answer.err
-        return answer.err
+    def error_of(*arguments: object) -> str:
+        result = run(*arguments)
+        assert (result.status, result.out) == (2, "")
+        assert "Traceback" not in result.err
+        return result.err
 
-    return refuse
+    return error_of
 
 
 @pytest.fixture
-def unread(monkeypatch: pytest.MonkeyPatch) -> Unread:
+def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> ClosedPipe:
     """Return a context manager in which standard output is a pipe that nobody reads."""
 
     @contextmanager

@@ -11,7 +11,7 @@ from attnviz.experiments import head_tests, on_ray, pairs
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.scoring import COLUMNS, Share, measure, rows
 from attnviz.text import percent
-from tests.cli.conftest import Run, Say, Unread
+from tests.cli.conftest import ClosedPipe, Output, Run
 
 LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It rains.", "Oh, oh!", "Hello."]
 STRANGE = "The [sphinx] saw the [hydra] as *it* {sat > sphinx | ran > hydra}."
@@ -33,9 +33,9 @@ def heads(run: Run) -> Run:
 @pytest.mark.parametrize(
     ("file", "group"), [("corpus.txt", "rules"), ("pairs.txt", "pronouns"), (None, "grammar")]
 )
-def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str, say: Say) -> None:
-    said = say("heads", *([file] if file else []), "--test", group, "--out", "heads.csv", "--top", 2)
-    assert "Written: heads.csv" in said
+def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str, output_of: Output) -> None:
+    printed = output_of("heads", *([file] if file else []), "--test", group, "--out", "heads.csv", "--top", 2)
+    assert "Written: heads.csv" in printed
     tests = head_tests.find(group)
     text = Path(file).read_text("utf-8") if file else tests[0].source.bundled()
     *_, last = measure(tests, Corpus.from_text(text), "minilm")
@@ -47,19 +47,19 @@ def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str,
         scores = last.found[test.name]
         layer, head = scores.ranking[0]
         if scores.examples:
-            begin = said.index(f"{test.name.upper()}: ")
-            first = said[begin:].splitlines()[2].split()
+            begin = printed.index(f"{test.name.upper()}: ")
+            first = printed[begin:].splitlines()[2].split()
             assert first[0] == f"{layer + 1}-{head + 1}"
             assert " ".join(first[1:]).startswith(percent(float(scores.mean[layer, head]), 1))
 
 
-def test_the_table_is_written_when_nobody_reads_the_output(heads: Run, unread: Unread) -> None:
-    with unread():
+def test_the_table_is_written_when_nobody_reads_the_output(heads: Run, closed_pipe: ClosedPipe) -> None:
+    with closed_pipe():
         assert heads("corpus.txt", "--out", "heads.csv").status == 0
     assert len(Path("heads.csv").read_text("utf-8").splitlines()) > 72
 
 
-def test_workers_and_address_are_passed_to_ray(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_and_address_are_passed_to_ray(output_of: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, str | None]] = []
 
     def share(workers: int, address: str | None) -> Share:
@@ -67,8 +67,8 @@ def test_workers_and_address_are_passed_to_ray(say: Say, monkeypatch: pytest.Mon
         return map
 
     monkeypatch.setattr(on_ray, "share", share)
-    say("heads", "corpus.txt", "--ray", 3)
-    say("heads", "corpus.txt", "--ray", 2, "--address", "there:6379")
+    output_of("heads", "corpus.txt", "--ray", 3)
+    output_of("heads", "corpus.txt", "--ray", 2, "--address", "there:6379")
     assert calls == [(3, None), (2, "there:6379")]
 
 
@@ -84,8 +84,8 @@ def test_workers_and_address_are_passed_to_ray(say: Say, monkeypatch: pytest.Mon
         (["long.txt"], "cannot read any of the sentences"),
     ],
 )
-def test_errors_are_reported(arguments: list[str], message: str, refuse: Say) -> None:
+def test_errors_are_reported(arguments: list[str], message: str, error_of: Output) -> None:
     Path("latin.txt").write_bytes("Où ?\nLà.".encode("latin-1"))
     Path("empty.txt").write_text("\n \n")
     Path("long.txt").write_text("word " * 600)
-    assert message in refuse("heads", *arguments)
+    assert message in error_of("heads", *arguments)

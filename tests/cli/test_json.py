@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from attnviz.experiments import pairs
-from tests.cli.conftest import Run, Say
+from tests.cli.conftest import Output, Run
 
 Table = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture
-def table(say: Say) -> Table:
+def table(output_of: Output) -> Table:
     """Run a command with `--json`, and return its rows."""
 
     def table(*arguments: object) -> list[dict[str, Any]]:
-        said: list[dict[str, Any]] = json.loads(say(*arguments, "--json"))
-        return said
+        printed: list[dict[str, Any]] = json.loads(output_of(*arguments, "--json"))
+        return printed
 
     return table
 
@@ -56,8 +56,8 @@ def test_printed_rows_equal_those_of_the_file(command: tuple[str, ...], table: T
 
 
 def test_skipped_sentences_are_reported_on_standard_error(run: Run, inputs: Path) -> None:
-    arguments, said = ("heads", inputs / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
-    assert said in run(*arguments).out
-    answer = run(*arguments, "--json")
-    assert json.loads(answer.out)
-    assert said in answer.err
+    arguments, message = ("heads", inputs / "corpus.txt"), "Skipped: 1 sentence.\n  word word "
+    assert message in run(*arguments).out
+    result = run(*arguments, "--json")
+    assert json.loads(result.out)
+    assert message in result.err

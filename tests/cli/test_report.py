@@ -6,8 +6,8 @@ import pytest
 
 from attnviz.cli.output import written
 from attnviz.export.report.page import InitialView, report
-from tests.cli.conftest import Say
-from tests.export.report.made import encoder, translator
+from tests.cli.conftest import Output
+from tests.export.report.small_traces import encoder, translator
 
 
 @pytest.fixture
@@ -19,15 +19,15 @@ def saved(tmp_path: Path) -> list[str]:
     return [str(file) for file in files]
 
 
-def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path) -> None:
+def test_saved_traces_become_one_page(output_of: Output, saved: list[str], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     view_options = ["--layer", 2, "--head", 3]
-    assert say("report", "--trace", saved[0], "--trace", saved[1], "--out", out, *view_options) == written(
-        out
-    )
+    assert output_of(
+        "report", "--trace", saved[0], "--trace", saved[1], "--out", out, *view_options
+    ) == written(out)
     opening = InitialView(layer=1, head=2)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
-    say("report", "--trace", saved[0], "--out", out, "--force")
+    output_of("report", "--trace", saved[0], "--out", out, "--force")
     assert out.read_text("utf-8") == report(translator())
 
 
@@ -48,9 +48,9 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
 )
 @pytest.mark.usefixtures("saved")
 def test_errors_are_reported_and_no_page_is_written(
-    refuse: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    error_of: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.npz").write_bytes(b"no trace")
-    assert message in refuse("report", *arguments, "--out", "page.html")
+    assert message in error_of("report", *arguments, "--out", "page.html")
     assert not Path("page.html").exists()

@@ -11,7 +11,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.grammar import FILE, TESTS, AnnotatedSentence, Answers, answers, parse
 from attnviz.experiments.scoring import Scores
 from attnviz.experiments.sentences import UnusableSentence
-from tests.experiments.hand_made import tokens_of, trace_of
+from tests.experiments.given_traces import tokens_of, trace_of
 
 BUNDLED = parse(FILE.read_text("utf-8"))
 TEXT = "The elephant saw the old dog."

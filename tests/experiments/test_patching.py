@@ -99,7 +99,10 @@ class Reference:
 
             return change
 
-        hooks = [mixer.register_forward_pre_hook(hook(number)) for number, mixer in enumerate(self.mixers)]
+        hooks = [
+            output_layer.register_forward_pre_hook(hook(number))
+            for number, output_layer in enumerate(self.mixers)
+        ]
         inputs = {"input_ids": self.tokenizer(text, return_tensors="pt")["input_ids"]}
         if self.family in ENCODER_DECODERS:
             labels = self.tokenizer(text_target=TARGET, return_tensors="pt")["input_ids"]

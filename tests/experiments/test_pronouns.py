@@ -14,7 +14,7 @@ from attnviz.experiments.pronouns import TESTS, weights_of
 from attnviz.experiments.scoring import Scores
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.trace import Kind, Trace
-from tests.experiments.hand_made import tokens_of, trace_of
+from tests.experiments.given_traces import tokens_of, trace_of
 
 LINES = """
 The [dog] saw the [elephant] as *it* {sat > dog | ran > elephant}.

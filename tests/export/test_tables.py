@@ -7,7 +7,7 @@ import attnviz
 from attnviz.errors import InvalidTrace
 from attnviz.export import tables
 from attnviz.trace import Kind, Trace
-from tests.export.report.made import HEADS, LAYERS, translator
+from tests.export.report.small_traces import HEADS, LAYERS, translator
 
 ENCODER = ["1:[CLS]", "2:the", "3:dog", "4:saw", "5:the", "6:cat", "7:[SEP]"]
 DECODER = ["1:[START]", "2:le", "3:chien", "4:vit"]

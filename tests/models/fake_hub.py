@@ -18,7 +18,7 @@ import pytest
 from huggingface_hub import constants
 
 from attnviz.models import allowed, hub_files
-from attnviz.models.hub import look
+from attnviz.models.hub import fetch_listing
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """The only commit of every repository."""
@@ -91,7 +91,7 @@ def go_online(hub: FakeHub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(constants, name, value)
     monkeypatch.setattr(hub_files, "endpoint", lambda: hub.url)
     monkeypatch.setattr(allowed, "_opened", {})
-    look.cache_clear()
+    fetch_listing.cache_clear()
 
 
 class _Handler(BaseHTTPRequestHandler):

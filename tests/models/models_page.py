@@ -14,7 +14,7 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import quiet
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
-from attnviz.models.families import OF_ANY_SIZE
+from attnviz.models.families import ANY_SIZE
 from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture import tiny_readers
@@ -203,8 +203,8 @@ def image_notes(folder: Path) -> Iterator[str]:
     """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
     if entry.sees:
-        yield f"besides patches: {joined(entry.beside)}" if entry.beside else "no tokens besides patches"
-    if entry.family in OF_ANY_SIZE:
+        yield f"besides patches: {joined(entry.special)}" if entry.special else "no tokens besides patches"
+    if entry.family in ANY_SIZE:
         yield "position embeddings are interpolated to the image size"
     if entry.family == "siglip_vision_model":
         yield "the pooling head after the last layer is not shown"
@@ -343,7 +343,7 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 |---|---|---|---|
 {alone}
 
-In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern count as masked;
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
 `trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
 model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
 a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long

@@ -87,7 +87,7 @@ def test_downloaded_model_works_offline(fake_hub: FakeHub, monkeypatch: pytest.M
     num_requests = len(fake_hub.requests)
     assert resolve.entry(ID).parameters == before.parameters
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     entry = resolve.entry(ID)
     assert isinstance(entry.origin, Downloaded)
     assert (entry.origin.repository, entry.origin.commit) == (ID, COMMIT)
@@ -166,7 +166,7 @@ def test_sharded_weights(fake_hub: FakeHub) -> None:
     after = resolve.entry(ID)
     assert isinstance(after.origin, Downloaded)
     (after.origin.folder / shards[0]).unlink()
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     assert isinstance(resolve.entry(ID).origin, Hub), "a shard is missing again"
 
 
@@ -219,17 +219,17 @@ def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: 
         patch.setenv(limits.SETTING, "0.00001")
         assert_refused(ModelTooLarge, "ATTNVIZ_MAX_GB")
     (where / "tokenizer.json").rename(where / "other.json")
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     assert_refused(ModelFilesDamaged, "no tokenizer")
     (where / "other.json").rename(where / "tokenizer.json")
     with (where / "config.json").open("r+b") as file:
         file.truncate(10_000_001)
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     fake_hub.requests.clear()
     assert_refused(ModelFilesDamaged, "too large")
     assert fake_hub.files() == []
     (where / "config.json").unlink()
-    hub.look.cache_clear()
+    hub.fetch_listing.cache_clear()
     assert_refused(ModelFilesDamaged, "no config.json")
     assert "model.safetensors" not in fake_hub.files()
 

@@ -18,5 +18,5 @@ def test_operator_sets_the_limit(setting: str | None, limit: int, monkeypatch: p
 @pytest.mark.parametrize("setting", ["much", "-1", "0", "nan", "inf", "4 GB", "1e99"])
 def test_invalid_limit_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.SETTING, setting)
-    with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB should be a number of gigabytes"):
+    with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB must be a number of gigabytes"):
         limits.max_bytes()

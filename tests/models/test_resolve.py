@@ -109,7 +109,7 @@ def test_opening_a_model_reports_progress_and_lists_it() -> None:
     entry = loading.open_model("some/tiny", lambda step, done: progress.append((step, done)))
     assert isinstance(entry.origin, Downloaded)
     assert allowed.names() == (*catalogue.names(), "some/tiny")
-    assert loading.ready("some/tiny")
+    assert loading.is_loaded("some/tiny")
     assert progress[0] == ("Inspecting the model", 0.0)
     assert progress[-1] == ("Ready", 1.0)
     assert [done for _, done in progress] == sorted(done for _, done in progress)

@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def count(file: Path) -> int:
-    return weights.learned_numbers(file, "model.safetensors of “mine”").total()
+    return weights.count_parameters(file, "model.safetensors of “mine”").total()
 
 
 def array(**changes: Any) -> dict[str, Any]:

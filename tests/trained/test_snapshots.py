@@ -18,8 +18,8 @@ from attnviz.trained.translator.evaluation import text_snapshot
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
-from tests.trained.made_up import storyteller_snapshot, translator_snapshot
-from tests.trained.storyteller.both import TESTED_SIZES
+from tests.trained.random_snapshots import storyteller_snapshot, translator_snapshot
+from tests.trained.storyteller.tested_sizes import TESTED_SIZES
 
 TRANSLATORS = [variant for variant in STORED if variant in VARIANTS]
 

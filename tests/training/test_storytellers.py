@@ -7,7 +7,7 @@ from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.figures import stored
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
-from tests.trained.storyteller.both import TESTED_SIZES
+from tests.trained.storyteller.tested_sizes import TESTED_SIZES
 from training.storytellers import ITEMS, measure, placement_questions
 
 

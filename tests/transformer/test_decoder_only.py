@@ -9,7 +9,7 @@ from attnviz.transformer.decoder_only import DecoderOnly, PreNormLayer
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.multi_head import MultiHeadAttention, split_heads
 from attnviz.transformer.rotary import rotate
-from tests.transformer.theirs import copy_attention
+from tests.transformer.pytorch_weights import copy_attention
 
 TOKENS, D_MODEL, HEADS, D_FEED_FORWARD = 11, 30, 5, 13
 

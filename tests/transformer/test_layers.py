@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnviz.transformer.layers import Decoder, DecoderLayer, Encoder, EncoderLayer
 from attnviz.transformer.masks import causal_mask, padding_mask, window_mask
-from tests.transformer.theirs import copy_attention
+from tests.transformer.pytorch_weights import copy_attention
 
 torch.manual_seed(1)
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.multi_head import MultiHeadAttention, join_heads, split_heads
-from tests.transformer.theirs import copy_attention
+from tests.transformer.pytorch_weights import copy_attention
 
 
 def test_a_known_example_with_two_heads() -> None:

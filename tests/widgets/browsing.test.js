@@ -1,10 +1,10 @@
-/* What a copied link leaves out. */
+/* Parameters that a copied link omits. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { without } from "../../attnviz/app/components/browsing.js";
 
-test("an address without some of its parameters", () => {
+test("parameters are removed from an address", () => {
   const address = "http://10.0.0.1:8501/scale?text=a+b&teacher=true&query=10+it";
   assert.equal(without(address, ["teacher", "room"]), "http://10.0.0.1:8501/scale?text=a+b&query=10+it");
   assert.equal(without("about:blank", ["teacher"]), "about:blank");

@@ -1,4 +1,4 @@
-/* Rows that lost nearly all of their weight to hidden tokens. */
+/* Rows with nearly all of their weight on hidden tokens. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { markFaintRows } from "../../attnviz/widgets/faint.js";
 const limit = { hidden: "[CLS] and [SEP]", min_kept: 0.1 };
 const queries = ["the", "dog", "saw"].map((label) => ({ label, name: label, title: `token: ${label}`, special: false }));
 
-test("rows that went to hidden tokens are marked, with a note", () => {
+test("rows with little weight on shown tokens are marked, with a note", () => {
   const [the, dog, saw] = markFaintRows(queries, [{ number: 3, left: [0.00001, 0.1, 0.03125] }], limit);
   assert.deepEqual([the.label, dog.label, saw.label], ["the *", "dog", "saw *"]);
   assert.equal(the.rowNote, "> 99.9\u00a0% of this row went to [CLS] and [SEP]");

@@ -1,4 +1,4 @@
-/* Arrow keys: where they lead in a grid. */
+/* The destinations of keys in a grid of buttons. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,10 +16,10 @@ test("arrow keys stay in their row and in their column", () => {
   assert.deepEqual(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => to(key, 6)), [6, 6, 3, 6]);
 });
 
-test("Home and End lead to the ends of the row, with Ctrl to those of the grid", () => {
+test("Home and End move to the ends of the row, with Ctrl to those of the grid", () => {
   assert.deepEqual([to("Home", 4), to("End", 4), to("End", 6)], [3, 5, 6]);
   assert.deepEqual([to("Home", 4, true), to("End", 4, true)], [0, 6]);
   assert.deepEqual([destination({ key: "End" }, 1, 7, 1), destination({ key: "Home" }, 5, 7, 1)], [6, 0]);
 });
 
-test("other keys lead nowhere", () => assert.equal(to("a", 4), null));
+test("other keys have no destination", () => assert.equal(to("a", 4), null));

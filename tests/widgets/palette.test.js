@@ -1,4 +1,4 @@
-/* Colours: of the roles, and of levels. */
+/* Colours of roles and levels. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

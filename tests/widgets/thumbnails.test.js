@@ -1,4 +1,4 @@
-/* Large pictures of heads made small; that they equal Python's is proved in the browser. */
+/* Thumbnails of large pictures; a browser test compares them with Python's. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const blocks = [
   [[255, 127, 255], 127],
 ];
 for (const [cells, strongest] of blocks) {
-  test(`of a change the largest either way survives: ${cells}`, () => {
+  test(`a block shows its largest increase or decrease: ${cells}`, () => {
     // 33 × 96 cells, in blocks of 3 columns.
     const values = Uint8Array.from({ length: 33 * 96 }, (_, at) => cells[at % 3]);
     const small = pooled({ values, shape: [1, 33, 96] }, "diverging");
@@ -20,7 +20,7 @@ for (const [cells, strongest] of blocks) {
   });
 }
 
-test("a picture that is small already stays as it is", () => {
+test("a small picture is returned unchanged", () => {
   const picture = { values: new Uint8Array(6), shape: [1, 2, 3] };
   assert.equal(pooled(picture, "sequential"), picture);
 });

@@ -50,6 +50,7 @@ def head_view(
     together: Sequence[int] = (),
     part: Part | None = None,
     heading: str = "",
+    row_axis: str = "from (query)",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
     note: str = "",
@@ -80,6 +81,7 @@ def head_view(
         together: Rows to add up while no query is pinned.
         part: Part of a long text that the rows and columns (or blocks of them) cover; None for all.
         heading: Heading of the picture; "" for "Layer 4 · Head 2".
+        row_axis: Title of the matrix's rows.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: Number format: 0.664 as "66.4 %", "0.66" or "+66.4 %".
         note: Explanation of the colours, below the picture.

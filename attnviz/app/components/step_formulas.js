@@ -57,7 +57,8 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
   /** @type {[string, number][]} */
   const terms = [[`sum of the ${listed.length}`, total(listed.map((at) => products[at]))]];
   if (others.length) terms.push([`the other ${others.length} products`, total(others)]);
-  const line = [...terms, ...rest].flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
+  const all = [...terms, ...rest];
+  const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
   return {
     list: [element("ol", { class: "product-list" }, ...items)],
     line: [formula(...line, " = ", shown("result", outcome, `outcome ${role}`))],

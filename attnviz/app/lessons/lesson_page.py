@@ -170,15 +170,15 @@ def _containers(texts: Document) -> LessonPage:
 def _related_links(number: int) -> None:
     """Draw links to the previous and next lessons, and to Explore with the same sentence."""
     st.divider()
-    this = LESSONS[number]
+    lesson = LESSONS[number]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         if number:
             _page_link(number - 1, "numbered", "page-before", icon=":material/arrow_back:")
         st.page_link(
             "pages/explore.py",
-            label=SHARED.label("explore", title=this.text.front_matter["explore"]),
+            label=SHARED.label("explore", title=lesson.text.front_matter["explore"]),
             icon=":material/grid_view:",
-            query_params=[*_explore_parameters(this), *this.explore],
+            query_params=[*_explore_parameters(lesson), *lesson.explore],
         )
         if number + 1 < len(LESSONS):
             _page_link(
@@ -195,8 +195,8 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
         st.page_link(f"pages/{lesson.name}.py", label=title, **look)
 
 
-def _explore_parameters(this: Lesson) -> list[tuple[str, str]]:
+def _explore_parameters(lesson: Lesson) -> list[tuple[str, str]]:
     """Return the URL parameters of this page that Explore has too."""
-    if this.sentence != TEXT:  # another model's layers, heads and words
-        return [(TEXT.name, text) for _, text in link.parameters(this.sentence)]
+    if lesson.sentence != TEXT:  # another model's layers, heads and words
+        return [(TEXT.name, text) for _, text in link.parameters(lesson.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

@@ -41,7 +41,7 @@ def _draw(name: str) -> None:
     st.markdown(f"{markdown.plain(entry.description)}  \n:small[{facts.in_brief(entry)}]")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         explore_with(entry)
-        state = "in memory" if loading.ready(entry.name) else "loads when it is first used"
+        state = "in memory" if loading.is_loaded(entry.name) else "loads when it is first used"
         st.markdown(f":small[{state}]", width="content")
 
 

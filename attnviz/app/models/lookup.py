@@ -44,7 +44,7 @@ def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return a model's entry, or why it cannot be used; refreshed after some seconds."""
     try:
         result = _resolve(model, allowed.target(model))
-        if isinstance(result, AttnvizError) and loading.ready(model):  # it was opened meanwhile
+        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # it was opened meanwhile
             clear()
             result = _resolve(model, allowed.target(model))
     except AttnvizError as error:  # it is not on the operator's list

@@ -93,7 +93,7 @@ def _draw_inspection(inspection: ModelInspection) -> None:
         job = opening(entry)
         if job.running:
             show_job(job, _status, key="opening", starts=False, button="")
-        elif job.finished or loading.ready(entry.name):
+        elif job.finished or loading.is_loaded(entry.name):
             st.success("It is open.", icon=":material/check:")
             explore_with(entry)
         else:

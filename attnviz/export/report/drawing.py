@@ -84,7 +84,7 @@ class Cells(NamedTuple):
 
 
 class Text(NamedTuple):
-    """One line of text, anchored at (x, y), which is vertically centred."""
+    """One line of text, anchored at `x` and vertically centred at `y`."""
 
     text: str
     x: float

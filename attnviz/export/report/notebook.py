@@ -37,7 +37,7 @@ from attnviz.export.report.page import InitialView, Part, Theme, initial_kind, p
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still, still_of_long
 from attnviz.importing import need_extra
-from attnviz.trace import Difference, Kind, Token, Trace, checked_head, checked_place, checked_trace, whole
+from attnviz.trace import Difference, Kind, Token, Trace, as_int, checked_head, checked_place, checked_trace
 
 View = Literal["atlas", "lines", "matrix"]
 Query = int | str
@@ -226,10 +226,10 @@ def show(
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
     pools_all_layers = pool is not None and layer is None
-    layer = trace.of_kind(kind)[0].layer if layer is None else whole(layer, "layer")
+    layer = trace.of_kind(kind)[0].layer if layer is None else as_int(layer, "layer")
     checked_head(trace, kind, layer, head)
     followed = _followed(query, trace.block(kind, layer).query_tokens)
-    opening = _following(InitialView(kind, layer, whole(head, "head"), None, style, hide_special), followed)
+    opening = _following(InitialView(kind, layer, as_int(head, "head"), None, style, hide_special), followed)
     initial_kind(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
@@ -294,7 +294,7 @@ def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) ->
         return ()
     queries = [query] if isinstance(query, str) or not isinstance(query, Iterable) else query
     return tuple(
-        checked_place(each, tokens, "query") if isinstance(each, str) else whole(each, "query")
+        checked_place(each, tokens, "query") if isinstance(each, str) else as_int(each, "query")
         for each in queries
     )
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont, features
 from attnviz.errors import AttnvizError, quoted
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 
-_SCALE, _LARGE_SCALE = 3, 2  # pixels of the file per pixel of the drawing; the latter above `_LARGE_SIZE`
+_SCALE, _LARGE_SCALE = 3, 2  # pixels of the file per pixel of the drawing; the second above `_LARGE_SIZE`
 _LARGE_SIZE = 1000
 _OVERSAMPLING = 2  # because Pillow does not antialias
 _CURVE_PARAMETERS = np.linspace(0, 1, 65)[:, None]

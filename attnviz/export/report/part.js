@@ -19,7 +19,7 @@ const NUM_TOP = 16; // keys with its largest weights
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
  * @property {(head: number, below: number) => number} hidden the share of weights below this value
  * @property {boolean} signed
- * @property {number} high the number with the strongest colour
+ * @property {number} high the value at the end of the colour scale
  * @property {{ hidden: string, min_kept: number }} facts
  */
 

@@ -1,4 +1,4 @@
-"""The rules of a room: who may do what, and what is counted and shown."""
+"""The rules of a room: the permissions, the counts, and the data shown to students."""
 
 import re
 from collections import Counter

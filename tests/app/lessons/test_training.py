@@ -12,7 +12,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.app.lessons.conftest import FOREVER
-from tests.trained.made_up import translator_snapshot
+from tests.trained.random_snapshots import translator_snapshot
 
 TRAINING = Training("guided", 3, 500)
 IGNORE_SIGTERM = (

@@ -14,7 +14,7 @@ from attnviz.trained.snapshots import line, stored
 from attnviz.trained.storyteller.grammar import TRACKED_TEXT
 from attnviz.trained.translator.probes import PROBES
 from tests.app.shown import buttons, charts, clean, message_to, page_text, press, stop, visit, wait_until
-from tests.trained.made_up import translator_snapshot
+from tests.trained.random_snapshots import translator_snapshot
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")

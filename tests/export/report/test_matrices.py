@@ -12,8 +12,8 @@ from attnviz.export.report import contents, matrices, notebook
 from attnviz.export.report.drawing import Cells, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace, changed
-from tests.export.report.held import facts_of, numbers_of, weights_in
-from tests.export.report.made import HEADS, LAYERS, encoder, tokens, translator
+from tests.export.report.page_data import facts_of, numbers_of, weights_in
+from tests.export.report.small_traces import HEADS, LAYERS, encoder, tokens, translator
 
 
 def reversed_rows(trace: Trace) -> Trace:

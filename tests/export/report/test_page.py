@@ -15,8 +15,8 @@ from attnviz.export.report import contents as module
 from attnviz.export.report.notebook import VIEWS, Figure, show
 from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
-from tests.export.report.held import Elements, facts_of, weights_in
-from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
+from tests.export.report.page_data import Elements, facts_of, weights_in
+from tests.export.report.small_traces import TARGET, TEXT, block, encoder, tokens, translator
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -8,7 +8,7 @@ import numpy as np
 import attnviz
 from attnviz.export.report.page import report
 from attnviz.trace import PNG, Patch, Token, Trace, weights_block
-from tests.export.report.held import facts_of, numbers_of, weights_in
+from tests.export.report.page_data import facts_of, numbers_of, weights_in
 
 
 def patch(row: int, column: int) -> Token:
@@ -41,9 +41,7 @@ def test_a_report_and_a_figure_contain_the_picture_and_the_places_of_its_patches
         assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
         [picture] = reading["pictures"]
         assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
-        numbers = numbers_of(page)[picture.pop("weights") :][:12].reshape(
-            2, 6
-        )  # the attention of two_heads words
+        numbers = numbers_of(page)[picture.pop("weights") :][:12].reshape(2, 6)  # the attention of both words
         expected = picture_trace().block("decoder").weights[0][[0, 5]][:, picture["places"]]
         assert np.array_equal(numbers, expected)
         assert picture == {

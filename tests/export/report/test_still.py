@@ -18,7 +18,7 @@ from attnviz.export.report import still as module
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace
-from tests.export.report.made import TEXT, block, encoder, tokens, translator
+from tests.export.report.small_traces import TEXT, block, encoder, tokens, translator
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAPER, INK = (255, 255, 255), (0x43, 0x38, 0xCA)

@@ -9,7 +9,7 @@ from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import build
 from attnviz.trained.vocabulary import PAD
-from tests.trained.storyteller.both import TESTED_SIZES
+from tests.trained.storyteller.tested_sizes import TESTED_SIZES
 
 STEPS = 3
 

@@ -1,4 +1,4 @@
-"""The training set has no held-out combinations, judged by its words and not by the grammar's annotations."""
+"""The training set contains no held-out combinations; they are searched in its words, not its annotations."""
 
 import zlib
 from collections import Counter

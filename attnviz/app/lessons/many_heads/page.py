@@ -90,6 +90,7 @@ def _weights(page: LessonPage, chosen: HeadSelection, shown: values.HeadShares, 
         shown_tokens(chosen.groups),
         query=selected,
         heading=page.label("weights", token=token),
+        row_axis=page.label("row_axis", token=token),
         filename="attnviz-heads-of-a-token",
         on_pick=pick,
     )

@@ -61,7 +61,7 @@ LEARNERS = {title_of(variant): variant for variant in STORED}
 
 @dataclass(frozen=True, eq=False)
 class ShownTraining:
-    """A training run, and the shown text, by its index, and head."""
+    """A training run, the index of the shown text, and the shown head."""
 
     variant: str
     training: Stored

@@ -40,8 +40,8 @@ DEFAULT_WORDS = 12
 NUM_OPTIONS = 5
 MAX_ROWS = 8
 CODE = (
-    ("attnviz.capture.generation", "drawn_one_by_one"),
-    ("attnviz.capture.generation", "drawn_by"),
+    ("attnviz.capture.generation", "sample_tokens"),
+    ("attnviz.capture.generation", "sampling_probabilities"),
     ("attnviz.transformer.decoder_only", "DecoderOnly"),
     ("attnviz.transformer.multi_head", "MultiHeadAttention"),
     ("attnviz.app.lessons.write.values", "word_by_word"),
@@ -207,7 +207,8 @@ def _heads(page: LessonPage, drawn: Story) -> None:
     weights = values.head_rows(drawn.trace, drawn.row)
     layers, num_heads, _ = weights.shape
     names = [head_name(layer, head) for layer in range(layers) for head in range(num_heads)]
-    st.header(page.label("read_title"), anchor=False)
+    heading = page.label("read_title", token=isolated(drawn.tokens.labels[drawn.row]))
+    st.header(heading, anchor=False)
     titles = [page.label("head", head=name) for name in names]
     weights_picture(
         "heads of the word",
@@ -217,7 +218,8 @@ def _heads(page: LessonPage, drawn: Story) -> None:
             for name, title in zip(names, titles, strict=True)
         ],
         shown_tokens(drawn.trace.blocks[0].key_tokens[:num_keys], drawn.trace.text),
-        heading=page.label("read_title"),
+        heading=heading,
+        row_axis=page.label("row_axis"),
         note=page.label("read_note"),
         caption=page.label(
             "read_caption", text=isolated(drawn.trace.text), model=drawn.model, token=num_keys

@@ -65,7 +65,7 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
 
     picture = pictures.upright(pictures.opened(file))
     trace = loading.look(model.name, picture, name)
-    seen, _ = loading.seen(model.name, picture)
+    seen, _ = loading.prepared_picture(model.name, picture)
     picture.thumbnail((_MAX_THUMBNAIL_SIDE, _MAX_THUMBNAIL_SIDE))
     return ProcessedPicture(trace, ShownPicture(_data_url(picture), _data_url(seen)))
 
