@@ -1,4 +1,4 @@
-"""Installs Debian packages that the tests need."""
+"""Install Debian packages that the tests need."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Reads the CSV file of a head."""
+"""Read the CSV file of a head."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The steps of generate become one square matrix, and tokens become a text; with known results."""
+"""Joining the steps of `generate` into one square matrix, and tokens into a text: known examples."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 def random_trace(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Trace:
-    """A trace of an encoder–decoder with random arrays; some blocks have a bias and a projection."""
+    """Return an encoder–decoder's trace of random arrays; some blocks have a bias and a projection."""
     random = np.random.default_rng(seed)
 
     def tokens(count: int) -> tuple[Token, ...]:
@@ -84,7 +84,7 @@ def identical(one: object, other: object) -> bool:
 
 
 def same(one: Trace, other: Trace) -> bool:
-    """Whether all fields are equal; arrays, including the computed ones, must be bit-identical."""
+    """Return whether all fields are equal; arrays, including the computed ones, must be bit-identical."""
     of_traces = [field.name for field in fields(Trace) if field.name != "blocks"]
     of_blocks = [field.name for field in fields(Block)]
     return (

@@ -14,7 +14,7 @@ from attnviz.trained.vocabulary import END, START
 
 Array = NDArray[np.float64]
 Change = Callable[[str, Array], None]
-"""Gets the name of each attention and its weights, [head, query, key], and may modify them."""
+"""Called with the name of each attention and its weights, [head, query, key], which it may modify."""
 
 
 def unchanged(name: str, weights: Array) -> None:

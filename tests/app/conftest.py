@@ -19,7 +19,7 @@ from tests.app.shown import stop
 
 @pytest.fixture(autouse=True, scope="session")
 def _cache_component_scan() -> Iterator[None]:
-    """Scan installed packages for components only once: a scan takes longer than most pages."""
+    """Scan installed packages for components only once: a scan takes longer than drawing most pages."""
     once = cache(manifest_scanner.scan_component_manifests)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
@@ -28,7 +28,7 @@ def _cache_component_scan() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _run_app_py_first() -> Iterator[None]:
-    """Make AppTest run app.py: AppTest resets `patches.apply`, and would run a page without app.py."""
+    """Make AppTest run app.py: it resets a setting of `patches.apply`, and would run only the page."""
     begin = PagesManager.__init__
 
     @wraps(begin)
@@ -53,7 +53,7 @@ def _stop_jobs_after_test() -> Iterator[None]:
 
 @pytest.fixture
 def short_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the bundled corpora, and start without results of other tests."""
+    """Shorten the bundled corpora, and remove the results of other tests."""
     first_pair, lines = pairs.bundled()[:1], corpus.bundled().splitlines()[:9]
     monkeypatch.setattr(pairs, "bundled", lambda: first_pair)
     monkeypatch.setattr(corpus, "bundled", lambda: "\n".join(lines))
@@ -64,7 +64,7 @@ def short_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def opened(folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    """A function that opens a small model of a family, the only opened one, and returns its name."""
+    """A function that opens a small model of a family and returns its name; no other models are open."""
     monkeypatch.delenv(allowed.SETTING, raising=False)
     monkeypatch.setattr(allowed, "_opened", {})
 

@@ -19,7 +19,7 @@ from attnviz.trace import Floats
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 FOLDED: dict[str, str | list[str]] = {"open": []}
-"""For a `visit` in which only the sections are open that the link's parameters need."""
+"""Argument of `visit` that opens only the sections needed for the link's parameters."""
 
 
 def open_page(
@@ -157,13 +157,13 @@ def _published(app: AppTest, key: str) -> tuple[dict[str, Any], bytes]:
 
 
 def explained_weights(app: AppTest) -> list[str]:
-    """Return the weights whose arithmetic is shown, as printed."""
+    """Return the printed weights for which the page shows the arithmetic."""
     titles = [title.value.replace("\u00a0", " ") for title in app.subheader]
     return [found[1] for title in titles if (found := re.fullmatch(r"Why does .*:violet\[(.*)\]", title))]
 
 
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
-    """Return each table of bars with one number for each token."""
+    """Return the tables of bars that have one number per token."""
     return [table for table in messages_to(app, "share_table") if table["columns"] == [table["title"]]]
 
 
@@ -173,7 +173,7 @@ def chart_specs(app: AppTest) -> list[dict[str, Any]]:
 
 
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Return each line chart by title: its lines with their numbers, in drawing order."""
+    """Return the line charts by title, each with its lines and their numbers in drawing order."""
     found = {}
     for spec in chart_specs(app):
         if spec["layer"][0]["mark"]["type"] == "rect":  # a heatmap

@@ -16,7 +16,7 @@ KINDS = (
     *("slider", "select_slider", "button_group"),
 )
 
-# Links of each page that together show all its controls.
+# Links to each page that together show all of its controls.
 LINKS: tuple[tuple[str, dict[str, str]], ...] = (
     ("explore", {"text": "The cat sat.", "other": "The dog sat."}),
     ("beyond_weights", {}),
@@ -44,7 +44,7 @@ ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", 
 NAMES = {choice.name for choice in TABLE}
 UNCHANGED = {"mask", "open", "scoring"}  # other controls depend on them
 
-# Values to choose instead of the last option, or to type.
+# The values to choose or type; for other controls, the last option is chosen.
 NEW_VALUES = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",

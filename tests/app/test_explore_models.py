@@ -57,10 +57,10 @@ def keys(elements: Any) -> set[str]:
     return {element.key for element in elements}
 
 
-# Models that give only their weights
+# Models that return only their weights
 
 
-def test_model_with_only_weights_is_drawn_and_says_what_is_missing(opened: Open) -> None:
+def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: Open) -> None:
     model = opened("openai-gpt")
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [notice] = [info.value for info in app.info if "Weights only" in info.value]

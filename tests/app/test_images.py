@@ -145,7 +145,7 @@ def test_new_text_or_image_selects_the_last_word_and_its_head() -> None:
     assert app.selectbox(key="patch").value == "red"
 
 
-def test_model_for_images_and_text_opens_here_and_its_link_asks_for_the_image(
+def test_model_for_images_and_text_opens_here_and_its_link_has_no_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allowed, "_opened", {})

@@ -23,7 +23,7 @@ class FakeJob(Job[str]):
         self.latest = latest
         vars(self).update(state)
         self.calls: list[str] = []
-        self.pages = 0  # how often the page was drawn
+        self.pages = 0  # how many times the page was drawn
         self.when_watched: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ def test_job_starts_when_first_shown_or_by_its_button() -> None:
 
 def test_page_is_redrawn_when_the_job_has_ended() -> None:
     job = FakeJob(FOUND, running=True)
-    # The job ends after the page has checked its state, and before it is drawn.
+    # The job ends after the page has checked its state, but before the page is drawn.
     job.when_watched = lambda: vars(job).update(running=False, finished=True)
     app = show(job)
     clean(app)

@@ -1,4 +1,4 @@
-"""A link between pages sets its choices, independent of the widgets on the previous page."""
+"""A link between pages sets its choices, whatever the widgets on the previous page contain."""
 
 from urllib.parse import parse_qs, urlencode
 
@@ -15,7 +15,7 @@ GOAT, OTHER = (reading.text for reading in pairs.bundled()[5].readings)
 
 
 def follow(app: AppTest, page: str, **parameters: str) -> AppTest:
-    """Follow a link as the browser does, with the current URL parameters before those of the link."""
+    """Follow a link as the browser does: the URL keeps its parameters, followed by those of the link."""
     before = parse_qs(urlencode(dict(app.query_params), doseq=True))
     app.switch_page(f"pages/{page}.py")
     for name, value in parameters.items():
@@ -53,7 +53,7 @@ def test_sentence_is_not_compared_with_itself(page: str, text: str, other: str) 
         assert boxes(app) == [text, ""]
 
 
-# Invalid parameters for each page, of every kind of choice.
+# Invalid parameters for each page, of every kind of choice, including infinite numbers.
 INVALID = {
     "explore": {
         "layer": "99",
@@ -82,7 +82,6 @@ INVALID = {
 
 @pytest.mark.parametrize("page", INVALID)
 def test_invalid_parameters_are_reported_and_removed_from_the_url(page: str) -> None:
-    """Including an infinite number."""
     app = visit(page, FOLDED | {"rubbish": "1"} | INVALID[page])
     text = warnings(app)
     assert "`rubbish` is not valid on this page" in text

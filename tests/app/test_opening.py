@@ -138,7 +138,7 @@ def test_link_never_makes_the_server_inspect_a_model(name: str, monkeypatch: pyt
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch, saved: Path) -> str:
-    """A public server whose list has a bundled model, and a folder, known by its last part."""
+    """A public server that allows a bundled model and a folder; return the name shown for the folder."""
     monkeypatch.setenv(allowed.SETTING, f"minilm, {saved / 'bart'}")
     return "bart"
 

@@ -1,4 +1,4 @@
-"""Saved tables: their names, and that pandas reads them."""
+"""Saved tables: their file names, and reading them with pandas."""
 
 import io
 import re

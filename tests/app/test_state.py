@@ -18,6 +18,6 @@ def test_choices_have_unique_names_and_existing_pages() -> None:
 
 
 def test_only_one_file_accesses_the_session_state() -> None:
-    # safe_session_state is another name in Streamlit.
+    # safe_session_state is a different object of Streamlit.
     files = [path for path in SOURCES if re.search(r"(?<!safe_)session_state", path.read_text("utf-8"))]
     assert files == [STATE / "memory.py"]

@@ -1,4 +1,4 @@
-"""Find the Chromium that the browser tests drive, or install one."""
+"""The Chromium for the browser tests: find one, or install it when run as a script."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _DISABLED_BY_PLAYWRIGHT = (
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 CLASSROOM = "classroom.local"
-"""Another host name of this machine, like that of a teacher's computer; it has no https."""
+"""A second host name for this machine, like that of a teacher's computer, without https."""
 
 QUIET = [
     "--no-sandbox",

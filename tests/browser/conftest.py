@@ -1,4 +1,4 @@
-"""A server, a Chromium and its page for each test process, and the faults that fail every test."""
+"""Fixtures: a server, a Chromium and a page for each test process; faults on a page fail its test."""
 
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 SLOWEST_FILES = ("test_room.py", "test_teachers_view.py", "test_printing.py")
 FAILED = pytest.StashKey[bool]()
 
-# Playwright's default of five seconds is too short where three browsers and three servers share two cores.
+# Playwright's default of five seconds is too short if three browsers and three servers share two cores.
 expect.set_options(timeout=30_000)
 
 
@@ -61,13 +61,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def viewport() -> ViewportSize:
-    """The size of the window; tests set it with `parametrize("viewport", [DESKTOP, PHONE])`."""
+    """The size of the window. Tests set it with `parametrize("viewport", [DESKTOP, PHONE])`."""
     return DESKTOP
 
 
 @pytest.fixture
 def colour_scheme() -> str:
-    """Light or dark; tests set it with `parametrize("colour_scheme", ["light", "dark"])`."""
+    """Light or dark. Tests set it with `parametrize("colour_scheme", ["light", "dark"])`."""
     return "light"
 
 
@@ -149,7 +149,7 @@ def page(
 ) -> Iterator[Page]:
     """An empty page for `visit(page, server.url + "/about")`, without data of earlier visits.
 
-    Afterwards, check as for `context`, and that the server printed no traceback.
+    Afterwards, make the checks of `context`, and check that the server printed no traceback.
     """
     faults.hosts.add(urlsplit(server.url).netloc)
     before = len(server.tracebacks())
@@ -180,7 +180,7 @@ def explore(page: Page, server: Server) -> Explore:
 
 @pytest.fixture
 def widgets(page: Page, colour_scheme: str) -> Widgets:
-    """A page for widgets alone, in the test's colour scheme, with animations."""
+    """A page that contains only widgets, in the test's colour scheme, with animations."""
     page.emulate_media(reduced_motion="no-preference")
     return Widgets.on(page, colour_scheme)
 
@@ -188,7 +188,7 @@ def widgets(page: Page, colour_scheme: str) -> Widgets:
 def save_screenshots_of_failure(
     request: pytest.FixtureRequest, faults: Faults, context: BrowserContext
 ) -> bool:
-    """Return whether the test has failed; if so, save a screenshot of every page."""
+    """Save a screenshot of every page if the test has failed; return whether it has."""
     failed = bool(faults.seen) or request.node.stash.get(FAILED, False)
     if failed:
         for number, page in enumerate(context.pages):

@@ -81,7 +81,7 @@ class Explore:
         self.head(layer, head).click()
         wait_idle(self.page)
 
-    # Places
+    # Elements
 
     @property
     def queries(self) -> Locator:
@@ -112,7 +112,7 @@ class Explore:
         pressed = self.page.get_by_role("radiogroup", name=group).get_by_role("radio", checked=True)
         return ", ".join(name.strip() for name in pressed.all_inner_texts())
 
-    # Reading
+    # Texts and numbers
 
     def rows(self, side: Locator) -> list[tuple[str, str]]:
         """Return every token of one side with the number printed beside it, or ""."""

@@ -32,15 +32,15 @@ HOSTILE = "<script>alert(1)</script> **too**"
 
 
 def numbers(cells: Locator) -> list[float]:
-    """Return the values of all cells, read in one call, since the picture may be redrawn in between."""
+    """Return the values of all cells, read in one call, since the picture may be redrawn between calls."""
     return [float(value or "nan") for value in cells.evaluate_all("all => all.map(x => x.dataset.value)")]
 
 
-# What does each head do?
+# Score heads
 
 
 def mean_weight_to_cls(text: str) -> Floats:
-    """Return the mean weight [layer, head] from the tokens that are not special to [CLS]."""
+    """Return the mean weight that non-special tokens give to [CLS], as [layer, head]."""
     return np.asarray(forward(text).weights[:, :, 1:-1, 0].mean(axis=-1))
 
 
@@ -84,7 +84,7 @@ def test_score_heads_by_rule_and_by_pronouns(page: Page, server: Server, tmp_pat
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
 
 
-# Beyond weights.
+# Beyond weights
 
 
 def test_beyond_weights_explains_the_selected_cell(page: Page, server: Server) -> None:
@@ -108,7 +108,7 @@ def test_beyond_weights_explains_the_selected_cell(page: Page, server: Server) -
     assert_accessible(page)
 
 
-# What changes?
+# Compare
 
 
 def point(page: Page, picture: int, row: int, column: int, size: int, click: bool = False) -> None:
@@ -144,7 +144,7 @@ def test_compare_shows_two_sentences_and_their_difference(page: Page, server: Se
     assert_accessible(page)
 
 
-# Intervene.
+# Intervene
 
 
 def test_intervene_ablates_heads(page: Page, server: Server) -> None:
@@ -154,7 +154,7 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     expect(page).to_have_url(complete_link)
     page.evaluate(
         "history.pushState({}, '', 'intervene?head=2')"
-    )  # as when the server corrects a choice late
+    )  # as if an earlier correction by the server arrived late
     expect(page).to_have_url(complete_link)
     bars = page.get_by_role("table", name="Change of each token’s output (angle)").locator("tbody tr")
     expect(bars).to_have_count(15)

@@ -77,7 +77,7 @@ def test_own_vision_model_and_uploaded_images(page: Page, server: Server, tmp_pa
     assert fits(page)
 
 
-def test_words_and_picture_fit_a_phone_screen(page: Page, server: Server) -> None:
+def test_words_and_picture_fit_on_a_phone_screen(page: Page, server: Server) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, server, "images")
     words = page.get_by_role("group", name="Words of the text")

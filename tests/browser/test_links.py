@@ -29,7 +29,7 @@ def test_link_reproduces_a_view_made_by_clicking(explore: Explore) -> None:
         expect(page).to_have_url(re.compile(re.escape(part)))
 
 
-OWN = "Own words travel along."
+OWN = "My own sentence is kept."
 
 
 def test_back_button_undoes_one_step(explore: Explore) -> None:
@@ -55,7 +55,7 @@ def test_back_button_undoes_one_step(explore: Explore) -> None:
 
 def test_back_button_returns_to_the_previous_page(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/heads")
-    # The whole card is a link, also its last line.
+    # The complete card is a link, including its last line.
     page.locator(".st-key-card-beyond_weights p").last.click(force=True)
     expect(page).to_have_url(re.compile("/beyond_weights"))
     wait_idle(page)

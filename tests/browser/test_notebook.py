@@ -121,7 +121,7 @@ def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults
 
 
 def test_figure_is_drawn_inside_another_frame(context: BrowserContext, faults: Faults) -> None:
-    """Colab and marimo's `mo.iframe` do so: the outer frame has an opaque origin, or that of the page."""
+    """As in Colab and marimo's `mo.iframe`; the origin of the outer frame is opaque or that of the page."""
     figure = html.escape(show(encoder())._repr_html_())
     context.set_offline(True)
     for sandbox in ('sandbox="allow-scripts"', ""):

@@ -134,14 +134,14 @@ def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatc
     largest = weights[3:6, 3:6].max()
     expect(words).to_contain_text(f"largest {percent_number(float(largest))} %")
 
-    # Ctrl and the mouse wheel zoom at the pointer.
+    # Ctrl with the mouse wheel zooms in at the pointer.
     matrix.hover(position={"x": 1, "y": 1})
     page.keyboard.down("Control")
     for _ in range(4):
         page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
     expect(matrix).to_have_attribute("aria-label", re.compile("19 queries by 19 keys"))
-    for name in ("Earlier queries", "Earlier keys"):  # labels of other lengths have shifted the matrix
+    for name in ("Earlier queries", "Earlier keys"):  # labels of another width have shifted the matrix
         page.get_by_role("button", name=name).click()
     matrix.focus()
     page.keyboard.press("Control+Home")

@@ -151,7 +151,7 @@ def vote(lesson: Lesson) -> None:
         box.fill(text)
         box.press("Enter")
         wait_idle(teacher)
-    expect(teacher.get_by_test_id("stToast")).to_have_count(0)  # axe finds fault with Streamlit's
+    expect(teacher.get_by_test_id("stToast")).to_have_count(0)  # axe reports violations in Streamlit's toasts
     assert axe(teacher) == []
     teacher.keyboard.press("Escape")
     press(teacher, "Poll your question")
@@ -166,7 +166,7 @@ def vote(lesson: Lesson) -> None:
         choose(page, number % 2)
     choose(students[0], 1)  # changes the vote
     expect(teacher.get_by_text("3 of 3 voted.")).to_be_visible()
-    for page in (teacher, students[0]):  # the teacher's screen may be the projector's
+    for page in (teacher, students[0]):  # the class may see the teacher's screen on a projector
         assert_votes(page, "", "")
     press(teacher, "Show the votes on this screen")
     assert_votes(teacher, "1", "2")
@@ -190,7 +190,7 @@ def vote(lesson: Lesson) -> None:
 
 
 def point(lesson: Lesson) -> None:
-    """Point at a head: it is framed and scrolled into view for the students."""
+    """Check that a head at which the teacher points is framed and scrolled into view for the students."""
     teacher, phone = lesson.teacher, lesson.students[0]
     frame = phone.locator(".room-bar .spot")
     press(teacher, "Point")

@@ -91,7 +91,7 @@ def test_remote_steps_back_and_blanks_the_screen_except_in_text_boxes(page: Page
     html = page.locator("html")
     press(page, ".")
     assert html.get_attribute("data-black") is not None
-    press(page, "PageDown")  # any key only turns the screen on again
+    press(page, "PageDown")  # the next key only turns the screen on again
     assert html.get_attribute("data-black") is None
     expect(page.get_by_role("button", name="Reveal", exact=True)).to_be_visible()
     assert axe(page) == []

@@ -150,7 +150,7 @@ class Faults:
 
 
 def wait_idle(page: Page) -> None:
-    """Wait until the server has answered and the page shows it."""
+    """Wait until the server has answered and the page shows the answer."""
     page.evaluate("() => { window.idleSince = undefined }")
     # Polling at every frame would make the browser draw sixty frames a second.
     page.wait_for_function(_IDLE, timeout=IDLE_TIMEOUT_MS, polling=50)

@@ -99,7 +99,7 @@ class Widgets:
         return cls(page, {})
 
     def mount(self, widget: str, message: dict[str, Any], width: int | None = None) -> None:
-        """Mount a widget unless it is mounted already, and send it a message."""
+        """Mount a widget if it is not mounted yet, and send it a message."""
         if not self.page.evaluate("widget => widget in window.mounted", widget):
             self._mount(widget, widget, width)
         self.show(widget, message)
@@ -144,7 +144,7 @@ def message_from(draw: Callable[..., object], *arguments: Any, **facts: Any) -> 
 
 
 def _unwrapped(data: Any) -> Any:
-    """Return a message without the list of one around it."""
+    """Return a message without the one-element list that contains it."""
     return data[0] if isinstance(data, list) else data
 
 

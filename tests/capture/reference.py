@@ -29,7 +29,7 @@ TARGET = "The road was very wide ."
 """The text that the decoders of encoder–decoders read."""
 
 
-# The linear layers with W_O in each layer's block, by transformers' names.
+# The linear layers that hold W_O, by the ends of their names in transformers.
 _OUTPUT_PROJECTIONS = {
     "bert": ["attention.output.dense"],
     "roberta": ["attention.output.dense"],
@@ -67,14 +67,14 @@ _OUTPUT_PROJECTIONS = {
 
 
 def picture() -> Image.Image:
-    """Return random noise, larger than the model's input and of another aspect ratio."""
+    """Return random noise, larger than the model's input and with another aspect ratio."""
     random = np.random.default_rng(3)
     return Image.fromarray(random.integers(0, 255, (31, 43, 3), dtype=np.uint8))
 
 
 @cache
 def cached_trace(folder: Path) -> Trace:
-    """Return the trace by attnviz's public API."""
+    """Return the trace from attnviz's public API."""
     if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), folder, "noise")
     return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in ENCODER_DECODERS else None)
@@ -83,7 +83,7 @@ def cached_trace(folder: Path) -> Trace:
 def reference_model(
     folder: Path, dtype: torch.dtype = torch.float32, implementation: str = "eager"
 ) -> PreTrainedModel:
-    """Load the model by transformers, with its own attention; of CLIP and SigLIP, the vision or text part."""
+    """Load the model with transformers' own attention; for CLIP and SigLIP, only the vision or text part."""
     auto: Any = AutoModelForSeq2SeqLM if folder.name in ENCODER_DECODERS else AutoModel
     if folder.name == "siglip_text_model":
         auto = SiglipTextModel
@@ -100,12 +100,12 @@ def reference_model(
 
 
 def reference_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer by transformers, without the additions of a family's own class."""
+    """Load the tokenizer with transformers, without the additions of the family's tokenizer class."""
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
 def reference_processor(folder: Path) -> Any:
-    """Load the image processor by transformers."""
+    """Load the image processor with transformers."""
     auto: Any = AutoImageProcessor
     return auto.from_pretrained(folder, local_files_only=True, backend="pil")
 
@@ -131,11 +131,11 @@ def reference_weights(folder: Path) -> dict[Kind, list[Floats]]:
     """Return the weights that transformers returns, by kind and layer."""
     model = reference_model(folder)
     with torch.inference_mode():
-        if folder.name == "big_bird":  # its first pass replaces its attention, and returns no weights
+        if folder.name == "big_bird":  # the first pass replaces the attention and returns no weights
             model(**reference_inputs(folder, model))
         output = model(**reference_inputs(folder, model), output_attentions=True)
     weights = getattr(output, "attentions", None)
-    if folder.name == "minimax":  # its lightning attention returns other values
+    if folder.name == "minimax":  # its lightning attention returns values that are not weights
         weights = output.attentions[1::2]
     returned: dict[Kind, Any] = {resolve.entry(str(folder)).kinds[0]: weights}
     if model.config.is_encoder_decoder:

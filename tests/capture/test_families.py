@@ -256,7 +256,7 @@ def test_patch_token_matches_its_part_of_the_image(folder_of: FolderOf) -> None:
     assert loading.tokens(str(folder_of("vit")), "plain") == before.key_tokens
 
 
-# The check at load, and refusals
+# The check when loading, and refusals
 
 
 def refusal_of(folder: Path) -> str:
@@ -331,7 +331,7 @@ REASONS = {
 
 
 def refuse(_: str) -> None:
-    raise AttentionNotRead("It is not taken apart.")
+    raise AttentionNotRead("Its attention is not recorded.")
 
 
 @pytest.mark.parametrize("family", ["bert", "t5"])
@@ -351,7 +351,7 @@ def test_weights_alone_equal_eager(folder_of: FolderOf, family: str, monkeypatch
         lambda: model.outcomes(model_input, [(Edit.parse("encoder 1-1"),)]),
     ):
         with pytest.raises(
-            ModelNotSupported, match=r"It is not taken apart\..* Interventions are not supported"
+            ModelNotSupported, match=r"Its attention is not recorded\..* Interventions are not supported"
         ):
             call()
 

@@ -95,7 +95,7 @@ def generate_ours(network: Any, writing: Writing) -> list[int]:
 
 
 def generate_reference(network: Any, tokens: int) -> list[int]:
-    """Return the greedy tokens of transformers."""
+    """Return the tokens that transformers generates greedily."""
     ids = torch.tensor([source_of(network) or PROMPT])
     output = network.generate(
         ids,
@@ -111,7 +111,7 @@ def generate_reference(network: Any, tokens: int) -> list[int]:
 
 @pytest.mark.parametrize("family", WRITERS)
 def test_greedy_tokens_equal_those_of_transformers(folder_of: FolderOf, opened: Open, family: str) -> None:
-    """Ours use the recorded network, theirs `eager`."""
+    """attnviz generates with the recorded network, transformers with `eager`."""
     ours = generate_ours(without_end(open_network(folder_of(family))), Writing(13))
     assert len(ours) == 13
     assert (

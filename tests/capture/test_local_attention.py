@@ -67,10 +67,10 @@ def traced(network: Any) -> Trace:
 
 @pytest.mark.parametrize("has_global", [False, True])
 def test_weights_of_longformer(has_global: bool) -> None:
-    """They give the layer's output, which is computed in blocks, and are 0 outside the pattern."""
+    """The weights times the values give the layer's output, and weights outside the pattern are 0."""
     torch.manual_seed(4)
     network: Any = untrained("longformer", **LONGFORMER)
-    if has_global:  # the first token attends to all tokens, and all to it
+    if has_global:  # the first token attends to all tokens, and all tokens to the first
         network = LongformerForSequenceClassification(network.config)
         network.eval()
     for parameter in network.parameters():

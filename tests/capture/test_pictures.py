@@ -1,4 +1,4 @@
-"""Reading of images: formats, limits, processors, and vision parts of larger models."""
+"""Reading images: formats, limits, processors, and vision parts of larger models."""
 
 import io
 import json

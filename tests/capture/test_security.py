@@ -45,7 +45,7 @@ def new_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def access_paths(name: str) -> Iterator[Callable[[], object]]:
-    """Yield a call of every function that opens a model by name."""
+    """Yield a call to every function that opens a model by name."""
     yield lambda: resolve.entry(name)
     yield lambda: loading.open_model(name)
     yield lambda: loading.load(name)

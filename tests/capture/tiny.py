@@ -1,4 +1,4 @@
-"""Tiny models of every family: built from configs with random weights, and saved as by `save_pretrained`."""
+"""Tiny models of every family: built from configs with random weights, and saved with `save_pretrained`."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ _RECIPES: dict[str, Recipe] = {
 }
 
 WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt", "big_bird", "longformer", "led", "longt5")
-"""Families with unsupported attention, of which attnviz shows only the weights."""
+"""Families with unsupported attention, for which attnviz shows only the weights."""
 
 REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")
 """Families that attnviz refuses by their config, each for a different reason."""
@@ -392,7 +392,7 @@ FAMILIES: tuple[str, ...] = tuple(
 """Families with all tests."""
 
 VISION_FAMILIES: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
-"""Families of vision models; CLIP and SigLIP with their vision part."""
+"""Families of vision models, including the vision parts of CLIP and SigLIP."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in VISION_FAMILIES)
 """Families that read texts."""

@@ -278,5 +278,5 @@ FAMILIES: dict[str, Callable[[], Built]] = {
 
 @cache
 def built(family: str) -> Built:
-    """Return a tiny model of this family and its processor; always with the same weights."""
+    """Return a tiny model of this family, always with the same weights, and its processor."""
     return FAMILIES[family]()

@@ -119,7 +119,7 @@ def test_occlusion_of_a_decoder_measures_the_change_of_probability(tmp_path: Pat
 
 def test_unsupported_measures_have_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise ModelNotSupported("It does more.")
+        raise ModelNotSupported("Unsupported layer.")
 
     name = str(tiny("gptj", tmp_path))  # attention and feed-forward network in parallel
     [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
@@ -127,6 +127,6 @@ def test_unsupported_measures_have_a_reason(tmp_path: Path, monkeypatch: pytest.
     assert {beyond_weights.OCCLUSION, *last.found.values} == set(MEASURES)
     monkeypatch.setattr("attnviz.capture.residual_stream.residual_stream", refuse)
     [*_, last] = steps_of(name, SENTENCE, "decoder", 4)
-    assert last.found.missing[beyond_weights.NORMS_AROUND] == "It does more."
+    assert last.found.missing[beyond_weights.NORMS_AROUND] == "Unsupported layer."
     missing = {beyond_weights.NORMS_AROUND, beyond_weights.OCCLUSION}
     assert set(last.found.values) == set(MEASURES) - missing

@@ -30,7 +30,7 @@ def test_two_actors_give_the_same_scores_as_one_process(monkeypatch: pytest.Monk
         np.testing.assert_allclose(other.baseline[1], scores.baseline[1], atol=1e-6)
 
 
-def test_error_without_ray_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_has_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "ray", ("nobodys-ray>=1",))
     with pytest.raises(
         AttnvizError, match=r'nobodys-ray>=1, which is not installed.*pip install "nobodys-ray>=1"'

@@ -44,7 +44,7 @@ def test_batched_sentences_have_the_weights_of_single_ones(
 
 
 def test_unreadable_sentences_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One has a token that the model refuses only when it runs, as may happen with some tokenizers."""
+    """One sentence is refused only when the model runs, as can happen with some tokenizers."""
     minilm = loading.load("minilm")
     original = minilm.traces
 

@@ -34,7 +34,7 @@ def test_points_are_projections_onto_principal_components_and_all_results_are_dr
     assert "Sentence 31." in figure.data[1].hovertext[1]
 
 
-def test_of_many_tokens_evenly_spaced_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_evenly_spaced_tokens_of_a_large_map_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_POINTS", 10)
     figure = vector_map(VECTORS, TOKENS, FOUND, [0.9, 0.8, 0.7], WANTED, "it", "query")
     points = [

@@ -154,7 +154,7 @@ def supported(folder: Path) -> str:
 
 
 def in_memory(folder: Path) -> Trace:
-    """Trace the model as an object in memory."""
+    """Return the trace of the model given as an object in memory."""
     if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), reference_model(folder), processor=reference_processor(folder))
     target = TARGET if folder.name in ENCODER_DECODERS else None
@@ -187,7 +187,7 @@ def difference_text(difference: float) -> str:
 
 
 def largest_difference(found: Floats, expected: Floats) -> float:
-    """Return the largest difference; if transformers returns padded blocks, to the nearest of its weights."""
+    """Return the largest difference; if transformers pads its blocks, from the nearest of its weights."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
@@ -254,7 +254,7 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """Return the measured row of a family of which only the weights are shown."""
+    """Return the measured row of a family for which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
         opened = [
             equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))

@@ -1,4 +1,4 @@
-"""docs/models.md agrees with measurements of the tiny models."""
+"""Check docs/models.md against measurements of the tiny models."""
 
 import pytest
 
@@ -9,7 +9,7 @@ REMEDY = "run: python -m tests.models.models_page"
 
 
 def test_page_has_a_row_for_every_family(folder_of: FolderOf) -> None:
-    """Measures only a few families."""
+    """Only a few families are measured."""
     text = FILE.read_text("utf-8")
     rows = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("|") and "`" in line}
     assert text == page(lambda family: rows.get(family, "")), REMEDY

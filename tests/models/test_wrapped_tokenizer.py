@@ -107,7 +107,7 @@ def test_text_tokens_and_folder_with_a_python_tokenizer(tmp_path: Path) -> None:
 
 
 def translators(folder: Path, target: str | None) -> dict[str, Any]:
-    """Return tokenizers of translators, with the target language set or with its default."""
+    """Return tokenizers of translators; `target`: set the target language, otherwise keep the default."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = json.loads((saved_marian(folder) / "vocab.json").read_text())
     numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*special, *pieces]))}

@@ -70,7 +70,7 @@ def run_model(folder: Path, tmp_path: Path) -> RunModel:
 
 
 def test_the_tokens_equal_those_of_python(run_model: RunModel) -> None:
-    draw = random.Random(42)  # noqa: S311 - texts are no secret
+    draw = random.Random(42)  # noqa: S311 - not security-relevant
     words = [word for sentence in SENTENCES for word in sentence.split()]
     texts = [*UNUSUAL_TEXTS, *SENTENCES]
     while len(texts) < 10_000:

@@ -1,4 +1,4 @@
-"""Invented snapshots of a training, with random numbers that are all different."""
+"""Made-up snapshots of a training run, with random numbers that are all different."""
 
 import numpy as np
 

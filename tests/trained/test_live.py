@@ -1,4 +1,4 @@
-"""Live training: its snapshots, and that it ends when its input is closed."""
+"""Live training: its snapshots, and its end when its input is closed."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def test_snapshots_of_a_translator(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(training.Settings, "live", shorter)
     monkeypatch.setattr(live, "SENTENCES", 6)
-    # After two steps a model never generates [END], and each translation would take thirty words.
+    # After two steps a model never generates [END], and each translation would have thirty words.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
     found = list(live.train_with_snapshots("candidates", 7, 2))
     assert calls == [("candidates", 7, 2)]
@@ -61,4 +61,4 @@ def test_process_ends_when_its_input_is_closed() -> None:
         assert process.stdout.readline() == "guided 7 60\n"
         assert process.poll() is None
         process.stdin.close()
-        assert process.wait(60) == 0  # the start takes long on a busy machine
+        assert process.wait(60) == 0  # starting takes a long time on a busy machine

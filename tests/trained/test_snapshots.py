@@ -1,4 +1,4 @@
-"""Snapshots of a training: reading and writing, and the stored ones."""
+"""Snapshots of a training run: reading, writing, and the stored ones."""
 
 from dataclasses import asdict
 from pathlib import Path

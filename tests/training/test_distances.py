@@ -1,4 +1,4 @@
-"""The comparison of three networks: its training and test sentences are separate, its results are correct."""
+"""The comparison of three networks: separate training and test sentences, and correct results."""
 
 import pytest
 import torch

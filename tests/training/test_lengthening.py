@@ -13,13 +13,13 @@ from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from training.lengthening import MAX_CLAUSES, can_be_lengthened, clauses, lengthened
 
 
-def understood(text: str) -> Pair:
+def parsed(text: str) -> Pair:
     return next(grammar.parses(text.split()))
 
 
-def by_chance(seed: int) -> Pair:
+def random_sentence(seed: int) -> Pair:
     """Draw a random sentence that can be lengthened."""
-    rng = random.Random(seed)  # noqa: S311 - sentences are no secret
+    rng = random.Random(seed)  # noqa: S311 - not security-relevant
     return next(filter(can_be_lengthened, iter(lambda: grammar.sentence(rng), None)))
 
 
@@ -37,14 +37,14 @@ def by_chance(seed: int) -> Pair:
     ],
 )
 def test_the_lengthened_sentence_is_translated_correctly(text: str, french: str) -> None:
-    pair = lengthened(understood(text), [(NOUN["queen"], PREDICATE["beautiful"])])
+    pair = lengthened(parsed(text), [(NOUN["queen"], PREDICATE["beautiful"])])
     assert format_sentence(pair.target) == french
 
 
 @given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))
 def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None:
-    short = by_chance(seed)
-    long = lengthened(short, clauses(random.Random(seed), count))  # noqa: S311 - no secret
+    short = random_sentence(seed)
+    long = lengthened(short, clauses(random.Random(seed), count))  # noqa: S311 - not security-relevant
     before, it = short.pronoun, long.pronoun
     assert before is not None
     assert it is not None
@@ -77,4 +77,4 @@ def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None
     ],
 )
 def test_some_sentences_cannot_be_lengthened(text: str) -> None:
-    assert not can_be_lengthened(understood(text))
+    assert not can_be_lengthened(parsed(text))

@@ -12,7 +12,7 @@ from training import shapes
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_picture_shows_its_shapes_and_its_question_has_one_answer(seed: int) -> None:
-    asked = question(Random(seed))  # noqa: S311 - pictures are no secret
+    asked = question(Random(seed))  # noqa: S311 - not security-relevant
     picture = draw(asked.shapes)
     for each in asked.shapes:
         cell = picture[each.row * CELL :, each.column * CELL :][:CELL, :CELL].reshape(-1, 3)

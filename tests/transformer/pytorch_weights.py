@@ -1,4 +1,4 @@
-"""Copies weights from PyTorch's modules into ours."""
+"""Copy weights from PyTorch's modules into ours."""
 
 import torch
 from torch import nn

@@ -14,9 +14,9 @@ from tests import reference_bert
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
 PARAGRAPH = (
-    "A query looks at every key; what it finds there is weighed and added up. Nobody told the heads what to "
-    "look for: some follow the word before, some rest on a full stop, and a few, now and then, find what "
-    "a pronoun stands for. "
+    "Each query is compared with every key, and the values are summed with the resulting weights. Nobody "
+    "defined a task for each head: some attend to the previous word, others to a full stop, and a few to "
+    "the noun to which a pronoun refers. "
 )
 
 

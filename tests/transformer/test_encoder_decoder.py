@@ -68,7 +68,7 @@ def test_the_defaults_are_those_of_the_base_model_in_the_paper() -> None:
     with torch.device("meta"):
         ours = EncoderDecoder(101, 103)
         theirs = nn.Transformer(512, 8, 6, 6, 2048, batch_first=True)
-    # PyTorch adds a norm (512 gains, 512 biases) behind each of the two stacks, which are not in the paper.
+    # PyTorch adds a norm (512 gains, 512 biases) after each of the two stacks; the paper has none there.
     layers = sum(p.numel() for p in theirs.parameters()) - 2 * (512 + 512)
     embeddings = (101 + 103) * 512
     assert sum(p.numel() for p in ours.parameters()) == layers + embeddings

@@ -12,7 +12,7 @@ from attnviz.transformer.positions import LearnedPositions, sinusoidal
 
 
 def formula(position: int, dimension: int, d_model: int) -> float:
-    """The formula of the paper, in Python floats."""
+    """Compute the formula of the paper in Python floats."""
     pair = dimension // 2
     angle = position / 10000 ** (2 * pair / d_model)
     return sin(angle) if dimension % 2 == 0 else cos(angle)

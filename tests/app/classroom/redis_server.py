@@ -1,4 +1,4 @@
-"""Find the Redis or Valkey that the tests of rooms start, or install one."""
+"""Start a Redis or Valkey server for the tests of rooms; run as a script, install one if needed."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ ADVICE = "The tests of rooms need Redis or Valkey. Install one (on Debian: apt-g
 
 
 def find() -> str | None:
-    """Return the path of the server's executable."""
+    """Return the path of the server's executable, or None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -26,7 +26,7 @@ def running(folder: Path | None = None) -> Iterator[str]:
     """Start a new Redis and yield its address; stop it after the block.
 
     Args:
-        folder: keeps its data and socket for the next server; None: the data is not kept.
+        folder: the folder for its data and socket; None for a temporary one, without stored data.
 
     Raises:
         RuntimeError: Redis is not installed.
@@ -54,7 +54,7 @@ def running(folder: Path | None = None) -> Iterator[str]:
         try:
             while not answers(path):
                 if process.poll() is not None:
-                    raise RuntimeError("Redis does not start.")
+                    raise RuntimeError("Redis did not start.")
             yield f"unix://{path}"
         finally:
             process.terminate()
@@ -62,7 +62,7 @@ def running(folder: Path | None = None) -> Iterator[str]:
 
 
 def answers(path: Path) -> bool:
-    """Return whether the server answers at this socket."""
+    """Return whether the server answers on this socket."""
     try:
         with redis.Redis(unix_socket_path=str(path)) as client:
             return bool(client.ping())

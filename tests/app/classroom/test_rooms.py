@@ -40,7 +40,7 @@ def joined(room: Room, token: str) -> str:
 
 
 class Lesson(RuleBasedStateMachine):
-    """A random lesson and its expected state: `votes` that count, and `absent` votes of students who left."""
+    """A lesson of random actions, with the expected votes of present (`votes`) and absent students."""
 
     @initialize()
     def open(self) -> None:
@@ -74,7 +74,7 @@ class Lesson(RuleBasedStateMachine):
             self.absent[voter] = self.votes.pop(voter)
 
     @rule()
-    def ask(self) -> None:
+    def start_poll(self) -> None:
         self.room.lead(POLL)
         self.has_poll, self.is_open, self.is_shown, self.before, self.votes = True, True, False, None, {}
         self.absent = {}
@@ -82,7 +82,7 @@ class Lesson(RuleBasedStateMachine):
 
     @precondition(lambda self: self.has_poll)
     @rule()
-    def again(self) -> None:
+    def vote_again(self) -> None:
         if self.is_shown:
             with pytest.raises(Refused, match="The answer is already shown"):
                 self.room.lead({"do": "again"})
@@ -96,7 +96,7 @@ class Lesson(RuleBasedStateMachine):
 
     @precondition(lambda self: self.has_poll)
     @rule(action=st.sampled_from(["close", "show"]))
-    def end(self, action: str) -> None:
+    def end_poll(self, action: str) -> None:
         self.room.lead({"do": action})
         self.is_open, self.is_shown, self.absent = False, self.is_shown or action == "show", {}
 
@@ -113,7 +113,7 @@ class Lesson(RuleBasedStateMachine):
                 self.room.answer(voter, message)
 
     @invariant()
-    def the_counts_are_as_expected(self) -> None:
+    def counts_are_correct(self) -> None:
         if not self.has_poll:
             return
         poll = self.room.visible_to(None)["poll"]
@@ -136,7 +136,7 @@ class Lesson(RuleBasedStateMachine):
             assert (poll["counts"], poll["before"], poll["right"]) == results
 
     @invariant()
-    def a_written_room_is_read_back(self) -> None:
+    def serialized_room_is_parsed_unchanged(self) -> None:
         assert Room.parse(self.room.serialized()) == self.room
 
 

@@ -1,4 +1,4 @@
-"""The WebSocket of rooms, tested with clients that exchange only messages."""
+"""The WebSocket of rooms, tested with clients other than browsers."""
 
 import json
 import threading
@@ -44,13 +44,13 @@ class Client:
         return message
 
     def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first state for which the condition holds, from the current one on."""
+        """Wait until the condition holds for the state; return the state."""
         while not (self.state and condition(self.state)):
             self.next()
         return self.state
 
     def poll(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first poll for which the condition holds."""
+        """Wait until the condition holds for the poll; return the poll."""
         poll: dict[str, Any] = self.until(lambda state: bool(state["poll"] and condition(state["poll"])))[
             "poll"
         ]
@@ -104,7 +104,7 @@ class Classroom:
         return f"ws://127.0.0.1:{listener.getsockname()[1]}/room"
 
     def client(self, server: str) -> Client:
-        """Connect a new client that has sent nothing."""
+        """Connect a new client without sending a message."""
         return Client(self._stack.enter_context(connect(server, proxy=None)))
 
     def teacher(self, server: str) -> tuple[Client, str, str]:

@@ -26,7 +26,7 @@ def redis_address() -> Iterator[str]:
 
 @pytest.fixture(params=["memory", "redis"])
 def open_store(request: pytest.FixtureRequest) -> Iterator[Callable[[], Store]]:
-    """A function that opens the store as one server does; all calls share the same rooms."""
+    """A function that opens the store as a server does; all opened stores share the same rooms."""
     with ExitStack() as opened:
         memory = Memory()
 
@@ -53,10 +53,10 @@ def test_write_requires_the_version_that_was_read(store: Store) -> None:
     assert store.read(CODE) is None
     assert not store.write(CODE, 1, "over nothing", in_a_minute())
     assert store.write(CODE, 0, "first", in_a_minute())
-    assert not store.write(CODE, 0, "another room of this code", in_a_minute())
+    assert not store.write(CODE, 0, "another room with this code", in_a_minute())
     assert store.read(CODE) == (1, "first")
     assert store.write(CODE, 1, "second — “≠”", in_a_minute())
-    assert not store.write(CODE, 1, "over what another wrote", in_a_minute())
+    assert not store.write(CODE, 1, "over the second", in_a_minute())
     assert store.read(CODE) == (2, "second — “≠”")
 
 
@@ -86,7 +86,7 @@ def test_concurrent_votes_are_not_lost(open_store: Callable[[], Store]) -> None:
     room, _ = rooms.new_room(time.time())
     room.lead(POLL)
     store.write(CODE, 0, room.serialized(), room.until)
-    # Memory is used by one process and one thread (attnviz.app.classroom.socket).
+    # The store in memory is used by only one thread of one process (attnviz.app.classroom.socket).
     servers = 1 if store is open_store() else 4
 
     def vote(server: int) -> None:

@@ -1,4 +1,4 @@
-"""The selected token: a pronoun by default, then the token selected in a picture."""
+"""The selected token: a pronoun by default, until a token is selected in a picture."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,7 +19,7 @@ def test_new_text_selects_its_pronoun() -> None:
 
 
 def page_with_map(drawn: bool = True, stops: bool = False) -> None:
-    """Draw a page on which a head can be selected; `drawn`: the run is marked as complete."""
+    """Draw a page on which a head can be selected; `drawn`: mark the run as complete."""
     from contextlib import nullcontext
 
     import streamlit as st

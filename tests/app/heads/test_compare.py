@@ -27,7 +27,7 @@ def stack(text: str, model: str = "minilm") -> np.ndarray[tuple[int, ...], np.dt
 
 
 def matrices(app: AppTest) -> tuple[list[str], list[str]]:
-    """Return the labels of the rows, and those of rows in only one of the sentences."""
+    """Return the labels of all rows, and of the rows that only one of the sentences has."""
     rows = labels(message_to(app, "head_view")["query_tokens"])
     return rows, [row for row in rows if row.startswith(("+ ", "− "))]
 

@@ -1,4 +1,4 @@
-"""The page Intervene: its numbers equal the model's, and invalid edits are reported."""
+"""The page Intervene: its numbers equal the model's, and it reports invalid edits."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 @pytest.fixture(scope="module")
 def single_ablations() -> Numbers:
-    """1 − cosine of each output before and after each head of BERT is ablated alone, as [head, token]."""
+    """1 − cosine between each output with and without each head of BERT, ablated alone: [head, token]."""
     *_, end = ablate("minilm", ModelInput(TIRED))
     return end.found.distances.cosine_change
 
@@ -45,14 +45,14 @@ def bars(app: AppTest) -> list[dict[str, Any]]:
 
 
 def expected_rows(app: AppTest) -> list[dict[str, Any]]:
-    """Return the rows of predictions, before and with the changes."""
+    """Return the rows of predictions, without and with the changes."""
     [table] = [each for each in messages_to(app, "share_table") if "with the changes" in each["columns"]]
     rows: list[dict[str, Any]] = table["rows"]
     return rows
 
 
 def listed(app: AppTest) -> list[str]:
-    """Return the heads of the ranking, as listed."""
+    """Return the heads of the ranking, in order."""
     found: Any = next(element for element in app.button_group if element.key == "ranked").options
     return list(found)
 
@@ -85,14 +85,14 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
 def test_buttons_make_and_undo_edits() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     ablate_button, redirect_button = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=ablate_button).label == "Undo: ablate head 4-2"  # the page opens with an effect
+    assert app.button(key=ablate_button).label == "Undo: ablate head 4-2"  # ablated when the page opens
     app.button(key=ablate_button).click().run()
     assert app.button(key=ablate_button).label == "Ablate head 4-2"
     assert edits_of(app) == []
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\* \(", page_text(app))
-    # An ablated head has only one picture.
+    # For an ablated head, only the weights without the changes are drawn.
     assert len(messages_to(app, "head_view")) == 1
     assert "With the changes, the head is ablated" in page_text(app)
     clean(app.button(key=redirect_button).click().run())
@@ -104,7 +104,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert "with the changes, to `road` **100 %**" in text
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
-    app.button(key=ablate_button).click().run()  # the last edit ablates the whole head
+    app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
     expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))

@@ -53,7 +53,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A function that replaces every training by a process that prints these lines, then runs `then`."""
+    """A function that replaces each training run with a process that prints lines and then runs `then`."""
 
     def play(*lines: str, then: str = FOREVER) -> None:
         script = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])

@@ -15,7 +15,7 @@ from tests import reference_bert
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 D_MODEL, HEADS, D_FEED_FORWARD, TOKENS = 35, 5, 53, 11
-# Our names of the outputs, and the modules of transformers that give them.
+# Our names for the outputs, and the modules of transformers that compute them.
 MODULES = {
     "attention": "attention.output.dense",
     "after_attention": "attention.output.LayerNorm",
@@ -71,7 +71,7 @@ def test_parts_sum_to_the_output(token: int) -> None:
     walked = walk_through(*random_layer(), token)
     total = np.sum(list(walked.parts.values()), axis=0)
     np.testing.assert_allclose(total, walked.vectors["layer_output"].values, atol=1e-5)
-    # No part is negligible: a sum without it would differ.
+    # No part is negligible, so the sum would differ if one were missing.
     assert min(np.abs(part).max() for part in walked.parts.values()) > 0.01
 
 

@@ -15,7 +15,7 @@ LABEL = document("induction").label
 
 
 def text(app: AppTest) -> str:
-    """Return all Markdown on the page without escapes."""
+    """Return all Markdown on the page, without backslashes."""
     return page_text(app).replace("\\", "")
 
 

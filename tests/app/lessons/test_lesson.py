@@ -137,7 +137,7 @@ def assert_refused(app: AppTest, box: str, typed: str, message: str) -> None:
 
 @contextmanager
 def recorded_calls() -> Iterator[set[tuple[str, str]]]:
-    """Record (file, name) of every function that other threads call; the app runs in its own thread."""
+    """Record (file, name) of every function called in other threads; the app runs in its own thread."""
     calls: set[tuple[str, str]] = set()
 
     def record(frame: FrameType, event: str, _: Any) -> None:
@@ -157,7 +157,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
         {"scoring": how} for how in ("Dot product", "Scaled dot product", "Cosine", "Additive")
     ],
 }
-"""Options that together run all the code that the pages show."""
+"""For lessons with several computations, the options that together run all of the shown code."""
 
 
 # Functions that computed stored numbers; their own tests run them.

@@ -43,9 +43,9 @@ def two_heads(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
 
 
 def test_shares_of_two_heads() -> None:
-    # Scores are all 0, so every weight is 1/2: head 1 reads (2 + 4) / 2 = 3, head 2 reads (1 + 3) / 2 = 2.
+    # Scores are all 0, so every weight is 1/2: head 1 averages (2 + 4) / 2 = 3, head 2 (1 + 3) / 2 = 2.
     # Their slices of W_O are (1, 0) and (−1, 2), so they contribute (3, 0) and (−2, 4). The bias is (2, 0).
-    # The output is (3, 4), of length 5. The projections on it are 9/5, 10/5, 6/5: shares 9/25, 10/25, 6/25.
+    # The output is (3, 4), of length 5. The projections onto it are 9/5, 10/5, 6/5: shares 9/25, 10/25, 6/25.
     w_o = torch.tensor([[1.0, 0], [-1, 2]])
     found = shares_of(two_heads(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
     assert found.weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]

@@ -19,7 +19,7 @@ PIECES = "The unbelievable tokenization was unhappier than the tokenization."
 
 
 def random_mask(count: int, seed: int = 0) -> Mask:
-    """Return a mask that allows about half of the cells, and the diagonal, which leaves no row empty."""
+    """Return a mask that allows the diagonal, so that no row is empty, and about half of the other cells."""
     return (np.random.default_rng(seed).random((count, count)) < 0.5) | np.eye(count, dtype=bool)
 
 

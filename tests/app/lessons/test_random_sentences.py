@@ -11,7 +11,7 @@ from attnviz.trained.storyteller import grammar as storyteller
 from attnviz.trained.translator.vocabulary import ENGLISH
 from tests.app.shown import visit
 
-SENTENCES = 17  # for each lesson with a sentence: 204
+SENTENCES = 17  # per lesson with a sentence: 204 in all
 PIECES = (
     *("the", "dog", "it", "tired", "antidisestablishmentarianism", "I", "2026", ".", "?!", "it's", "x"),
     *("😀", "👩‍👩‍👧", "🇫🇷", "שלום", "مرحبا", "مدرسة", "日本語", "naïve", "Ελλάδα", "ｆｕｌｌ"),
@@ -25,7 +25,7 @@ LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice":
 
 
 def sentence(rng: Random, box: str) -> str:
-    """Return a text of one word up to the maximum length, often with repeated words."""
+    """Return a random text of at most the maximum length, often with repeated words."""
     count = min(rng.choice((1, 2, 3, 12, 60)) + rng.randrange(3), LONGEST[box])
     if box == "words_twice":
         words = sorted({word for word in KNOWN["prompt"] if word.isalpha()})

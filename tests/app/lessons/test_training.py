@@ -1,4 +1,4 @@
-"""A training in its own process, simulated by a small script."""
+"""A training run in its own process, simulated by a small script."""
 
 import subprocess
 from collections.abc import Callable, Generator
@@ -21,12 +21,12 @@ IGNORE_SIGTERM = (
 
 
 class Started(subprocess.Popen[str]):
-    """A process that records itself as the latest."""
+    """A process; `latest` is the one started last."""
 
     latest: "Started"
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[call-overload]  # as it was called
+        super().__init__(*args, **kwargs)  # type: ignore[call-overload]  # any arguments
         Started.latest = self
 
 

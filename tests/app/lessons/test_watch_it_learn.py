@@ -1,4 +1,4 @@
-"""The lesson "Training" without a browser: stored steps, and a simulated training."""
+"""The lesson "Training" without a browser: stored steps, and a simulated training run."""
 
 from collections.abc import Callable
 

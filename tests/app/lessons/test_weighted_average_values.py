@@ -1,4 +1,4 @@
-"""Weighted averages, recomputed in NumPy from transformers' word embeddings; and splits of a text."""
+"""Weighted averages, recomputed in NumPy from transformers' word embeddings, and the ways to split a text."""
 
 import numpy as np
 import pytest

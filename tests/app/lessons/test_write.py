@@ -50,7 +50,9 @@ def test_buttons_write_one_word_to_the_end_and_restart() -> None:
     end = clean(app).session_state["written_word"]
     written = message_to(app, "passage")["tokens"]
     assert end == len(written) == attnviz.trace(OPENING, STORYTELLER, writing=Writing(100)).written + 1
-    assert app.number_input(key="write").value == end  # not the maximum, which a new story would then have
+    assert (
+        app.number_input(key="write").value == end
+    )  # not the maximum, which would also apply to a new story
     ended = expected(Writing(100))[-1].actual is not None
     assert (written[-1].strip() == "[END]") == ended
     continue_buttons = {LABEL("one_more"), LABEL("to_the_end")}

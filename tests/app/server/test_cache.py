@@ -1,4 +1,4 @@
-"""The server's cache: bounded by bytes, least recently used first, and recomputed for changed model files."""
+"""The server's cache: its limit, the order of eviction, and new values after model files change."""
 
 from dataclasses import dataclass
 from operator import attrgetter
@@ -45,7 +45,7 @@ def test_functions_share_one_limit_and_evict_the_least_recently_used_value() -> 
     other("a")
     assert one("a") is first
     assert cache.size() == 7_000
-    one("b")  # 11 KB exceed the limit; other("a") is the least recently used
+    one("b")  # 11 KB exceeds the limit; other("a") is the least recently used
     assert one("a") is first
     assert computed == ["a", "a", "b"]
     other("a")
@@ -91,6 +91,6 @@ def test_value_is_recomputed_when_the_models_files_change(tmp_path: Path) -> Non
     assert compute_both() == [model, "minilm"]
     assert compute_both() == [model, "minilm"]
     (tmp_path / "bert" / "README.md").write_text("Changed.")
-    assert len(compute_both()) == 2  # files are checked only every half minute
+    assert len(compute_both()) == 2  # files are checked only once every half minute
     lookup.clear()
     assert compute_both() == [model, "minilm", model]

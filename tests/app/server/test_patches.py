@@ -20,7 +20,7 @@ from tests.app.shown import APP
 
 @pytest.fixture(autouse=True)
 def patched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Apply the patches; undo a test's changes after it."""
+    """Apply the patches; undo a test's changes when it ends."""
     patches.apply()
     monkeypatch.setattr(net_util, "get_external_ip", net_util.get_external_ip)
     monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
@@ -35,7 +35,7 @@ def test_infinite_number_crashes_a_page_without_the_patch() -> None:
 
 
 def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
-    """Upload files of these sizes in one session, named by their numbers."""
+    """Upload files of these sizes in one session; their ids are their numbers."""
     manager = MemoryUploadedFileManager("/upload")
     for number, size in enumerate(sizes):
         add(manager, "session", UploadedFileRec(str(number), "name", "text/plain", b"x" * size))  # type: ignore[operator]

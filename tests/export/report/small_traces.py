@@ -13,7 +13,7 @@ TARGET = "le chien vit"  # with [START] four tokens
 def tokens(
     text: str, *, before: str | None = None, after: str | None = None, sentence: int = 0
 ) -> tuple[Token, ...]:
-    """One token for each word, in lower case, and special tokens around them."""
+    """Return one token for each word, in lower case, and special tokens around them."""
     found = [Token(before, 1, 0, 0, None, True, sentence)] if before else []
     start = 0
     for number, word in enumerate(text.split(" ")):
@@ -33,7 +33,7 @@ def block(
     sink: float = 0.0,
     mask: Mask | None = None,
 ) -> Block:
-    """A block with random queries and keys; the larger `sharpness`, the more unequal the weights.
+    """Return a block with random queries and keys; the larger `sharpness`, the more unequal the weights.
 
     Each row attends to special tokens more than the previous row; in the last, their score is `sink`.
     """
@@ -63,14 +63,14 @@ def block(
 def encoder(
     text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, sink: float = 0.0, model: str = "made"
 ) -> Trace:
-    """A trace of an encoder such as BERT."""
+    """Return a trace of an encoder such as BERT."""
     read = tokens(text, before="[CLS]", after="[SEP]")
     blocks = [block("encoder", layer, read, read, heads=heads, sink=sink) for layer in range(layers)]
     return Trace(model=model, text=text, blocks=tuple(blocks))
 
 
 def translator() -> Trace:
-    """A trace of a translator, with three kinds of attention; the decoder's is causal."""
+    """Return a trace of a translator, with three kinds of attention; the decoder's is causal."""
     source, target = tokens(TEXT, before="[CLS]", after="[SEP]"), tokens(TARGET, before="[START]")
     causal = np.tri(len(target), dtype=np.bool_)
     blocks = [

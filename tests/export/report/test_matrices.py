@@ -17,14 +17,14 @@ from tests.export.report.small_traces import HEADS, LAYERS, encoder, tokens, tra
 
 
 def reversed_rows(trace: Trace) -> Trace:
-    """The same trace with each row of weights reversed."""
+    """Return the trace with each row of weights reversed."""
     return replace(
         trace, blocks=tuple(changed(block, weights=block.weights[..., ::-1]) for block in trace.blocks)
     )
 
 
 def with_word_pieces() -> Trace:
-    """A trace whose third and fourth token are pieces of one word."""
+    """Return a trace whose third and fourth token are pieces of one word."""
     trace = encoder()
     tokens_read = list(trace.tokens)
     tokens_read[3] = replace(tokens_read[3], word=tokens_read[2].word, text="##saw")

@@ -60,7 +60,7 @@ def test_texts_are_escaped_in_a_figure(text: str) -> None:
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
 
 
-def test_the_content_security_policy_allows_only_the_page_s_own_code() -> None:
+def test_the_content_security_policy_allows_only_the_code_of_the_page() -> None:
     parsed = Elements(report(encoder()))
     [policy] = [str(meta["content"]) for meta, _ in parsed.of("meta") if "http-equiv" in meta]
     [code] = [text for attributes, text in parsed.of("script") if not attributes]

@@ -1,4 +1,4 @@
-"""Reports of models that read a picture with a text contain the picture, its patches and the words."""
+"""Reports of models for images and text contain the picture, its patches and the words."""
 
 import base64
 from dataclasses import replace

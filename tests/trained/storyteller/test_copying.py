@@ -22,7 +22,7 @@ def test_only_repeated_words_are_predicted(storyteller: Storyteller) -> None:
     assert {layer for layer, _ in found.induction_heads} == {1}
 
 
-def test_without_previous_word_heads_nothing_is_matched_or_copied(storyteller: Storyteller) -> None:
+def test_without_previous_word_heads_no_word_is_matched_or_copied(storyteller: Storyteller) -> None:
     original = copying(storyteller)
     found = copying(storyteller, [Edit("decoder", *head) for head in original.previous_word_heads])
     assert found.prefix_matching.max() < 0.2

@@ -34,7 +34,7 @@ def places(pair: Pair) -> tuple[int, int, int, int]:
     return pair.pronoun.source, pair.pronoun.referent, pair.pronoun.other, pair.pronoun.target
 
 
-def test_reading_of_given_weights(pairs: list[Pair]) -> None:
+def test_pronoun_attention_of_given_weights(pairs: list[Pair]) -> None:
     two = pairs[:2]
     weights = torch.zeros(2, 30)
     for row, (pair, referent, other) in enumerate(zip(two, (0.6, 0.2), (0.1, 0.5), strict=True)):

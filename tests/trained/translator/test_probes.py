@@ -1,4 +1,4 @@
-"""The sentences of which snapshots are taken during training."""
+"""The sentences for which snapshots are taken during training."""
 
 import pytest
 

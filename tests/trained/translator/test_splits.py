@@ -1,4 +1,4 @@
-"""The training set contains no held-out combinations; they are searched in its words, not its annotations."""
+"""The training set has no held-out combinations; the tests find them from its words, not annotations."""
 
 import zlib
 from collections import Counter
@@ -26,7 +26,7 @@ def nouns(pair: Pair) -> list[str]:
 
 
 def descriptions(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """Yield each noun with its predicate, found from the English words."""
+    """Yield each noun with its predicate, using only the English words."""
     words = pair.source
     for place, word in enumerate(words):
         if word not in PREDICATE:
@@ -92,6 +92,6 @@ def test_held_out_shares_are_as_stated() -> None:
 
 
 def test_training_sentences_match_the_shipped_weights() -> None:
-    """A change of the grammar changes the splits, and requires a new training."""
+    """A change to the grammar changes the splits and requires new training runs."""
     pairs = splits.training(300, seed=0)
     assert zlib.crc32(repr([(pair.source, pair.target) for pair in pairs]).encode()) == 2771186965

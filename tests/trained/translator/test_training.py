@@ -23,7 +23,7 @@ def numbers(progress: Progress[EncoderDecoder]) -> Tensor:
 
 
 def last(progress: Iterator[Progress[EncoderDecoder]]) -> Progress[EncoderDecoder]:
-    """Return the last progress of a training."""
+    """Return the last progress of a training run."""
     *_, end = progress
     return end
 
