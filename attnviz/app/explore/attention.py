@@ -16,9 +16,9 @@ from attnviz.trained.translator.reading import is_outside_grammar
 from attnviz.trained.translator.variants import VARIANTS
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
-    "encoder": "**English reads English**: every word attends to the whole sentence.",
-    "decoder": "**French reads French**: a word attends to itself and to the words before it.",
-    "cross": "**French reads English**: every word attends to the whole sentence.",
+    "encoder": "**Within the English sentence**: every word attends to the whole sentence.",
+    "decoder": "**Within the French sentence**: a word attends to itself and to the words before it.",
+    "cross": "**From French to English**: every French word attends to the whole English sentence.",
 }
 _ENCODER_DECODER: dict[Kind, str] = {
     "encoder": "**The text reads itself**: every token attends to the whole text.",

@@ -154,8 +154,7 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
         name: str, weights: Floats, heads: list[int], queries: list[ShownToken], query: int, layer: int
     ) -> None:
         heading = page.label(name, heads=", ".join(f"{layer}-{head + 1}" for head in heads))
-        shown_heading = f"{heading}; {page.label('select')}" if name == "cross" else heading
-        st.markdown(f":small[{markdown.plain(shown_heading)}]")
+        st.markdown(f":small[{markdown.plain(heading)}]")
         weights_picture(
             f"translation {name}",
             weights,
@@ -171,6 +170,7 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
             on_pick=pick if name == "cross" else None,
         )
 
+    st.caption(page.label("select"))
     left, right = st.columns(2, gap="medium")
     with left:
         lines("cross", shown.cross, shown.cross_heads, written, shown.row, 1)
