@@ -54,7 +54,7 @@ export function weightElements(result, { query, key }, note) {
   });
   const exponent = element("sup", { text: `${format(score)} − ${inBrackets(fixed(largest, DIGITS))}` });
   const steps = [
-    element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add up."),
+    element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add the products."),
     productTable,
     element("h4", { text: `2 · Divide by √${size}: the score.` }),
     element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(dot / Math.sqrt(size), DIGITS) }), ...(Number.isFinite(score) ? [] : [" → masked: −∞"])),

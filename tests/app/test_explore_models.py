@@ -66,10 +66,8 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     [notice] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
-    assert "was not measured for this model" not in page_text(app)  # it cannot be measured
-    assert any(
-        "This trace has weights alone" in info.value for info in app.info
-    )  # in place of the arithmetic
+    assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
+    assert any("This trace has weights alone" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):

@@ -241,7 +241,7 @@ def reconnect(lesson: Lesson) -> None:
     """Check that the room survives a restart of the server."""
     assert_status(lesson.teacher, "3 here · 3 follow.")
     assert_votes(lesson.teacher, "first 1now 0", "first 2now 3")
-    for page in (lesson.teacher, *lesson.students):  # each has reconnected
+    for page in (lesson.teacher, *lesson.students):  # wait until the page has reconnected
         wait_idle(page)
     menu(lesson.teacher).filter(has_text="Heads").click()
     lesson.assert_all_show("Heads at work")

@@ -82,7 +82,7 @@ _SETTLED = """
     one.playState !== "running" || !Number.isFinite(one.effect.getComputedTiming().endTime))
 """
 
-# Streamlit's pages scroll in an element of their own.
+# Streamlit's pages scroll in an element inside the document.
 _FITS = """
 () => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
     .every((one) => one.scrollWidth <= one.clientWidth + 1)
@@ -107,7 +107,7 @@ canvas => {
     return new Set(new Uint32Array(data.buffer)).size;
 }
 """
-"""Script that counts the colours of a canvas: a blank one has one, a drawn one many."""
+"""Script that counts the colours of a canvas; a blank canvas has one colour."""
 
 
 @dataclass
@@ -157,11 +157,11 @@ def wait_idle(page: Page) -> None:
 
 
 def clear_browser_data(page: Page, hosts: set[str]) -> None:
-    """Empty the page, close the others, and clear the browser's data of these hosts."""
+    """Empty the page, close all other pages, and clear the browser's data of these hosts."""
     for other in page.context.pages:
         if other != page:
             other.close()
-    visited = bool(urlsplit(page.url).netloc)  # not a page for widgets alone
+    visited = bool(urlsplit(page.url).netloc)  # not a page that contains only widgets
     if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
@@ -204,7 +204,7 @@ def press(page: Page, *keys: str) -> None:
 def box_of(where: Locator) -> FloatRect:
     """Return an element's bounding box, in pixels."""
     box = where.bounding_box()
-    assert box, "it is not drawn"
+    assert box, "the element is not drawn"
     return box
 
 
@@ -245,8 +245,8 @@ def axe(page: Page) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
-    # Fetching the passed rules too would take longer than the check. "preload" loads all style sheets again,
-    # which only the rules on sound and screen orientation need; "selectors" finds one for each element.
+    # Fetching the passed rules too would take longer than the check. Only the rules on sound and screen
+    # orientation need "preload", which loads all style sheets again; "selectors" adds one for each element.
     options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
     violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
     return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]

@@ -165,7 +165,7 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
     assert (opened.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for x in range(23):
-        edge.putpixel((x, 22), (255, 0, 0))  # in no patch
+        edge.putpixel((x, 22), (255, 0, 0))  # outside all patches
     altered = edge.copy()
     altered.putpixel((3, 22), (0, 0, 0))
     one, two = (attnviz.look(each, where).stack("encoder") for each in (edge, altered))

@@ -64,7 +64,7 @@ def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it has only attention
+            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # attention-only
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 

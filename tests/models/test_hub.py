@@ -213,7 +213,7 @@ def test_unreachable_hub_is_reported(fake_hub: FakeHub, monkeypatch: pytest.Monk
 
 
 def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing files, too large files, and an invalid config."""
+    """The problems are missing files, files that are too large, and a missing config."""
     where = served_folder(fake_hub)
     with monkeypatch.context() as patch:
         patch.setenv(limits.SETTING, "0.00001")

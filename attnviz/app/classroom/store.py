@@ -147,7 +147,7 @@ def from_setting() -> Store:
         return Redis(address)
     except ValueError as error:
         raise WrongSetting(
-            f"{SETTING} should be the URL of a Redis server, such as redis://10.0.0.5:6379/0."
+            f"{SETTING} must be the URL of a Redis server, such as redis://10.0.0.5:6379/0."
         ) from error
 
 

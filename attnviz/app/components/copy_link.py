@@ -20,7 +20,7 @@ def copy_link(
 
     Args:
         key: Streamlit key of this widget.
-        parameters: All choices on the page. The URL has none of them after a change of page,
+        parameters: All choices on the page. After a change of page, the URL has none of them
             until the visitor changes something.
         always: Parameters that the link includes even at their default, because the default differs
             elsewhere.

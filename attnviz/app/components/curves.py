@@ -1,4 +1,4 @@
-"""Line charts: values over an axis, with a tooltip at each point."""
+"""Line charts with a tooltip at each point."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def curves(
     height: int = 220,
     alt: str,
 ) -> None:
-    """Draw lines over each other, the last on top.
+    """Draw the lines in one chart, the last one on top.
 
     Args:
         name: Streamlit key of the chart.
@@ -155,7 +155,7 @@ def curves(
 
 
 def config(columns: int = 1) -> dict[str, Any]:
-    """Return the style of a chart, with larger letters in the teacher's view."""
+    """Return the style of a chart, with larger type in the teacher's view."""
     font = 18 if TEACHER.get(False) else 13
     return {
         "axis": {"labelFontSize": font, "titleFontSize": font, "labelPadding": 6, "titlePadding": 6},

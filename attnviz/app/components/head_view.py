@@ -65,7 +65,7 @@ def head_view(
     """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
     Colours and lines come from `pixels`, so that another head is drawn immediately; printed numbers
-    come from `exact` and stay blank until it has arrived.
+    come from `exact` and stay blank until it arrives.
 
     Args:
         pixels: Store id of the array `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer,

@@ -1,4 +1,4 @@
-/* saved_picture: exports a widget in light colours as SVG or PNG, with shapes and texts at their browser positions. */
+/* saved_picture: exports a widget in light colours as SVG or PNG, with shapes and texts as placed on the page. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
 import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../../widgets/pens.js";
@@ -12,7 +12,7 @@ const GREY = "#5b5d6b";
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * Adds save buttons to a widget with a file in its message, unless it has its own.
+ * Adds save buttons to a widget if its message has a file name and it has no buttons of its own.
  * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>

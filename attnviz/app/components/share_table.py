@@ -1,4 +1,4 @@
-"""A table of bars: predicted tokens, keys under several softmaxes, or a number per token."""
+"""A table of bars for predicted tokens, for keys and their weights, or for a number per token."""
 
 from __future__ import annotations
 

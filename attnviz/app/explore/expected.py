@@ -1,4 +1,4 @@
-"""Predictions for the next or the masked token, beside the attention."""
+"""Predictions for the next or the masked token."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def draw(view: View, tokens: Tokens) -> None:
 
 def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
-        st.markdown("Only the decoder predicts: open *decoder* or *cross* to see its predictions.")
+        st.markdown("Only the decoder predicts tokens: select *decoder* or *cross* to see its predictions.")
         return
     if tokens.pair is None:
         st.markdown("Choose a query token to see the predictions after it.")
@@ -133,6 +133,6 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
 
 
 def _label(candidate: Candidate) -> str:
-    """Return the token with a visible leading space, which distinguishes a new word from a piece."""
+    """Return the token with visible leading spaces, which distinguish a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)

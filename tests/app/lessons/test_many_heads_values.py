@@ -158,7 +158,7 @@ def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: 
 
 def test_size_of_the_original_equals_that_of_pytorchs_transformer() -> None:
     with torch.device("meta"):
-        theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
+        theirs: Any = nn.Transformer(batch_first=True)  # by default, the paper's base model
     # PyTorch's stacks end with a norm that the paper does not have. One embedding table serves source, target
     # and output layer (§3.4); it has about 37,000 rows (§5.1).
     norms = count_parameters(theirs.encoder.norm) + count_parameters(theirs.decoder.norm)

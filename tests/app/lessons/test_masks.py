@@ -12,8 +12,8 @@ from attnviz.text import percent, scientific
 from attnviz.trace import Floats, Mask
 from tests.app.shown import clean, message_to, open_page, page_text, stored_arrays, visit
 
-IT = 9  # the place of "it" in the opening sentence
-LAYER, HEAD = 3, 1  # from 0
+IT = 9  # the position of "it" in the opening sentence
+LAYER, HEAD = 3, 1  # counted from 0
 
 
 def drawn(app: AppTest) -> Floats:
