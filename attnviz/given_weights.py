@@ -1,4 +1,4 @@
-"""Conversion of attention weights and tokens from other programs for a trace."""
+"""Conversion of attention weights and tokens from other programs into those of a trace."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Piece(NamedTuple):
 
 
 def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights of each layer that has some, by index, and whether they were generated in steps.
+    """Return the weights by index of the layer, and whether they were generated in steps.
 
     Args:
         given: a sequence of layers, or the output of transformers' `generate`: a sequence of steps, each a
-            sequence of layers [1, head, query, key]. None is a layer without weights.
+            sequence of layers [1, head, query, key]. A layer without weights is None and is skipped.
         kind: "encoder", "decoder" or "cross".
 
     Raises:
@@ -101,7 +101,7 @@ def _is_step(given: Any) -> bool:
 
 
 def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
-    """Return [head, query, key] of all steps of one layer; None for a layer without weights."""
+    """Join the steps of one layer into [head, query, key]; return None for a layer without weights."""
     if all(step is None for step in steps):
         return None
     arrays = [as_array(step) for step in steps if step is not None]
@@ -133,7 +133,7 @@ def _not_one_text(kind: str) -> InvalidTrace:
 
 
 def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
-    """Return the UTF-8 of each token, with its space."""
+    """Return each token as UTF-8, including its leading or trailing space."""
     plain = [token for token in tokens if not _SPECIAL.fullmatch(token)]
     if any("▁" in token for token in plain):
         parts = [_sentencepiece(token) for token in tokens]

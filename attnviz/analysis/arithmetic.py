@@ -32,7 +32,7 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
 
     Args:
         scores: [key], scaled scores before masking.
-        mask: [key], True where not masked; at least one.
+        mask: [key], True where not masked; not all False.
         sink: Learned sink score; None without a sink.
     """
     largest = max(scores[mask].max(), -np.inf if sink is None else sink)
@@ -65,7 +65,7 @@ class WeightArithmetic:
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell if neither is merged.
         merged_weight: Sum over key pieces, averaged over query pieces.
-        shown_share: Fraction of the row that goes to shown tokens; 1 without hidden tokens and a sink.
+        shown_share: Fraction of the row that goes to shown tokens; 1 if no token is hidden.
         shown_weight: merged_weight / shown_share, the displayed number.
     """
 

@@ -1,4 +1,4 @@
-"""Picture levels: numbers quantized to one byte per cell, small enough to send all heads to the browser."""
+"""Weights and scores quantized to one byte per cell, so that all heads can be sent to the browser."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attnviz.trace import Doubles
 
 SIGNIFICANCE_LEVEL = 0.05
-"""The significance level."""
+"""The significance level, before the correction for several comparisons."""
 
 _ORDERS = 1_000
 _ROUNDING = 1e-6
@@ -36,7 +36,7 @@ def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ of precomputed ranks, which are the slow part."""
+    """Return Spearman's ρ of precomputed ranks; computing the ranks is the slow part."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()

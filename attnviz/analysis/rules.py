@@ -1,4 +1,4 @@
-"""The rules that describe heads, and their measurement in one text.
+"""Rules that describe what heads attend to, and the scores of heads by these rules in one text.
 
 Attention is measured twice: as a fraction of a token's total attention, and as a fraction of its attention to
 words, without special tokens, because [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
@@ -86,7 +86,7 @@ class Rule:
     single: bool = True
 
     @property
-    def of(self) -> str:
+    def denominator(self) -> str:
         """Denominator of the score, `OF_WORDS` or `OF_ALL`; "" if it is not a fraction of attention."""
         return "" if not self.is_attention else OF_WORDS if self.words else OF_ALL
 
@@ -95,20 +95,20 @@ class Rule:
 
         If both are equal because no attention goes to special tokens, only one is returned.
         """
-        if self.of == OF_WORDS and percent(raw) == percent(score):
+        if self.denominator == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
-        both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
-        return f"{both}{percent(score)} {self.of}".rstrip()
+        both = f"{percent(raw)} {OF_ALL}, " if self.denominator == OF_WORDS else ""
+        return f"{both}{percent(score)} {self.denominator}".rstrip()
 
     @property
     def definition(self) -> str:
         """Definition of the score, without a full stop."""
-        return self._sentence(f"this share {self.of}".rstrip())
+        return self._sentence(f"this share {self.denominator}".rstrip())
 
     @property
     def condition(self) -> str:
         """Condition of the filter, without a full stop."""
-        bounds = [f"at least {percent(self.minimum)} {self.of}".rstrip()] if self.minimum else []
+        bounds = [f"at least {percent(self.minimum)} {self.denominator}".rstrip()] if self.minimum else []
         if self.uniform_ratio:
             bounds.append(f"at least {self.uniform_ratio:g} times the score of uniform attention")
         return self._sentence(", and ".join(bounds))
@@ -187,8 +187,8 @@ def _distance(text: _TextWeights) -> Rows:
 
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
-# fewer than half. They depend on uniform attention because 40 % is little with three tokens. The separator's
-# filter has no other bound: in this BERT, attention goes to [CLS] by default, not to [SEP].
+# fewer than half. They depend on uniform attention because 40 % is not much in a text of three tokens. The
+# separator's filter has no other bound: this BERT attends to [CLS] by default, not to [SEP].
 RULES = (
     Rule("previous", "gives the token before it {}", partial(_at_offset, offset=-1), minimum=0.40),
     Rule("next", "gives the token after it {}", partial(_at_offset, offset=1), minimum=0.40),
@@ -216,7 +216,7 @@ RULES = (
     Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
     Rule(
         "broad",
-        "has {} of the largest possible entropy",
+        "has {} of the maximum entropy",
         _bits,
         minimum=0.90,
         uniform_ratio=0,
@@ -231,13 +231,13 @@ RULES = (
         is_attention=False,
     ),
 )
-"""All rules. To add one, add a row text and its function above."""
+"""All rules. To add one, add a row here and its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 """The rules that apply to a single sentence."""
 
 
-class Measured(NamedTuple):
+class RuleScores(NamedTuple):
     """The scores of the rules in one text; undefined where a rule does not apply.
 
     Attributes:
@@ -253,9 +253,9 @@ class Measured(NamedTuple):
     uniform: Doubles
 
 
-def measured(
+def rule_scores(
     rules: Sequence[Rule], weights: Floats, mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None
-) -> Measured:
+) -> RuleScores:
     """Return the scores of these rules; hidden special tokens do not affect them.
 
     Args:
@@ -299,7 +299,7 @@ def measured(
     step = max(1, _CHUNK_WEIGHTS // merged[0].size)
     parts = [scores(merged, slice(first, first + step)) for first in range(0, len(merged), step)]
     counts, score, raw = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
-    return Measured(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
+    return RuleScores(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
 
 
 def _means(rules: Sequence[Rule], text: _TextWeights) -> tuple[Mask, Doubles, Doubles]:

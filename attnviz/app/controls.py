@@ -130,7 +130,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
     Raises:
         AttnvizError: for example, the model's files were deleted.
     """
-    entries = [entry for entry in lookup.usable() if entry.reads]
+    entries = [entry for entry in lookup.usable() if entry.is_text_model]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
@@ -146,7 +146,7 @@ def offer_requested_model() -> None:
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(each.name == name and not each.reads for each in lookup.usable()):
+    if any(each.name == name and not each.is_text_model for each in lookup.usable()):
         st.page_link(
             "pages/images.py",
             label=f"{markdown.code(name)} reads images. Show it an image …",

@@ -115,7 +115,7 @@ def remember(name: str) -> None:
 
 
 def _not_listed() -> UnknownModel:
-    return UnknownModel(f"This server offers these models and no others: {', '.join(_listed())}.")
+    return UnknownModel(f"This server offers only these models: {', '.join(_listed())}.")
 
 
 def _setting() -> str:

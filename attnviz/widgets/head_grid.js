@@ -94,7 +94,7 @@ export class HeadGrid extends View {
     return shown;
   }
 
-  // Overridden by each picture: a head's name, its description, and the handler of a click (−1: on no button).
+  // Overridden by each picture: a head's name, its description, and the handler of a click (−1 outside the buttons).
 
   /** @param {number} _at */
   name(_at) {

@@ -67,7 +67,7 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
     assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
-    assert any("This trace has weights alone" in info.value for info in app.info)  # instead of the arithmetic
+    assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):
@@ -225,9 +225,9 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
     assert [token["label"] for token in message["query_tokens"]][:2] == ["1 red …", "4 dog …"]
 
     app.session_state["hidden below"] = 0.1
-    hides = message_to(clean(app.run()), "head_view")["part"]["hides"]
+    note = message_to(clean(app.run()), "head_view")["part"]["hidden_weight"]
     expected = weights[weights < 0.1].sum() / weights.sum()
-    assert hides == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
+    assert note == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
 
 
 @pytest.mark.usefixtures("long")

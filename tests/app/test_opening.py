@@ -1,4 +1,4 @@
-"""Choosing a model and opening one's own, also on a public server and by links."""
+"""Choosing a model and opening one's own, including on a public server and through links."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "about": ("about",),
     "references": ("references?cited=Clark+et+al.+2019",),
 }
-"""The link of each view, and regular expressions of the texts to click in turn."""
+"""The link to each view, and regular expressions for the texts to click in turn."""
 
 
 # Pages that test_lessons.py, test_heads.py and test_images.py check.

@@ -40,7 +40,7 @@ def numbers(cells: Locator) -> list[float]:
 
 
 def mean_weight_to_cls(text: str) -> Floats:
-    """Return the mean weight that non-special tokens give to [CLS], as [layer, head]."""
+    """Return the mean weight from non-special tokens to [CLS], as [layer, head]."""
     return np.asarray(forward(text).weights[:, :, 1:-1, 0].mean(axis=-1))
 
 

@@ -236,7 +236,7 @@ def fits(page: Page) -> bool:
 
 
 def font_sizes(where: Page | Locator) -> set[str]:
-    """Return the font sizes of headings, paragraphs and labels, also inside widgets."""
+    """Return the font sizes of headings, paragraphs and labels, including those inside widgets."""
     return set(where.locator("h1, h2, h3, h4, p, summary, label").evaluate_all(_VISIBLE_FONT_SIZES))
 
 
@@ -245,7 +245,7 @@ def axe(page: Page) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
-    # Fetching the passed rules too would take longer than the check. Only the rules on sound and screen
+    # Fetching results of passed rules would take longer than the check. Only the rules on sound and screen
     # orientation need "preload", which loads all style sheets again; "selectors" adds one for each element.
     options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
     violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")

@@ -21,7 +21,7 @@ from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import resolve
-from attnviz.models.families import ONLY_ABLATED
+from attnviz.models.families import ABLATION_ONLY
 from attnviz.trace import Floats, Kind
 from tests.capture.reference import (
     ENCODER_DECODERS,
@@ -171,7 +171,7 @@ def test_outputs_of_the_wrong_shape_are_refused(name: str, folder_of: FolderOf) 
     block = model.trace(text).blocks[0]
     queries, d_head = block.output.shape[1:]
     for shape, layer, query, message in (
-        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} numbers; this head's have {d_head}"),
+        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} elements; this head's have {d_head}"),
         ((queries - 1, d_head), 0, None, f"{queries - 1} vectors for {queries} tokens"),
         ((queries + 1, d_head), 0, None, f"{queries + 1} vectors for {queries} tokens"),
         ((1, d_head), 0, queries, f"there is no row {queries + 1}; there are {queries} tokens"),
@@ -300,7 +300,7 @@ def test_generation_uses_the_edits(family: str, folder_of: FolderOf) -> None:
     assert [token.id for token in tokens] != [token.id for token in unchanged]
 
 
-@pytest.mark.parametrize("family", families("ablate custom attention", sorted(ONLY_ABLATED)))
+@pytest.mark.parametrize("family", families("ablate custom attention", sorted(ABLATION_ONLY)))
 def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]

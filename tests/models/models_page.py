@@ -202,7 +202,7 @@ def is_local(block: Block) -> bool:
 def image_notes(folder: Path) -> Iterator[str]:
     """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
-    if entry.sees:
+    if entry.is_vision_model:
         yield f"besides patches: {joined(entry.special)}" if entry.special else "no tokens besides patches"
     if entry.family in ANY_SIZE:
         yield "position embeddings are interpolated to the image size"

@@ -63,7 +63,7 @@ def test_entry_equals_the_files(family: str, folder_of: FolderOf) -> None:
     assert entry.parameters == sum(each.numel() for each in saved if each.is_floating_point())
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
-    assert entry.sees == (family in VISION_FAMILIES)
+    assert entry.is_vision_model == (family in VISION_FAMILIES)
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 

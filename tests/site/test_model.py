@@ -116,7 +116,7 @@ def test_the_labels_of_tokens_and_heads_equal_those_of_a_report(run_model: RunMo
     texts = [TIRED, "She put the keys on the café’s table, zzyzx 😀!"]
     model = loading.load(MODEL.name)
     traces = [model.trace(text) for text in texts]
-    for reading, expected in zip(run_model(texts)["readings"], contents(traces).readings, strict=True):
+    for reading, expected in zip(run_model(texts)["traces"], contents(traces).traces, strict=True):
         kind = expected["kinds"][0]
         assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
         for name, token_view in kind["token_views"].items():

@@ -20,7 +20,7 @@ class Part:
         size: Number of queries and keys of the text.
         matches: Search result, in words.
         below: Weights below this are not drawn.
-        hides: Amount of weight that is not drawn, in words.
+        hidden_weight: Amount of weight that is not drawn, in words.
     """
 
     row: int
@@ -29,7 +29,7 @@ class Part:
     size: tuple[int, int]
     matches: str = ""
     below: float = 0.0
-    hides: str = ""
+    hidden_weight: str = ""
 
 
 @widget

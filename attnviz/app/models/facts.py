@@ -41,13 +41,13 @@ def shape(entry: Entry) -> str:
 
 def abilities(entry: Entry) -> tuple[str, ...]:
     """Return the tasks that the model supports."""
-    translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
+    translates = bool(entry.is_text_model and entry.layers and entry.decoder_layers and not entry.pairs)
     parts = (
         (translates, "turns one text into another"),
-        (entry.reads and entry.expects == "next" and not translates, "continues texts"),
+        (entry.is_text_model and entry.expects == "next" and not translates, "continues texts"),
         (entry.expects == "masked", "predicts masked tokens"),
         (entry.pairs, "reads two sentences together"),
-        (entry.sees, "reads pictures"),
+        (entry.is_vision_model, "reads pictures"),
     )
     return tuple(words for can, words in parts if can)
 
@@ -77,7 +77,7 @@ def _size(entry: Entry) -> str:
 
 def _reads(entry: Entry) -> str:
     inputs = "pictures with a text, up to" if entry.images else "texts of up to"
-    shown = f"{'a picture as' if entry.sees else inputs} {entry.token_limit:,} tokens"
+    shown = f"{'a picture as' if entry.is_vision_model else inputs} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return shown
     return f"{shown}, with an attention window of {entry.window:,} tokens"

@@ -55,7 +55,7 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 def explore_with(entry: Entry) -> None:
     """Draw the link that opens a model on its page."""
-    page = "explore" if entry.reads else "images"
+    page = "explore" if entry.is_text_model else "images"
     st.page_link(
         f"pages/{page}.py",
         label="Explore with it",

@@ -66,7 +66,7 @@ def _warm_up() -> None:
     try:
         first, *_ = listed = allowed.names()
         model(loading.downloaded(first))
-        if resolve.entry(first).reads:
+        if resolve.entry(first).is_text_model:
             loading.trace(first, ModelInput(_SENTENCE))
         for name in catalogue.names():
             if name in listed:

@@ -7,10 +7,10 @@ import { allData } from "../../widgets/store.js";
 import { blockOf, clampPlace } from "../../widgets/window.js";
 
 const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen one in lines
-const NUM_TOP = 16; // keys with its largest weights
+const NUM_TOP = 16; // keys with the largest weights of the chosen token
 
 /**
- * The source of the numbers. Where only the largest weights of a long text are stored, a negative number is minus the
+ * The source of the numbers. If only the largest weights of a long text are stored, a negative number is minus an
  * upper bound of a weight.
  * @typedef {object} Source
  * @property {[number, number]} size numbers of queries and keys
@@ -101,7 +101,7 @@ export class PartOfText {
     const token = queries[query ?? 0];
     const count =
       which < 0 ? `${places.length} found` : `${which + 1} of ${places.length}: ${token.number} ${isolated(token.label)}`;
-    const hides = heads.map((head) => percent(source.hidden(head, this.below)));
+    const hiddenWeights = heads.map((head) => percent(source.hidden(head, this.below)));
     return {
       pixels,
       exact,
@@ -114,7 +114,7 @@ export class PartOfText {
         size: source.size,
         matches: this.searchText ? (places.length ? count : "not found") : "",
         below: this.below,
-        hides: this.below ? `not drawn: ${hides.join(", ")} of the head’s weight` : "",
+        hidden_weight: this.below ? `not drawn: ${hiddenWeights.join(", ")} of the head’s weight` : "",
       },
     };
   }

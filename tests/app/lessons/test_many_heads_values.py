@@ -151,7 +151,7 @@ def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: 
     with torch.device("meta"):
         theirs: Any = BertModel(config)
     first = theirs.encoder.layer[0]
-    # Their attention includes Add & Norm, which has d_model weights and d_model biases.
+    # In transformers, the attention includes Add & Norm, which has d_model weights and d_model biases.
     attention = count_parameters(first.attention) - 2 * config.hidden_size
     assert sizes_in_lesson(name) == [attention, count_parameters(first), count_parameters(theirs)]
 

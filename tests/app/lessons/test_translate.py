@@ -1,4 +1,4 @@
-"""The lesson "Translate" without a browser: it shows the computed values, also of a typed sentence."""
+"""The lesson "Translate" without a browser: the values of given and typed sentences."""
 
 import re
 

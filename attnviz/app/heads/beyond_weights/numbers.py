@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.table import numbered
+from attnviz.analysis.table import numbered_label
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import measure_name
@@ -32,7 +32,7 @@ def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str]
 
     Occlusion has a column for each method; NaN where it cannot remove the token.
     """
-    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
+    table: dict[str, list[str] | list[float]] = {"token": [numbered_label(group) for group in chosen.queries]}
     table |= {method: values.tolist() for method, values in found.occluded.items()}
     for measure in MEASURES:
         if (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:

@@ -19,7 +19,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import ONLY_ABLATED
+from attnviz.models.families import ABLATION_ONLY
 from attnviz.text import head_name
 
 MAX_EDITS = 200
@@ -94,7 +94,7 @@ def _redirect(chosen: Intervention) -> None:
 
     The default is the ordinary token with the second largest weight.
     """
-    if chosen.entry.family in ONLY_ABLATED:
+    if chosen.entry.family in ABLATION_ONLY:
         st.markdown(
             ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )

@@ -113,7 +113,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     st.markdown("\n".join([*lines, f"| {selected} | {score} | {number(baseline[at])} |"]))
     every = ""
     if scores.unfiltered is not None:
-        every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."
+        every = f" Head {chosen.name} without exclusions: {number(scores.unfiltered[at])}."
     st.markdown(
         f":small[First line: chosen on the other half of the examples. In brackets: {_INTERVAL}. Baseline: "
         f"{markdown.plain(strategy)}.{every}]"

@@ -24,7 +24,7 @@ class Vector:
         values: The vector.
         length: Euclidean norm.
         mean: Mean of the entries.
-        cosine: Cosine to the input of the layer; None for vectors of another size.
+        cosine: Cosine with the input of the layer; None for vectors of another size.
     """
 
     values: Floats

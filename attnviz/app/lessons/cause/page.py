@@ -125,7 +125,7 @@ def _head(page: LessonPage, row: Row) -> str:
 
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
-    """Draw the box for edits; a new sentence starts without edits, and invalid ones are not applied."""
+    """Draw the box for edits; a new sentence starts without edits, and invalid edits are not applied."""
     if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
         EDITS.set([OPENING_EDIT])
     typed = changes(

@@ -263,7 +263,7 @@ def _listed(heads: Heads) -> str:
 
 
 def _predict(page: LessonPage, chosen: Chosen) -> None:
-    """Draw the question which token the strongest induction head attends to, with no head ablated."""
+    """Draw the question about the token with the largest weight in an induction head; no head is ablated."""
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
     row, first = found.weights[head][chosen.repeated_token], 1 + chosen.place
@@ -280,7 +280,7 @@ def _predict(page: LessonPage, chosen: Chosen) -> None:
 
 
 def _every(page: LessonPage, chosen: Chosen) -> None:
-    """Draw a table with each head ablated, all heads of a role, and the control heads."""
+    """Draw a table of results with each head, all heads of a role, or the control heads ablated."""
     intact = chosen.measured()
     roles = {head: page.label("previous") for head in intact.previous_word_heads}
     roles |= {head: page.label("induction") for head in intact.induction_heads}

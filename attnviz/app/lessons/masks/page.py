@@ -157,7 +157,7 @@ def _weights(
 
 
 def _outputs(page: LessonPage, text: str) -> None:
-    """Draw a table of the changes of all outputs when one word is replaced, in an encoder and a decoder."""
+    """Draw a table of how all outputs change when a word is replaced, without and with a causal mask."""
     page.text("reach")
     word, other = st.columns(2)
     with word:

@@ -160,7 +160,7 @@ class OutputChange:
 
     Attributes:
         unchanged: [token], True where the output is bit-identical.
-        distance: [token], 1 − cosine of the output before and after: 0 same direction, 1 orthogonal.
+        distance: [token], 1 − cosine of the outputs before and after: 0 if parallel, 1 if orthogonal.
     """
 
     unchanged: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""The sinusoidal positions as a heatmap with the formula of each cell in its tooltip."""
+"""A heatmap of the sinusoidal positions, with the formula of each cell in its tooltip."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def _explain(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTraining) -> None:
-    """Draw the question about the duration of learning."""
+    """Draw the question about the number of training steps."""
     training = shown.training
     if shown.is_storyteller:
         quarter, three_quarters = values.quarters(training)

@@ -57,7 +57,7 @@ class Story:
     Attributes:
         given: The prompt and the sampling settings.
         model: A name in the catalogue.
-        word: Index of the selected word among the written ones and the next one, from 0.
+        word: Index of the selected word, from 0, among the written words and the next one.
     """
 
     given: ModelInput

@@ -102,7 +102,7 @@ class ImageSelection:
 
 def choose() -> ImageSelection:
     """Draw the selects of model and image; stop if there is no model, or its files were deleted."""
-    entries = [entry for entry in lookup.usable() if entry.sees or entry.images]
+    entries = [entry for entry in lookup.usable() if entry.is_vision_model or entry.images]
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
