@@ -70,7 +70,7 @@ def _print_version(requested: bool) -> None:
 
 
 @app.callback()
-def before(
+def remove_server_setting(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool,

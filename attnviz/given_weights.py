@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
 
 def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights by index of the layer, and whether they were generated in steps.
+    """Return the weights of each layer by its index, and whether they were generated in steps.
 
     Args:
         given: a sequence of layers, or the output of transformers' `generate`: a sequence of steps, each a
@@ -43,7 +43,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
     if generated:
         if len({len(step) for step in layers}) > 1:
             raise _not_one_text(kind)
-        layers = [_joined(steps, kind) for steps in zip(*layers, strict=True)]
+        layers = [_join_steps(steps, kind) for steps in zip(*layers, strict=True)]
     return {number: layer for number, layer in enumerate(layers) if layer is not None}, generated
 
 
@@ -66,7 +66,7 @@ def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
     return np.ascontiguousarray(given, dtype=dtype)
 
 
-def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
+def decode(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     """Return the text of the tokens, and each token's span in it.
 
     Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
@@ -87,7 +87,7 @@ def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     return text, pieces
 
 
-def spelled(token: object) -> str:
+def token_spelling(token: object) -> str:
     """Return a token as text; bytes, as from tiktoken, in the spelling of GPT-2."""
     if isinstance(token, bytes):
         return byte_spelling(token)
@@ -100,7 +100,7 @@ def _is_step(given: Any) -> bool:
     return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
 
 
-def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
+def _join_steps(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
     """Join the steps of one layer into [head, query, key]; return None for a layer without weights."""
     if all(step is None for step in steps):
         return None

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
-from attnviz.given_weights import as_array, decoded, layers_of, spelled
+from attnviz.given_weights import as_array, decode, layers_of, token_spelling
 from attnviz.spelling import SPACES
 from attnviz.text import joined, layers_by_kind, plural
 
@@ -191,7 +191,7 @@ class Block:
             Empty if the scores are unknown, in a trace that has only weights. None: no sinks.
 
     Raises:
-        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not 0 to 1,
+        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is outside 0 to 1,
             or all keys of a query are masked. The values of recorded tensors are checked when first read.
     """
 
@@ -706,7 +706,7 @@ _SHARED_ARRAYS = ("mask", "bias", "projection", "sinks")  # equal arrays of seve
 _SELECTED = ("heads", "queries")
 
 
-def _own(weights_alone: bool) -> tuple[str, ...]:
+def _arrays(weights_alone: bool) -> tuple[str, ...]:
     return ("weights",) if weights_alone else _BLOCK_ARRAYS
 
 
@@ -723,7 +723,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
     blocks = []
     for block in trace.blocks:
         block_name = f"{block.kind}-{block.layer + 1}"
-        arrays |= {f"{block_name}.{name}": (block, name) for name in _own(block.weights_alone)}
+        arrays |= {f"{block_name}.{name}": (block, name) for name in _arrays(block.weights_alone)}
         shared: dict[str, str | None] = dict.fromkeys(_SHARED_ARRAYS)
         for name in _SHARED_ARRAYS:
             if (array := getattr(block, name)) is not None:
@@ -787,7 +787,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         if described["kind"] not in get_args(Kind):
             raise trace_io.damaged(f"unknown kind of attention: {reprlib.repr(described['kind'])}")
         alone = described["d_head"] == 0
-        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
+        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _arrays(alone)}
         numbers |= {name: arrays[described[name]] for name in _SHARED_ARRAYS if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
@@ -856,7 +856,7 @@ def _plain_tokens(
     tokens: Sequence[Any], second: SupportsIndex | None = None
 ) -> tuple[str, str | None, tuple[Token, ...]]:
     """Return the text, the text of a second sentence, if any, and the tokens with their positions."""
-    spellings = [spelled(token) for token in tokens]
+    spellings = [token_spelling(token) for token in tokens]
     begins = len(spellings) if second is None else as_int(second, "second")
     if second is not None and not 0 < begins < len(spellings):
         raise InvalidTrace(
@@ -865,7 +865,7 @@ def _plain_tokens(
         )
     texts, found, words = [], [], 0
     for sentence, part in enumerate((spellings[:begins], spellings[begins:])):
-        text, pieces = decoded(part)
+        text, pieces = decode(part)
         texts.append(text)
         for spelling, (start, end, word) in zip(part, pieces, strict=True):
             found.append(Token(spelling, 0, start, end, words + word, special=False, sentence=sentence))

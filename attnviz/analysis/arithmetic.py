@@ -58,7 +58,7 @@ class WeightArithmetic:
         cap: score = cap · tanh(scaled / cap); None if scores are not capped, and score = scaled.
         scaled, score: Score before and after the cap.
         mask_row: [key], True where not masked.
-        score_row: [key], scores of the whole row, before masking.
+        score_row: [key], scores of the row, before masking.
         sink: Learned sink score of the head; None without a sink.
         softmax: Softmax of the row, including the sink.
         weight: exponential / total, the model's weight between the two tokens.

@@ -146,7 +146,7 @@ def _places(
     """Return the attention, [layer, head], by description: to neighbours, to itself, and to each token."""
     places: dict[str, Floats] = {}
     if keys is None:
-        token = "word" if queries.merges else "token"
+        token = "word" if queries.has_merged else "token"
         for offset, name in ((-1, f"the previous {token}"), (1, f"the next {token}"), (0, "itself")):
             diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
             shown = left[..., 1:] if offset == -1 else left[..., : diagonal.shape[-1]]

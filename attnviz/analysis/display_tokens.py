@@ -123,7 +123,7 @@ class DisplayTokens:
         )
 
     @property
-    def hides(self) -> bool:
+    def has_hidden(self) -> bool:
         """True if a token is hidden."""
         return len(self.groups) < len(self.all_groups)
 
@@ -135,10 +135,10 @@ class DisplayTokens:
         names = list(dict.fromkeys(group.label for group in omitted))
         if not all(group.special for group in omitted):
             names = ["tokens that are not shown"]
-        return joined([*names, "the sink"] if self.sink and self.hides else names)
+        return joined([*names, "the sink"] if self.sink and self.has_hidden else names)
 
     @property
-    def merges(self) -> bool:
+    def has_merged(self) -> bool:
         """True if a group has several pieces."""
         return any(len(group.positions) > 1 for group in self.all_groups)
 
@@ -148,7 +148,7 @@ class DisplayTokens:
         rescaling = (
             "part of each row goes to the head’s sink (not a token), if it has one" if self.sink else ""
         )
-        if self.hides:
+        if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
         return "; ".join(filter(None, (*self._choices(), rescaling))) or "nothing hidden, merged or rescaled"
 
@@ -169,7 +169,7 @@ class DisplayTokens:
 
     def _choices(self) -> tuple[str, ...]:
         choices = []
-        if self.merges:
+        if self.has_merged:
             choices.append("word pieces merged (sum of the weights to a word, mean of those from a word)")
         special = [group.label for group in self.all_groups if group.special and self._is_selected(group)]
         names = list(dict.fromkeys(special))
@@ -353,7 +353,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
     """
     keys = queries if keys is None else keys
     shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return np.ascontiguousarray(rescaled(shown) if keys.hides else shown, dtype=np.float32)
+    return np.ascontiguousarray(rescaled(shown) if keys.has_hidden else shown, dtype=np.float32)
 
 
 def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
@@ -364,7 +364,7 @@ def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | N
     """
     keys = queries if keys is None else keys
     shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return _sum(shown) if keys.hides else np.ones(shown.shape[:-1], dtype=np.float32)
+    return _sum(shown) if keys.has_hidden else np.ones(shown.shape[:-1], dtype=np.float32)
 
 
 def hidden_note(left: float, hidden: str) -> str:
@@ -396,10 +396,10 @@ def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens 
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
     merged = weights
-    if queries.merges:
+    if queries.has_merged:
         lengths = np.array([len(group.positions) for group in queries.all_groups], dtype=np.float32)
         merged = _summed(merged, queries, axis=-2) / lengths[:, None]
-    if keys.merges:
+    if keys.has_merged:
         merged = _summed(merged, keys, axis=-1)
     return merged
 
@@ -427,7 +427,7 @@ def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | N
         AttnvizError: word pieces are merged; a merged word has no score.
     """
     keys = queries if keys is None else keys
-    if queries.merges or keys.merges:
+    if queries.has_merged or keys.has_merged:
         raise AttnvizError(
             "Only weights can be merged into words, not scores. Show word pieces, or choose the weights."
         )

@@ -72,7 +72,7 @@ class StrongestLink(NamedTuple):
 
 
 def strongest_links(blocks: Sequence[Block], maximum: int) -> tuple[StrongestLink, ...]:
-    """Return the pairs of tokens with the largest weights, each in the head with the largest weight.
+    """Return the pairs of tokens with the largest weights, largest first, and the head of each weight.
 
     Special tokens, a token's attention to itself, and a decoder's attention to its first token are excluded:
     they serve as default targets (Clark et al. 2019; Xiao et al. 2024, "attention sinks").

@@ -36,8 +36,8 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 def csv_with_metadata(metadata: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text in which every row begins with the metadata.
 
-    The header is the first line, so that every program can read it; a byte order mark tells spreadsheets that
-    the text is UTF-8.
+    The header is the first line, as every program expects; a byte order mark marks the text as UTF-8 for
+    spreadsheets.
     """
     return "\ufeff" + csv_text((*metadata, *header), ((*metadata.values(), *row) for row in rows))
 
@@ -102,11 +102,8 @@ def head_table(
         "tokens": explanation,
     }
     hidden_share = [] if left is None else [1 - left]
-    header = [
-        "query",
-        *map(numbered_label, keys),
-        *([f"hidden: {visible_text(hidden)}"] if hidden_share else []),
-    ]
+    hidden_name = [f"hidden: {visible_text(hidden)}"] if hidden_share else []
+    header = ["query", *map(numbered_label, keys), *hidden_name]
     rows = (
         [numbered_label(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
         for group, row in zip(queries, np.column_stack([values, *hidden_share]), strict=True)

@@ -14,7 +14,7 @@ _MAX_QUOTED = 5  # unknown characters
 def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     """Return a note in Markdown about unknown characters and split words; "" for none.
 
-    Words are mentioned if half of them or more are split, as in texts of other languages.
+    Split words are mentioned only if at least half of the words are split, as in other languages.
     """
     unknown: dict[str, None] = {}
     words: list[int] = []  # number of pieces of each word

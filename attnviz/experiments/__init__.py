@@ -1,6 +1,6 @@
 """Public API of the experiments that run a model: ablation, occlusion, gradients, search, scores of heads.
 
-The modules of this folder have iterators of `Progress` for the same. See also `attnviz.patching` (activation
+The modules of this folder provide them as iterators of `Progress`. See also `attnviz.patching` (activation
 patching) and `attnviz.decomposition` (an output as a sum of parts). `attnviz.analysis` needs only a trace.
 """
 

@@ -20,9 +20,8 @@ def _read(text: str, traces: Sequence[Trace], kind: Kind) -> RuleScores:
     [trace] = traces
     blocks = trace.of_kind(kind)
     mask = np.stack([block.mask for block in blocks])
-    return rule_scores(
-        SINGLE_RULES, trace.stack(kind), mask, DisplayTokens(blocks[0].query_tokens, text), None
-    )
+    tokens = DisplayTokens(blocks[0].query_tokens, text)
+    return rule_scores(SINGLE_RULES, trace.stack(kind), mask, tokens, None)
 
 
 SENTENCES = Source(

@@ -275,7 +275,7 @@ def _search_part(
 def read_corpus(
     corpus: Corpus, model: str, layer: int, max_bytes: int
 ) -> Iterator[Progress[TextVectors | None]]:
-    """Read a short text and keep its vectors, for the last step. `done` and `total` count lines.
+    """Read a short text; the last step contains its vectors. `done` and `total` count lines.
 
     Args:
         corpus: One sentence per line.
@@ -345,7 +345,7 @@ def block_of(model: str, text: str, layer: int) -> Block:
     """Return one layer's attention in one text, as `read_lines` computes it; `layer` counts from 0.
 
     Raises:
-        AttnvizError: the model cannot be used or cannot read the text, or has no such layer.
+        AttnvizError: the model or the text cannot be used, or the model has no such layer.
     """
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()

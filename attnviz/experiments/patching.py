@@ -45,7 +45,7 @@ class Patching:
         shares: [patch], fraction of the difference that the patch removes: 0 if the outcome does not change,
             1 if it becomes the clean one. It can be negative or above 1; because heads depend on each other,
             the fractions need not sum to 1.
-        together: The fraction if all heads are patched together; None before the last step, and for rows.
+        together: The fraction if all heads are patched together; None before that, and for single rows.
         difference: The difference between the two runs: in the log odds of the two expected tokens, in nats;
             without these, 1 − cosine between the token's outputs.
         expected: The token that is more probable after the clean sentence, and the token that is more

@@ -18,6 +18,8 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
+_BASELINE = "random nouns that change between the sentences as often as the head’s choice"
+
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
 
@@ -81,11 +83,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     changes = (right[0] == right[1])[None] / 2
     # From the pronoun, the sum over both words; to the pronoun, their mean.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(
-        scores,
-        attention,
-        {"random nouns that change between the sentences as often as the head’s choice": changes},
-    )
+    return Scored(scores, attention, {_BASELINE: changes})
 
 
 SOURCE = Source(

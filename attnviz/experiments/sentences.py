@@ -103,8 +103,8 @@ def _read(
 def _input_of(entry: Entry, text: str) -> ModelInput:
     """Return the model's input for its self-attention over a text.
 
-    An encoder–decoder of transformers gets the text as its target too: generating a target would take much
-    longer, and the encoder does not depend on it. The bundled translators generate theirs.
+    In a transformers encoder–decoder, the text is also the target: generating a target would take much
+    longer, and the encoder does not depend on it. The bundled translators generate their target.
     """
     target = text if "cross" in entry.kinds and entry.engine == "transformers" else None
     return ModelInput(text, target=target)

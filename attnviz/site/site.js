@@ -74,7 +74,7 @@ export class Site extends Report {
     return "second sentence minus first";
   }
 
-  /** Returns a suffix for a run's note, with its text. */
+  /** Returns the part of a note that identifies a run. */
   runLabel(at) {
     return `, in “${this.runs[at].text}”`;
   }

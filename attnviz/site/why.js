@@ -17,7 +17,7 @@ const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 
 /**
- * Returns the elements that show the steps to one weight.
+ * Returns the elements that show the calculation of one weight.
  * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
  * @param {{ query: number, key: number }} chosen tokens from 0
  * @param {string} note the head, and the sentence if there are two

@@ -1,4 +1,4 @@
-"""Snapshots of a model during training, as lines of JSON in a file or from a live run.
+"""Snapshots of a model during training, as lines of JSON in a file or from a live training run.
 
 Weights and probabilities are stored in thousandths, precise enough for pages that show tenths of a percent.
 """

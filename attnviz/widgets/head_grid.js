@@ -1,4 +1,4 @@
-/* head grid: base of the pictures with a button per head; rows are layers, columns are heads. */
+/* head grid: base class of pictures with a button per head; rows are layers, columns are heads. */
 
 import { element } from "./dom.js";
 import { buttonOf, moveFocus, onHover } from "./keyboard.js";

@@ -346,7 +346,7 @@ class HeadView extends View {
     this.root.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
   }
 
-  /** Updates the widgets of this page first, in the same frame; then Python. */
+  /** Updates all widgets on this page first, in the same frame; then notifies Python. */
   choose(heads) {
     const choice = { layer: this.layer, heads };
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));

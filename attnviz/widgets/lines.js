@@ -12,7 +12,7 @@ const MANY_TOKENS = 64; // with more tokens, only the rows in view have curves
 const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 }; // heights in pixels; more than `many` rows are dense
 const MAX_HEIGHT = 640;
 
-/** The strength of each level's line, 0–1. The exponent is below 2, so that weak links stay visible. */
+/** The strength of each level's line, 0–1. An exponent of 2 would undo the levels' square root and hide weak links. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>

@@ -5,7 +5,7 @@ import { element } from "./dom.js";
 /** @typedef {"percent" | "score" | "signed percent"} Unit the format of a picture's numbers */
 
 /**
- * Formats a number with this many decimals and a true minus sign, but no minus before 0.
+ * Formats a number with `digits` decimals and a true minus sign, but no minus before 0.
  * @param {number} value
  */
 export function fixed(value, digits = 2) {

@@ -10,7 +10,7 @@ import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL_SIZE = 112; // pixels of the longer side of the small original
-const COLOUR = [102, 51, 199]; // in both themes, because the picture below is the same in both
+const COLOUR = [102, 51, 199]; // in both themes, because the picture behind it is the same in both
 const MAX_OPACITY = 0.82; // of the tint of the largest weight
 
 /**

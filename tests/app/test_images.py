@@ -30,7 +30,7 @@ def words_of(app: AppTest) -> str:
 
 
 def look(folder: str, name: str) -> Trace:
-    return loading.look(folder, computed.drawn(name), name)
+    return loading.look(folder, computed.example_png(name), name)
 
 
 def test_every_sample_is_shown_with_the_models_numbers(folder: str) -> None:

@@ -66,7 +66,7 @@ def test_own_vision_model_and_uploaded_images(page: Page, server: Server, tmp_pa
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
     for name, content, error in (
         ("no", b"no picture", "This file is not a readable image"),
-        ("boat", computed.drawn("boat"), ""),
+        ("boat", computed.example_png("boat"), ""),
     ):
         upload(page, tmp_path / f"{name}.png", content, error)
         for label in ("Layer", "Head"):

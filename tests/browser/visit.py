@@ -328,7 +328,7 @@ def inspect_and_open(page: Page) -> None:
     """Inspect and open the model named in the text box of the Models page."""
     page.get_by_role("button", name="Inspect").click()
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The model is open", timeout=COMPUTED_MS)
 
 
 def open_room(teacher: Page, url: str) -> str:

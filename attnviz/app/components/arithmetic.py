@@ -104,7 +104,7 @@ def _score(steps: WeightArithmetic) -> str:
 
 
 def _softmax(steps: WeightArithmetic, names: Sequence[str]) -> str:
-    """Return a table of scores, exponentials and weights: the largest ones and the chosen key's."""
+    """Return a table of scores, exponentials and weights, for the largest weights and the chosen key."""
     row, weights = steps.softmax, steps.softmax.exponentials / steps.softmax.total
     listed = sorted({*np.argsort(-weights, kind="stable")[:_NUM_KEYS].tolist(), steps.key_position})
     rows = []

@@ -106,8 +106,8 @@ def curves(
     /,
     *,
     title: str,
-    across: Axis,
-    up: Axis,
+    x_axis: Axis,
+    y_axis: Axis,
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
@@ -120,14 +120,14 @@ def curves(
         name: Streamlit key of the chart.
         lines: Labelled lines in the order of the legend, then faint lines.
         title: Title of the chart.
-        across, up: Horizontal and vertical axis.
+        x_axis, y_axis: Horizontal and vertical axis.
         marked: The x of a dotted vertical line.
         faint: Legend entry shared by all faint lines.
         plane: Use the same scale for both axes.
         height: Chart height in pixels.
         alt: Text alternative for screen readers, including the numbers.
     """
-    x, y = (_axis(axis, [getattr(line, side) for line in lines]) for axis, side in ((across, "x"), (up, "y")))
+    x, y = _axis(x_axis, [line.x for line in lines]), _axis(y_axis, [line.y for line in lines])
     y["axis"] = y.get("axis", {}) | _TITLE_ABOVE
     if plane:
         numbers = [np.asarray(side, dtype=float) for line in lines for side in (line.x, line.y)]
@@ -135,7 +135,7 @@ def curves(
         for axis in (x, y):
             axis["scale"] |= {"domain": ends, "nice": False}
     legend = _legend(lines, faint)
-    layers = [layer for line in lines for layer in _layers(line, faint, legend, across, up, x, y)]
+    layers = [layer for line in lines for layer in _layers(line, faint, legend, x_axis, y_axis, x, y)]
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
@@ -218,8 +218,8 @@ def _layers(
     line: Line,
     faint: str,
     legend: dict[str, Any],
-    across: Axis,
-    up: Axis,
+    x_axis: Axis,
+    y_axis: Axis,
     x: dict[str, Any],
     y: dict[str, Any],
 ) -> list[dict[str, Any]]:
@@ -227,7 +227,7 @@ def _layers(
     label = faint if line.faint else line.label
     colour = {"color": legend["color"] if label else {"value": _colour(line.colour)}}
     at = {"x": {"field": "x", **x}, "y": {"field": "y", **y}, **colour}
-    rows = _rows(line, label, across, up)
+    rows = _rows(line, label, x_axis, y_axis)
     layers = []
     if line.low is not None:
         ends: dict[str, Any] = {"type": "area", "opacity": 0.2} if line.band else {"type": "rule"}
@@ -241,7 +241,7 @@ def _layers(
         layers.append(_layer(rows, {"type": "line"} | thin, at | {"strokeDash": dash, "order": order}))
     if not line.faint:
         points = rows if line.points is None else [rows[point] for point in line.points]
-        tooltip = [{"field": "at", "title": across.label}, {"field": "value", "title": label or up.label}]
+        tooltip = [{"field": "at", "title": x_axis.label}, {"field": "value", "title": label or y_axis.label}]
         opacity = 1 if line.marker else 0  # an invisible point still has a tooltip
         point = {"type": "point", "filled": True, "size": 50, "opacity": opacity}
         shape = {"shape": legend["shape"]} if label and line.marker else {}
@@ -253,14 +253,14 @@ def _layers(
     return layers
 
 
-def _rows(line: Line, label: str, across: Axis, up: Axis) -> list[dict[str, Any]]:
+def _rows(line: Line, label: str, x_axis: Axis, y_axis: Axis) -> list[dict[str, Any]]:
     """Return a row for each point; numbers have six significant digits, to keep the message short."""
     sides = [side for side in (line.x, line.y, line.low, line.high) if side is not None]
     columns = [np.asarray(side, dtype=float).tolist() for side in sides]
     rows: list[dict[str, Any]] = []
     for order, (x, y, *ends) in enumerate(zip(*columns, strict=True)):
         row: dict[str, Any] = {"line": label, "order": order, "x": _short(x), "y": _short(y)}
-        row |= {"at": across.at.replace("{x}", f"{x:g}"), "value": f"{y:.{up.digits}f}"}
+        row |= {"at": x_axis.at.replace("{x}", f"{x:g}"), "value": f"{y:.{y_axis.digits}f}"}
         if ends:
             row |= {"low": _short(ends[0]), "high": _short(ends[1])}
         if line.printed is not None:

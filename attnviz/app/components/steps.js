@@ -88,7 +88,7 @@ class Block {
     return { row: Math.floor(at / this.columns), column: at % this.columns };
   }
 
-  /** Returns the cell of the largest number; in a matrix with a row for each token, of the query's row. */
+  /** Returns the cell to select first: the largest number, or with a row for each token, that of the query's row. */
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
@@ -109,7 +109,7 @@ class Block {
     event.stopPropagation();
   }
 
-  /** Outlines a cell, a row, a column, or all. */
+  /** Outlines a cell, a row, a column, or the whole array. */
   mark({ row = null, column = null }, kind) {
     if (this.wrapped && column !== null) [row, column] = [Math.floor(column / this.columns), column % this.columns];
     const part = (at, count) => [`${at === null ? 0 : (100 * at) / count}%`, `${at === null ? 100 : 100 / count}%`];
@@ -326,7 +326,7 @@ export class Steps extends View {
     this.showDetail();
   }
 
-  /** Selects the same index in all vectors of one length. */
+  /** Selects the same index in all vectors of the same length. */
   follow(cell) {
     const block = this.blocks.get(cell?.name);
     if (block?.wrapped) this.numbers.set(block.values.length, cell.column);

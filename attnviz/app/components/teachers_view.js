@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the
- * arithmetic its columns, or the `data-piece` elements of a widget.
+/** Returns the pieces into which a part can be divided: its children, but in a tool the children of these, in the
+ * arithmetic the columns, and in some widgets the `data-piece` elements.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -262,7 +262,7 @@ class TeachersView {
     event.stopImmediatePropagation(); // `step` also handles the steps inside a picture
   }
 
-  /** Moves forward (1) or back (-1): by answer, picture step, part or page.
+  /** Moves forward (1) or back (-1) by one answer, picture step, part or page.
    * @param {number} by */
   step(by) {
     if (html.hasAttribute("data-asking")) return; // an open poll covers the page

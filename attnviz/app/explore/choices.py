@@ -91,7 +91,7 @@ class DisplayOptions:
     Attributes:
         style: One of `STYLES`.
         heads: How heads are combined.
-        queries: Rows to add up, from 0; empty to show each row by itself.
+        queries: Indices of the rows to add up; empty to show each row by itself.
     """
 
     style: str
@@ -136,10 +136,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
         if stage != WEIGHTS:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
-            if any(side.merges for side in tokens):
-                st.info(
-                    "Each word piece has its own score; pieces can be merged only at the stage “weights”."
-                )
+            if any(side.has_merged for side in tokens):
+                st.info("Word pieces have separate scores; they can be merged only at the stage “weights”.")
             merge = False
         # Scores differ in size between heads: on a shared scale, heads with small scores would look blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"

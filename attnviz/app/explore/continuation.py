@@ -25,7 +25,7 @@ def has_steps(read: ExploreSelection) -> bool:
 
 
 def draw(view: View, tokens: Tokens) -> None:
-    """Draw the text with a button for each token that opens the row of the previous token.
+    """Draw the text; each token is a button that opens the row of the previous token.
 
     The previous token's output predicted the token; the token itself is an input only in the next step.
     """

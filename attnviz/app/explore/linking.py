@@ -1,4 +1,4 @@
-"""Rank all heads by the weight between two tokens."""
+"""Ranking of all heads by the weight between two tokens."""
 
 from __future__ import annotations
 

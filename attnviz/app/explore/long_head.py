@@ -83,7 +83,7 @@ def from_view(view: View, layer: int) -> Source:
         keys=keys,
         kind=drawn.kind,
         unit=view.unit,
-        hidden=views.hidden(view),
+        hidden=views.hidden_names(view),
         rows=lambda head, places: views.readable(view, layer, [head])[0][[*places]],
         shown_shares=lambda head, places: views.shown_shares(view)[layer - 1, head - 1, [*places]],
         high=lambda head: float(drawn.high[layer - 1, head - 1]),

@@ -68,7 +68,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     shown_share = float(views.shown_shares(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    note = hidden_note(shown_share, views.hidden(view))
+    note = hidden_note(shown_share, views.hidden_names(view))
     end = f" ({markdown.plain(note)})." if note else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
@@ -176,7 +176,7 @@ def _widget(
         tokens.choose(at, to)
 
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
-    explained = f"{explanation(view)}{faint_note(views.hidden(view))}"
+    explained = f"{explanation(view)}{faint_note(views.hidden_names(view))}"
     texts: dict[str, Any] = {
         "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
@@ -253,9 +253,9 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden(view))}",
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden_names(view))}",
             left=shown_share,
-            hidden=views.hidden(view),
+            hidden=views.hidden_names(view),
         ),
         theme="streamlit",
         config=config(with_sentence(file_name(view, heads))),

@@ -40,7 +40,7 @@ def _pixels(view: View, heads: Heads) -> str:
     """Send the levels of all heads, or of the open ones if all are too large; for long texts, thumbnails."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
-        return store.publish("pixels", {"thumbnails": views.small(view)})
+        return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})
     all_fit = levels.size <= MAX_BYTES
     return store.send(
         "pixels", _packed(view, () if all_fit else tuple((heads.layer, head) for head in heads.all))
@@ -55,7 +55,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
     selected = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in selected])}
     if heads:  # otherwise the browser computes the thumbnails from the levels
-        arrays["thumbnails"] = views.small(view)
+        arrays["thumbnails"] = views.atlas_thumbnails(view)
     facts = {
         "heads": [[layer + 1, head + 1] for layer, head in selected],
         "high": [float(picture.high[layer, head]) for layer, head in selected],
@@ -71,6 +71,6 @@ def _exact(view: View, heads: Heads) -> str:
         "exact",
         {"values": numbers, "left": shown_share},
         heads=[[heads.layer, head] for head in heads.all],
-        hidden=views.hidden(view),
+        hidden=views.hidden_names(view),
         min_kept=MIN_SHOWN_SHARE,
     )

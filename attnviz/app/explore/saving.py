@@ -69,7 +69,7 @@ def csv_of(view: View, heads: Heads) -> str:
     """Return the shown numbers of the open head as CSV."""
     queries, keys = views.groups(view)
     [numbers] = views.readable(view, heads.layer, [heads.head])
-    shown_share = views.shown_shares(view)[heads.layer - 1, heads.head - 1] if views.hidden(view) else None
+    share = views.shown_shares(view)[heads.layer - 1, heads.head - 1] if views.hidden_names(view) else None
     given = view.changed or view.given
     trace = traces.trace(view.model, given)
     return head_table(
@@ -88,8 +88,8 @@ def csv_of(view: View, heads: Heads) -> str:
         explanation=explanation(view),
         generated=trace.text[len(given.text) :] if trace.written and trace.target is None else None,
         sampling=_in_words(given.writing) if given.writing else None,
-        left=shown_share,
-        hidden=views.hidden(view),
+        left=share,
+        hidden=views.hidden_names(view),
     )
 
 

@@ -15,10 +15,10 @@ from attnviz.app.controls import (
     build_sentence,
     buttons,
     describe,
-    edited,
     is_unset,
     offer_own_model,
     reading_model,
+    remember_emptied,
 )
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
@@ -200,11 +200,11 @@ def _edited(model: Entry, box: Text) -> None:
     _clear_unmatched_example(model)
     TEXT.keep()
     second.keep()
-    edited(TEXT, second)
+    remember_emptied(TEXT, second)
 
 
 def _clear_unmatched_example(model: Entry) -> None:
-    """Clear the second text if it comes from an example and has another number of words than the first."""
+    """Clear the second text if it comes from an example but has a different number of words."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
@@ -214,7 +214,7 @@ def _clear_unmatched_example(model: Entry) -> None:
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
-    """Draw the generation options if the model can write; return them, or None if it is not to write.
+    """Draw the generation options if the model can write; return them, or None to generate nothing.
 
     `typed`: True if the visitor typed the text of an encoder–decoder's decoder.
     """

@@ -98,7 +98,7 @@ def shown_shares(view: View) -> Floats:
     return np.fmin(grid.place_rows(of(view.given), "first"), grid.place_rows(of(view.changed), "second"))
 
 
-def hidden(view: View) -> str:
+def hidden_names(view: View) -> str:
     """Return the names of the hidden tokens: "[CLS] and [SEP]"; "" where nothing is rescaled."""
     return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
 
@@ -137,7 +137,7 @@ def drawn(view: View) -> Picture:
 
 
 @cached()
-def small(view: View) -> Levels:
+def atlas_thumbnails(view: View) -> Levels:
     """Return thumbnails of all heads, uint8 [layer × head, size, size]; used only for long texts."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
@@ -198,7 +198,7 @@ def _facts(view: View) -> tuple[str, ...]:
     tokens = _shown(view, view.given)
     shares = (
         shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
-        if tokens[-1].hides
+        if tokens[-1].has_hidden
         else None
     )
     described = describe(weights(view, view.given), *tokens, left=shares)
@@ -224,7 +224,7 @@ def formatted(view: View, number: float) -> str:
 
 
 def weights(view: View, given: ModelInput) -> Floats:
-    """Return the weights of an input, whatever the stage, [layer, head, shown query, shown key]."""
+    """Return the weights of an input, at any stage of the view, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 

@@ -66,5 +66,5 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """Return the mark of the token's sentence in a pair, because both sentences may contain the same word."""
+    """Return the mark of the token's sentence in a pair, which distinguishes equal words; else ""."""
     return "" if shown.second is None else SENTENCES[token.sentence]

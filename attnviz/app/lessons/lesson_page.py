@@ -196,7 +196,7 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 
 
 def _explore_parameters(lesson: Lesson) -> list[tuple[str, str]]:
-    """Return the URL parameters of this page that Explore has too."""
+    """Return the URL parameters of this page that Explore also has."""
     if lesson.sentence != TEXT:  # another model's layers, heads and words
         return [(TEXT.name, text) for _, text in link.parameters(lesson.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

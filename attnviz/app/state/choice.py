@@ -55,7 +55,7 @@ class Choice(Generic[Value]):
             self.set(memory.get(self.name))
 
     def follow(self, default: Value) -> None:
-        """Before the widget is drawn, replace the value with this default if it was the previous default."""
+        """Before the widget is drawn, replace the previous default with this one; keep any other value."""
         default_key = f"{self.name} began at"
         before = memory.get(default_key, default)
         if self.is_set and before != default:

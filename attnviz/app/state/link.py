@@ -58,7 +58,7 @@ def requested(choice: Choice[Any]) -> list[str]:
     return values
 
 
-def named(choice: Choice[Any]) -> bool:
+def contains(choice: Choice[Any]) -> bool:
     """Return whether the link that opened the session, or that led to this page, has this parameter."""
     return bool(requested(choice)) or choice.name in st.query_params
 

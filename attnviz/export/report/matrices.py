@@ -115,7 +115,7 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
     stack, mask = trace.stack(kind), np.stack([block.mask for block in blocks])
     plain = queries_and_keys(trace, kind, merge_words=words)
     tokens, hidden = {"plain": plain}, _without_special(trace, kind, words)
-    if any(side.hides for side in hidden):
+    if any(side.has_hidden for side in hidden):
         tokens["hidden"] = hidden
     return Matrices(
         kind,
@@ -181,7 +181,7 @@ def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayToke
 
 def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
     queries, keys = _queries_and_keys(tokens)
-    left = shown_share(stack, queries, keys) if keys.hides else None
+    left = shown_share(stack, queries, keys) if keys.has_hidden else None
     facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
     return TokenView(
         queries,
@@ -196,7 +196,7 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
     """Describe how the shown weights were computed; queries and keys may come from different texts."""
-    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hidden queries rescale nothing
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hiding queries rescales nothing
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 

@@ -14,7 +14,7 @@ const NUM_TOP = 16; // keys with the largest weights of the chosen token
  * upper bound of a weight.
  * @typedef {object} Source
  * @property {[number, number]} size numbers of queries and keys
- * @property {(head: number, query: number) => Float64Array} row one row of a head, from 1; NaN where masked
+ * @property {(head: number, query: number) => Float64Array} row one row of a head; heads count from 1; NaN where masked
  * @property {(head: number, query: number) => number} left the shown fraction of a row
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
  * @property {(head: number, below: number) => number} hidden the share of weights below this value

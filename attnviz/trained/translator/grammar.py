@@ -165,7 +165,7 @@ class _Plan:
         return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return the predicates, affirmed or denied, that can describe only the noun of the reason."""
+        """Return the predicates, affirmative or negated, that can describe only the noun of the reason."""
         other = self.kinds[1 - self.role]
         other_kinds = (other, "landmark") if self.has_landmark else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)

@@ -1,4 +1,4 @@
-"""The measures as a table of numbers, which Streamlit saves as a CSV file."""
+"""The measures as a table of numbers, with Streamlit's CSV download."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the numbers computed so far, for all of the model's tokens."""
+    """Draw the numbers computed so far, for all tokens of the text, including special tokens."""
     latest = job_of(chosen).latest
     if latest is None:
         st.markdown("The numbers appear when the first measure is computed.")

@@ -14,7 +14,7 @@ from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, POINTS_AT
-from attnviz.app.state.link import named as in_link
+from attnviz.app.state.link import contains as in_link
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
@@ -25,10 +25,10 @@ from attnviz.text import head_name
 MAX_EDITS = 200
 _MAX_LISTED = 8
 
-_FIRST = "the edit that Intervene opened with, and its model"
+_FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
-    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
+    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
     "moves the row’s weight on token 3 to token 8."
 )
 
@@ -81,7 +81,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
-    """Open the page with an effect: ablate the shown head, and another model's shown head in its place."""
+    """Ablate the shown head when the page opens; after a change of model, that model's shown head instead."""
     model, first = memory.get(_FIRST, ("", ""))
     opened = not EDITS.is_set and not in_link(EDITS)
     if opened or (entry.name != model and EDITS.get([]) == [first]):

@@ -12,7 +12,7 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # if there are more tokens, those with the largest change
+_MAX_BARS = 24  # with more tokens, only those with the largest change are drawn
 
 
 def show(chosen: Intervention, found: Effect) -> None:

@@ -33,7 +33,7 @@ def draw(chosen: Intervention) -> None:
         return
     st.markdown(f"{sentence}.")
     if not after.any():
-        st.markdown("With the changes, the head is ablated: its output is 0. The picture shows it unchanged.")
+        st.markdown("With the changes, the head is ablated (output 0). The picture shows the unchanged head.")
         _picture("before", chosen, before, f"Head {name}, unchanged")
         return
     left, right = st.columns(2, gap="medium")

@@ -25,7 +25,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
 
-_INTERVAL = f"{100 * CONFIDENCE:g} % interval"
+_INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 
 
 def draw(chosen: TestedHead) -> None:
@@ -63,7 +63,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
-    chosen.test.source.parse(corpus)  # here, because the job would offer a retry
+    chosen.test.source.parse(corpus)  # here, because the job would offer to start again
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 

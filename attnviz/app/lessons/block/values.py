@@ -66,7 +66,7 @@ class Walk:
 
     @property
     def reach(self) -> float:
-        """The end of the colour scale: the 98 % quantile of |entries| of all vectors of size d_model."""
+        """The end of the colour scale: 98th percentile of |entry| over all vectors of size d_model."""
         same_size = [vector.values for vector in self.vectors.values() if vector.cosine is not None]
         return float(np.quantile(np.abs(np.concatenate(same_size)), 0.98))
 

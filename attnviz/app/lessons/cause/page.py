@@ -21,7 +21,7 @@ from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import held_out, opening_head, variant_of
 from attnviz.app.lessons.translate.values import PRONOUNS
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
-from attnviz.app.state.link import named as in_link
+from attnviz.app.state.link import contains as in_link
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue

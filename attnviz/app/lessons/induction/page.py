@@ -120,7 +120,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
-    """Draw the choices of the words, one of them, and the model's size."""
+    """Draw the choices of the words, the selected word and the model's size."""
     left, right = st.columns([7, 4])
     with left, st.container(horizontal=True, vertical_alignment="bottom"):
         box = st.container()

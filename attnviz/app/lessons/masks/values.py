@@ -130,7 +130,7 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """The effect of the causal mask on one row of layer 1, where only the masked keys change.
+    """The effect of the causal mask on one row of layer 1, where the other scores are unchanged.
 
     Attributes:
         key: Position of the key with the largest weight under the mask.
