@@ -121,7 +121,7 @@ def _borrowed(
         _actual_config(original, name), name, max_length, bounded=False
     )  # `Selection` limits memory
     if wrapper is None:
-        text_tokenizer = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
+        text_tokenizer = tokenizer.id_tokenizer(vocabulary_rows(original), facts.token_limit)
     else:
         types = getattr(original.config, "type_vocab_size", None)
         text_tokenizer = tokenizer.borrowed(wrapper, facts.token_limit, types)

@@ -1,6 +1,6 @@
 """Forward passes of a transformers model: traced, with changed attention, or in batches.
 
-`network` is the result of `open_network` after `prepare`; `layers` is the result of `inspected`.
+`network` is the result of `open_network` after `prepare`; `layers` is the result of `inspect_layers`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from attnviz.capture.recorder import Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.capture.vectors import Computed, VectorWeights
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.changes import applying, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
 from attnviz.interventions.editing import edit_weights, replace_outputs
 from attnviz.trace import Block, Kind, Token
@@ -451,7 +451,7 @@ def intervening(
     if custom_attention.has(network.config.model_type):
         _refuse_redirection(network, layers, edits)
         expected = [layer.output_layer for layer in layers]
-    with changing(expected, by_layer):
+    with applying(expected, by_layer):
         yield
 
 

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import forward, vectors
 from attnviz.capture.generation import generate, generation_defaults, masked_tokens, next_tokens
-from attnviz.capture.inspection import AttentionLayer, inspected
+from attnviz.capture.inspection import AttentionLayer, inspect_layers
 from attnviz.capture.model import (
     Model,
     ModelInput,
@@ -121,7 +121,7 @@ class HuggingFaceModel(Model):
         """Return the input tokens of the model, or of its encoder; errors as `TextTokenizer.tokenized`."""
         given = self._supported(text)
         if given.ids is not None:
-            return self.tokenizer.of_ids(given.ids)[-1]
+            return self.tokenizer.tokens_of_ids(given.ids)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
@@ -220,7 +220,7 @@ class HuggingFaceModel(Model):
         return tuple(self.tokenizer.readable(number) for number in ids)
 
     def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
-        return inspected(self.network, self._sample(), self.entry, original)
+        return inspect_layers(self.network, self._sample(), self.entry, original)
 
     def _blocks(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
         selection.check(self._sizes(tokenized))
@@ -311,7 +311,7 @@ class HuggingFaceModel(Model):
             encoded = self.tokenizer.tokenized(given.text, given.second)
             tokenized = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
-            text, tokens = self.tokenizer.of_ids(given.ids)
+            text, tokens = self.tokenizer.tokens_of_ids(given.ids)
             tokenized = TokenizedInput(tokens, (0,) * len(tokens), text)
         self._check_rows(tokenized.source)
         if not self._paired:
@@ -365,9 +365,9 @@ class HuggingFaceModel(Model):
         end = ids.pop() if ids and ids[-1] in ends else None
         tokenized = replace(tokenized, writing=writing, written=len(ids), end=end)
         if self._paired:
-            text, tokens = self.tokenizer.written(tokenized.target_text or "", before, ids)
+            text, tokens = self.tokenizer.append_tokens(tokenized.target_text or "", before, ids)
             return replace(tokenized, target=tokens, target_text=text)
-        text, tokens = self.tokenizer.written(tokenized.text, before, ids)
+        text, tokens = self.tokenizer.append_tokens(tokenized.text, before, ids)
         return replace(tokenized, source=tokens, text=text, type_ids=(*tokenized.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:

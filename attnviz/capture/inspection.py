@@ -25,7 +25,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""The largest difference from transformers' own weights; most families are equal bit by bit."""
+"""The largest difference from transformers' own weights; for most families, they are identical."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """The largest difference between two computations of one tensor, relative to its largest absolute value."""
@@ -100,7 +100,7 @@ def _evaluated_projection(output_layer: nn.Module, sample: Tensor | None) -> Ten
     return rows if difference <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
-def inspected(
+def inspect_layers(
     network: PreTrainedModel,
     inputs: Mapping[str, Tensor],
     entry: Entry,
@@ -231,7 +231,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
 def refuse_other_modules(
     network: PreTrainedModel, ran: Sequence[nn.Module], layers: Sequence[AttentionLayer]
 ) -> None:
-    """Raise unless the attention modules that ran are those of the inspection.
+    """Raise unless the attention modules that ran are those found by the inspection.
 
     Raises:
         ModelNotSupported: they differ.

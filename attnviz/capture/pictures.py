@@ -22,7 +22,7 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import inspected
+from attnviz.capture.inspection import inspect_layers
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
@@ -95,7 +95,7 @@ class VisionModel(Model):
         self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - a vision model; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.special)
-        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
+        self._layers = inspect_layers(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Return the special tokens and the patches, which are the same for every image."""

@@ -15,7 +15,7 @@ from transformers.masking_utils import eager_mask
 
 from attnviz.capture.vectors import Bias, MaskRule, fast_attention
 from attnviz.errors import AttentionNotRead, ModelNotSupported
-from attnviz.interventions.changes import attended
+from attnviz.interventions.changes import attend_with_edits
 
 IMPLEMENTATION = "attnviz"
 """The `attn_implementation` of a model that is recorded."""
@@ -286,7 +286,7 @@ def _recorded_attention(
         output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
         return output.transpose(1, 2).contiguous(), None
     weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
-    weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
+    weights, output = attend_with_edits(module, weights, per_head(value, query.shape[1]), attention_mask)
     add_record(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 

@@ -55,7 +55,7 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, Unr
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
 from attnviz.models.catalogue import Entry
-from attnviz.models.tokenizer import TextTokenizer, nothing_to_read
+from attnviz.models.tokenizer import TextTokenizer, empty_text_error
 from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 
 SHOWN_SIDE = 512
@@ -257,7 +257,7 @@ class VisionLanguageModel(Model):
                 "attnviz.trace(text, model, images=[…])."
             )
         if not given.text.strip():
-            raise nothing_to_read()
+            raise empty_text_error()
         return given
 
     def _prepare_input(self, given: ModelInput) -> PreparedInput:
@@ -299,7 +299,9 @@ class VisionLanguageModel(Model):
                 f"This input of {quoted(self.name)} has {count} image tokens, but the config and the "
                 f"processor require {len(patches)}."
             )
-        text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
+        text, words = self.tokenizer.append_tokens(
+            "", (), [number for number in ids if number != self._image_id]
+        )
         text_tokens, remaining = iter(words), iter(patches)
         tokens: list[Token] = []
         for number in ids:
@@ -335,7 +337,7 @@ class VisionLanguageModel(Model):
         drawn = sample_tokens(scores, before, writing, self.entry.token_limit, defaults)
         steps = [step.id for step in drawn]
         end = steps.pop() if steps and steps[-1] in defaults.ends else None
-        text, words = self.tokenizer.written(prepared.text, prepared.tokens, steps)
+        text, words = self.tokenizer.append_tokens(prepared.text, prepared.tokens, steps)
         return replace(
             prepared,
             inputs=self._extended(prepared.inputs, steps),

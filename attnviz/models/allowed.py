@@ -1,4 +1,4 @@
-"""The models that users may choose: the operator's list, or the bundled models and their own."""
+"""The models that users may choose: the operator's list, or the bundled models and any others."""
 
 from __future__ import annotations
 

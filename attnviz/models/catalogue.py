@@ -413,11 +413,11 @@ def entry(name: str) -> Entry:
     """
     found = _ENTRIES.get(name)
     if found is None:
-        raise UnknownModel(unknown(name))
+        raise UnknownModel(unknown_message(name))
     return found
 
 
-def unknown(name: str) -> str:
+def unknown_message(name: str) -> str:
     """Return the error message for a name that is not in the catalogue."""
     close = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]}?" if close else ""

@@ -75,7 +75,7 @@ class TokenizedText:
     type_ids: tuple[int, ...]
 
 
-def nothing_to_read(where: str = "here") -> EmptyText:
+def empty_text_error(where: str = "here") -> EmptyText:
     """Return the error for an empty text."""
     return EmptyText(
         f"There is nothing {where} for the model to read. Type a sentence, for example: The dog is tired."
@@ -165,11 +165,11 @@ class TextTokenizer:
         tokens = self._with_spans(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
-                raise nothing_to_read("in the second sentence" if number else "here")
+                raise empty_text_error("in the second sentence" if number else "here")
         n_types = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < n_types else 0 for number in encoding.type_ids))
 
-    def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+    def tokens_of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
         """Return the text of token ids, and the tokens with their spans.
 
         Raises:
@@ -180,9 +180,9 @@ class TextTokenizer:
             raise EmptyText("There are no tokens for the model to read. Pass at least one.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
-        return self.written("", (), ids)
+        return self.append_tokens("", (), ids)
 
-    def written(
+    def append_tokens(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
     ) -> tuple[str, tuple[Token, ...]]:
         """Append tokens that a model has generated.
@@ -342,16 +342,16 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
 
 
 @lru_cache(maxsize=4)
-def numbers(rows: int, token_limit: int) -> TextTokenizer:
+def id_tokenizer(rows: int, token_limit: int) -> TextTokenizer:
     """Return a tokenizer that shows each token as its id, for a model object without a tokenizer."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _Numbers(tokenizer, token_limit)
+    return _IdTokenizer(tokenizer, token_limit)
 
 
-class _Numbers(TextTokenizer):
+class _IdTokenizer(TextTokenizer):
     """A tokenizer that shows each token as its id and cannot read text."""
 
     def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads no text

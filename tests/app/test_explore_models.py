@@ -92,7 +92,7 @@ def test_sink_is_in_the_arithmetic_and_named_in_notes(opened: Open) -> None:
     [line] = [line for line in page_text(app).splitlines() if line.startswith("| the head’s sink |")]
     assert line.startswith(f"| the head’s sink | {decimal(sink, 3)} |")
     assert line.endswith(f"| {percent(float(lacking), 1)} |")
-    assert "minus the head’s sink" in page_text(app)
+    assert "minus the score of the head’s sink" in page_text(app)
     drawn = message_to(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "the head’s sink" in drawn["note"]
     for page in ("find", "intervene", "score_heads", "compare"):
@@ -145,7 +145,7 @@ def test_generated_tokens_can_be_stepped_through(opened: Open) -> None:
     clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert message_to(app, "passage")["chosen"] == 3
     [taken] = [row for row in message_to(app, "share_table")["rows"] if row["mark"]]
-    assert (taken["mark"], taken["label"]) == ("taken", tokens[-4].text)
+    assert (taken["mark"], taken["label"]) == ("chosen", tokens[-4].text)
     assert len(taken["shares"]) == 1, "greedy decoding has no filters"
 
 

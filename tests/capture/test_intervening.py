@@ -18,7 +18,7 @@ from attnviz.capture import forward, loading
 from attnviz.capture import model as interface
 from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
-from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.changes import applying, edits_of
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ABLATION_ONLY
@@ -384,6 +384,6 @@ def test_model_that_runs_differently_than_when_checked_is_not_edited() -> None:
         (second, "did not run in the order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
-        with pytest.raises(ModelNotSupported, match=message), changing([first, second], [[()], [()]]):
+        with pytest.raises(ModelNotSupported, match=message), applying([first, second], [[()], [()]]):
             edits_of(module)
     assert edits_of(first) == ()

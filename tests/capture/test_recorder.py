@@ -11,7 +11,7 @@ from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import (
     AttentionLayer,
     find_output_layer,
-    inspected,
+    inspect_layers,
     kinds_and_layers,
     linear_layers,
 )
@@ -36,7 +36,7 @@ def test_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pyt
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
     with pytest.raises(AttentionNotRead, match="do not reproduce the weights"):
-        inspected(network, {"input_ids": IDS}, entry)
+        inspect_layers(network, {"input_ids": IDS}, entry)
 
 
 def test_unknown_argument_that_changes_scores_is_refused(folder_of: FolderOf) -> None:

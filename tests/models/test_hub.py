@@ -185,7 +185,7 @@ def test_error_of_a_private_model_equals_that_of_a_missing_one(fake_hub: FakeHub
 
 
 def test_unknown_revision_and_gated_model_are_refused(fake_hub: FakeHub) -> None:
-    assert_refused(UnknownModel, "no such revision", name=f"{ID}@v2")
+    assert_refused(UnknownModel, "no model or revision", name=f"{ID}@v2")
     fake_hub.gated.add(ID)
     assert_refused(ModelNotReachable, "requires agreement to its conditions")
 

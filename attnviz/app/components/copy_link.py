@@ -14,7 +14,7 @@ def copy_link(
 ) -> None:
     """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
-    The copied link has the host name at which others reach the app, if it is known.
+    The copied link has the host name by which other devices reach the app, if it is known.
 
     If the browser does not allow copying, the widget shows a text field with the link.
 

@@ -17,7 +17,7 @@ Marker = Literal["circle", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3]}
-_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels of the titles and labels, and of an entry of the legend
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels: labels and title of an axis, legend entry
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
@@ -121,7 +121,7 @@ def curves(
         lines: Labelled lines in the order of the legend, then faint lines.
         title: Title of the chart.
         x_axis, y_axis: Horizontal and vertical axis.
-        marked: The x of a dotted vertical line.
+        marked: Position of a dotted vertical line on the horizontal axis; None for no line.
         faint: Legend entry shared by all faint lines.
         plane: Use the same scale for both axes.
         height: Chart height in pixels.

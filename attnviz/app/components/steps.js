@@ -10,9 +10,9 @@ import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
 import styles from "./steps.css";
 
-const LINES = { narrow: 6, wide: 4 }; // of a long vector
+const LINES = { narrow: 6, wide: 4 }; // lines of a long vector
 const NARROW = 480; // pixels of the widget
-const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible weights of a full bar
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible values of a full bar
 const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 

@@ -214,7 +214,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Skip screens with only text, which the teacher can say; the page itself shows it.
+      // Skip screens with only text: the teacher can say it, and the page itself shows it.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;

@@ -69,7 +69,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     by_model = given.target is None and (
         trace.target is not None or prediction.position >= length - 1 - trace.written
     )
-    mark = "taken" if by_model else "in the text"
+    mark = "chosen" if by_model else "in the text"
     sampled = by_model and given.writing is not None and changes_probabilities(given.writing)
     st.markdown(f"Predictions after {markdown.code(group.label)}:")
     bars(
@@ -113,7 +113,7 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
         name: Streamlit key of the bars.
         title: Title for screen readers.
         prediction: The prediction.
-        mark: Label of the actual next token, if there is one: "taken" or "in the text".
+        mark: Label of the actual next token, if there is one: "chosen" or "in the text".
         sampled: Also show the probabilities after the sampling options.
     """
     actual = prediction.actual

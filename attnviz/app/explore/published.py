@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads, or of the open ones if all are too large; for long texts, thumbnails."""
+    """Send the levels of all heads, or of the open heads if all are too many; for long texts, thumbnails."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})

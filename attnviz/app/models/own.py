@@ -47,7 +47,7 @@ def choose() -> None:
         st.form("inspection", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        typed = resolve.pasted(
+        typed = resolve.clean_name(
             OWN_NAME.draw(
                 "Your own model: a folder, or an id on Hugging Face",
                 max_chars=_MAX_SENT,

@@ -36,8 +36,8 @@ class JobStopped(Exception):
 class Job(Generic[Found]):
     """One long computation, shared by all pages that show it; its methods are thread-safe.
 
-    It ends early when it is stopped, and keeps the results so far, or when no page has shown it for
-    `UNWATCHED_SECONDS`; `start` then runs it from the beginning.
+    It ends early if it is stopped, with the results so far, or if no page has shown it for
+    `UNWATCHED_SECONDS`, without results. `start` then runs it from the beginning.
 
     Args:
         steps: Starts the computation.

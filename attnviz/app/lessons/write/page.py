@@ -198,7 +198,7 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
         st.header(title, anchor=False)
         expected = drawn.expected[drawn.row]
         likeliest = replace(expected, candidates=expected.candidates[:NUM_OPTIONS])
-        bars("story expected", title, likeliest, "taken", changes_probabilities(how))
+        bars("story expected", title, likeliest, "chosen", changes_probabilities(how))
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:
