@@ -47,7 +47,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
         masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the score of the head’s sink (not a token), which thus becomes 0"
+        how = "the masked scores minus the head’s sink score, which belongs to no token and becomes 0"
         between.append(Stage("above the sink", how, "score"))
     return dot_product, *between, weights
 
