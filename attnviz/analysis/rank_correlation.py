@@ -27,10 +27,7 @@ def ranks(values: ArrayLike) -> Doubles:
 
 
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ, the correlation of the ranks (Spearman 1904): −1 (reverse order) to 1 (same order).
-
-    NaN for fewer than two values, or if all values are equal.
-    """
+    """Return Spearman's ρ, the correlation of the ranks; NaN for fewer than two or only equal values."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()
