@@ -26,17 +26,8 @@ def ranks(values: ArrayLike) -> Doubles:
     return shared
 
 
-def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
-    """Return Spearman's ρ, the correlation of the ranks (Spearman 1904), with mean ranks for ties.
-
-    Returns:
-        −1 (reverse order) to 1 (same order); NaN for fewer than two values, or if all values are equal.
-    """
-    return correlation_of_ranks(ranks(one), ranks(other))
-
-
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ of precomputed ranks; computing the ranks is the slow part."""
+    """Return Spearman's ρ, the correlation of the ranks; NaN for fewer than two or only equal values."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()

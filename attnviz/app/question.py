@@ -15,6 +15,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.lessons.contents import LESSONS
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import OPTIONS, PREDICT, QUIZ, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
@@ -181,7 +182,7 @@ def draw_question(question: Question) -> None:
     shown, hides = answered(), hiding()
     if shown and (guessed or hides):
         with st.container(key="answer"):
-            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
+            cited_markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
     elif not shown:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):

@@ -55,8 +55,8 @@ def cited(found: re.Match[str]) -> str:
 
 
 def cited_markdown(text: str) -> None:
-    """Draw trusted Markdown with each citation as a link to its entry on the References page."""
-    st.markdown(CITATION.sub(_link, text))
+    """Draw trusted Markdown; citations are links to the References page, and "%" stays with its number."""
+    st.markdown(CITATION.sub(_link, text).replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _link(found: re.Match[str]) -> str:

@@ -30,9 +30,9 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     if unknown:
         more = [f"{len(unknown) - _MAX_QUOTED:,} more"] if len(unknown) > _MAX_QUOTED else []
         quoted = joined([*list(unknown)[:_MAX_QUOTED], *more])
-        notes.append(f"BERT reads all unknown characters as the same token: {quoted}.")
+        notes.append(f"MiniLM reads all unknown characters as the same token: {quoted}.")
     if split and 2 * split >= len(words):
         notes.append(
-            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. BERT was trained on English."
+            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. MiniLM was trained on English."
         )
     return " ".join(notes)

@@ -282,8 +282,8 @@ MINILM = Package(
 """The published files of the bundled BERT."""
 
 MINILM_LEARNED = (
-    "made of every second layer of a model distilled from a masked language model (Wang et al. 2020), then "
-    "trained to give related sentences similar vectors (contrastive learning)"
+    "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained "
+    "to give similar vectors to texts that belong together, such as a question and its answer"
 )
 """A description of its training, for users; it is no longer a language model."""
 
@@ -380,7 +380,7 @@ _ENTRIES = {
     for entry in (
         _minilm(
             "minilm",
-            "MiniLM (a small BERT)",
+            "MiniLM, a small BERT",
             f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_LEARNED}.",
             "transformers",
         ),

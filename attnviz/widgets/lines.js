@@ -98,7 +98,7 @@ function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
   if (unit === "percent" && value < 0) return ""; // only an upper bound
   const text = formatBrief(value, unit);
-  return several ? text.replace(" %", "") : text;
+  return several ? text.replace("\u00a0%", "") : text;
 }
 
 export class Lines {

@@ -134,7 +134,7 @@ def test_hybrid_models_name_layers_without_weights(folder_of: FolderOf, tmp_path
     assert attnviz.Trace.load(tmp_path / "trace.npz").without_weights == traces[0].without_weights
     [third] = attnviz.trace(SENTENCE, folder, layers=3).blocks
     assert np.array_equal(third.weights, traces[0].blocks[1].weights)
-    with pytest.raises(InvalidTrace, match=r"layers has 0; .* there are 1 and 3"):
+    with pytest.raises(InvalidTrace, match=r"layers contains 0; .* are 1 and 3"):
         attnviz.trace(SENTENCE, folder, layers=0)
 
 

@@ -63,6 +63,7 @@ class Line:
         faint: Draw the line faintly, as one of many in the background.
         points: Indices of the points with a marker, from 0; None marks all.
         printed: [point], text beside each point; None prints nothing.
+        before: Print the text to the left of the points, not to the right.
     """
 
     label: str
@@ -77,6 +78,7 @@ class Line:
     faint: bool = False
     points: Sequence[int] | None = None
     printed: Sequence[str] | None = None
+    before: bool = False
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,8 @@ def _layers(
         shape = {"shape": legend["shape"]} if label and line.marker else {}
         layers.append(_layer(points, point, at | shape | {"tooltip": tooltip}))
     if line.printed is not None:
-        text = {"type": "text", "align": "left", "dx": 6, "dy": -6}
+        side = {"align": "right", "dx": -6} if line.before else {"align": "left", "dx": 6}
+        text = {"type": "text", "dy": -6} | side
         layers.append(_layer(rows, text, at | {"text": {"field": "printed"}}))
     return layers
 

@@ -674,7 +674,7 @@ export class Report {
       const sign = element("span", { "aria-hidden": "true", text: "–" });
       return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
     }
-    const text = formatNumber(value, this.unit).replace(/ (%|points?)$/, "");
+    const text = formatNumber(value, this.unit).replace(/\s(%|points?)$/, "");
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 

@@ -20,7 +20,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw a table of Spearman's ρ, as a range over the occlusion methods, and the chance level."""
     latest = job_of(chosen).latest
     if latest is None or not latest.found.occluded:
-        st.markdown("The correlations appear once the first token is removed.")
+        st.markdown("The correlations appear after the first token is occluded.")
         return
     ranked = chosen.ranked(latest.found)
     rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)

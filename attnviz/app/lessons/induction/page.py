@@ -200,13 +200,14 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             layer=layer + 1,
             heads=(head + 1,),
             heading=title,
-            note=page.label(f"{role}_note"),
+            note=page.label(f"{role}_note", word=chosen.word, following=chosen.following),
             caption=f"{title}. {about}",
             filename=f"attnviz-{chosen.model}-{role}",
         )
 
     intact = chosen.measured()
-    page.text("copied", all=intact.right, without=chosen.measured(intact.induction_heads).right)
+    without = chosen.measured(intact.induction_heads).right
+    page.text("copied", texts=TEXTS, all=intact.right, without=without)
     left, right = st.columns(2, gap="medium")
     with left:
         head_picture("stripe", roles.induction_heads, chosen.repeated_token)
