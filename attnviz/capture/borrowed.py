@@ -16,13 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
-from transformers import (
-    BaseImageProcessor,
-    Pipeline,
-    PreTrainedConfig,
-    PreTrainedModel,
-    ProcessorMixin,
-)
+from transformers import BaseImageProcessor, Pipeline, PreTrainedConfig, PreTrainedModel, ProcessorMixin
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention

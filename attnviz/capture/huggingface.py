@@ -17,14 +17,7 @@ from transformers import PreTrainedModel
 from attnviz.capture import forward, vectors
 from attnviz.capture.generation import generate, generation_defaults, masked_tokens, next_tokens
 from attnviz.capture.inspection import AttentionLayer, inspect_layers
-from attnviz.capture.model import (
-    Model,
-    ModelInput,
-    Outcomes,
-    Prediction,
-    Writing,
-    variant_elements,
-)
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, variant_elements
 from attnviz.capture.network import expects, vocabulary_rows
 from attnviz.capture.recorder import records_vectors
 from attnviz.capture.selection import EVERYTHING, Selection

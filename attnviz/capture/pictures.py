@@ -141,9 +141,7 @@ class VisionModel(Model):
         """
         inputs = self._inputs(opened(picture))
         return Trace(
-            model=self.name,
-            text=name,
-            blocks=blocks(self.network, self._layers, inputs, self._tokens),
+            model=self.name, text=name, blocks=blocks(self.network, self._layers, inputs, self._tokens)
         )
 
     def prepared(self, picture: Picture) -> PreparedPicture:

@@ -112,9 +112,7 @@ def selection(
         raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
     chosen = {"layers": layers, "heads": heads, "queries": queries}
     return Selection(
-        **{name: _numbers(given, name) for name, given in chosen.items()},
-        store=store,
-        max_weight_bytes=limit,
+        **{name: _numbers(given, name) for name, given in chosen.items()}, store=store, max_weight_bytes=limit
     )
 
 

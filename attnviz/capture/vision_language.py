@@ -465,9 +465,7 @@ class VisionLanguageModel(Model):
         for record in records:
             groups[id(record.module)].append(record)
         refuse_other_modules(
-            self.network,
-            [group[0].module for group in groups.values()],
-            [*self._layers.values()],
+            self.network, [group[0].module for group in groups.values()], [*self._layers.values()]
         )
         blocks = forward.recorded_blocks(
             self.network,

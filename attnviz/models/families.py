@@ -26,10 +26,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it combines two models with separate configs": (
         *("encoder-decoder", "speech-encoder-decoder", "vision-text-dual-encoder", "rag"),
     ),
-    "its images have different numbers of patches, with padding": (
-        "siglip2",
-        "siglip2_vision_model",
-    ),
+    "its images have different numbers of patches, with padding": ("siglip2", "siglip2_vision_model"),
     "it processes audio": (
         *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
@@ -50,10 +47,7 @@ LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
 """Families with an encoder that computes only weights of nearby tokens."""
 
 ABLATION_ONLY = frozenset(
-    {
-        *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
-        "roformer",
-    }
+    {*("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"), "roformer"}
 )
 """Families with custom attention code: heads can be ablated, but not redirected."""
 

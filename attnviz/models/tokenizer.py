@@ -13,13 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
-from attnviz.errors import (
-    EmptyText,
-    ModelFilesDamaged,
-    ModelNotSupported,
-    TextTooLong,
-    quoted,
-)
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
 from attnviz.importing import gate, need_extra
 from attnviz.models import allowed, catalogue
 from attnviz.models.tokenizer_client import RemoteTokenizer
